@@ -1,0 +1,1 @@
+"""Counting: the only part that touches rows, once, lazily; everything after is small arrays."""

@@ -1,0 +1,162 @@
+"""Judging the few distinct raw values: classes, unknown labels, missing values, odd scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.patterns import Bools, PatternCounts
+from clfeval.counts.raw import MISSING, CountPlan, RawCounts
+from clfeval.errors import DataError, Problem, listing, suggestion
+from clfeval.tables.peek import as_text, distinct_texts
+from clfeval.tables.roles import Roles
+
+BINARY = ({"0", "1"}, {"false", "true"})
+PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
+PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the distinct values say: which patterns lack a value and what is not acceptable."""
+
+    classes: tuple[str, ...]
+    missing: Bools  # per raw pattern: truth or some model's answer is absent
+    empty: Bools  # per raw pattern: truth and every answer are absent (blank lines look so)
+    unknown: Mapping[str, frozenset[str]]  # per label model: values that are no class
+    unbounded: Mapping[str, tuple[float, float]]  # score models without threshold outside 0..1
+    bad_flags: bool
+
+
+def judge(raw: RawCounts, plan: CountPlan, roles: Roles) -> Judged:
+    """Compare the distinct raw values with what the roles allow."""
+    classes = tuple(sorted(distinct_texts(raw.truth), key=natural))
+    known = known_labels(classes, roles)
+    absent = [_is_absent(raw.truth)]
+    unknown = {}
+    for model, values in zip(plan.models, raw.votes, strict=True):
+        if model.kind == "label":
+            absent.append(_is_absent(values))
+            strange = distinct_texts(values) - known
+            if strange:
+                unknown[model.name] = frozenset(strange)
+        else:
+            absent.append(np.array(values, np.int8) == MISSING)
+    unbounded = {
+        name: limits
+        for name, limits in raw.ranges.items()
+        if (limits[0] < 0 or limits[1] > 1) and not roles.has_threshold(name)
+    }
+    copies = len(plan.models)
+    bad_flags = any(
+        set(values) - ({1} if position < copies else {0}) for position, values in enumerate(raw.flags)
+    )
+    table = np.column_stack(absent)
+    return Judged(classes, table.any(axis=1), table.all(axis=1), unknown, unbounded, bad_flags)
+
+
+def known_labels(classes: tuple[str, ...], roles: Roles) -> set[str]:
+    """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
+    known = {*classes, *roles.labels}
+    if roles.positive is not None:
+        known.add(roles.positive)
+    if known <= set(PARTNERS):
+        known |= {PARTNERS[name] for name in known}
+    return known
+
+
+def resolve_positive(file: str, classes: tuple[str, ...], roles: Roles) -> str:
+    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
+    if roles.positive is not None:
+        if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
+            raise DataError(
+                Problem(
+                    f"truth has no class '{roles.positive}'; its classes: {listing(classes)}",
+                    "unknown-positive", file,
+                ),
+                hint=suggestion(roles.positive, classes)
+                or f"a class truth happens to lack is declared with --labels {roles.positive}",
+            )  # fmt: skip
+        return roles.positive
+    default = default_positive(classes)
+    if default is None:
+        raise DataError(
+            Problem(f"which class is positive? truth has {listing(classes)}", "positive-needed", file),
+            hint=f"name it, for example --positive {_shell(classes[-1])}; all others are negative",
+        )
+    return default
+
+
+def default_positive(classes: tuple[str, ...] | frozenset[str]) -> str | None:
+    """Return 1 or true (as it is written) when the classes are 0 / 1 or false / true."""
+    folded = {name.casefold(): name for name in classes}
+    if len(folded) != len(classes) or not folded:
+        return None
+    if set(folded) <= BINARY[0]:
+        return "1"
+    if set(folded) <= BINARY[1]:
+        return folded.get("true") or PARTNERS.get(folded["false"], "true")
+    return None
+
+
+def slices_of(
+    raw: RawCounts, plan: CountPlan, by: tuple[str, ...], keep: Bools, positive: str
+) -> dict[str | None, PatternCounts]:
+    """Return the pattern counts of the kept rows: the whole under None, then every slice."""
+    truth = _is_label(raw.truth, positive)
+    votes = np.column_stack(
+        [
+            _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
+            for model, values in zip(plan.models, raw.votes, strict=True)
+        ]
+    )
+    names = tuple(model.name for model in plan.models)
+    n = raw.n
+    if n.dtype == np.float64 and np.all(n == np.floor(n)):
+        n = n.astype(np.int64)
+    slices: dict[str | None, PatternCounts] = {
+        None: PatternCounts.of(names, truth[keep], votes[keep], n[keep])
+    }
+    if by:
+        labels = np.array(
+            [
+                ", ".join(
+                    f"{column}={'(missing)' if as_text(value) is None else as_text(value)}"
+                    for column, value in zip(by, values, strict=True)
+                )
+                for values in zip(*raw.by, strict=True)
+            ],
+            object,
+        )
+        for label in sorted(set(labels[keep]), key=natural):
+            mask = keep & (labels == label)
+            slices[label] = PatternCounts.of(names, truth[mask], votes[mask], n[mask])
+    return slices
+
+
+def natural(text: str) -> tuple[int, float, str]:
+    """Order numbers by value and before other text."""
+    try:
+        return (0, float(text), text)
+    except ValueError:
+        return (1, 0.0, text)
+
+
+def _is_absent(values: list[Any]) -> Bools:
+    absent = {value: as_text(value) is None for value in set(values)}
+    return np.array([absent[value] for value in values], bool)
+
+
+def _is_label(values: list[Any], label: str) -> NDArray[np.bool_]:
+    same = {value: as_text(value) == label for value in set(values)}
+    return np.array([same[value] for value in values], bool)
+
+
+def _shell(text: str) -> str:
+    from shlex import quote
+
+    return quote(text)

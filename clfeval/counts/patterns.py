@@ -1,0 +1,111 @@
+"""Pattern counts: how often each combination of truth and every model's vote occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatternCounts:
+    """The sufficient statistic of MARS: m distinct patterns over k models.
+
+    truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
+    weight, show the pattern. Patterns are distinct and in a fixed order, so equal tables are
+    equal arrays whatever order their rows came in.
+    """
+
+    models: tuple[str, ...]
+    truth: Bools
+    votes: Bools
+    n: Counts
+
+    @classmethod
+    def of(
+        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts
+    ) -> PatternCounts:
+        """Merge equal patterns, drop those never seen, and put the rest in order."""
+        keep = n > 0
+        table = np.column_stack([truth[keep], votes[keep]])
+        if not len(table):
+            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0])
+        packed = np.packbits(table, axis=1)
+        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        # bincount sums in float64, exact for whole numbers below 2**53
+        total = np.bincount(group.ravel(), weights=n[keep]).astype(n.dtype)
+        return cls(tuple(models), table[first, 0], table[first, 1:], total)
+
+    def __add__(self, other: PatternCounts) -> PatternCounts:
+        """Add the counts of two tables of the same models: files, shards or machines."""
+        if self.models != other.models:
+            raise ValueError(f"different models: {self.models} and {other.models}")
+        return PatternCounts.of(
+            self.models,
+            np.concatenate([self.truth, other.truth]),
+            np.concatenate([self.votes, other.votes]),
+            np.concatenate([self.n, other.n]),
+        )
+
+    @property
+    def rows(self) -> int | float:
+        """Rows in all, or the sum of their weights."""
+        return self.n.sum().item()
+
+    def digest(self) -> str:
+        """Return the sha256 of the counts: row order, column order and file format leave it as is."""
+        order = sorted(range(len(self.models)), key=self.models.__getitem__)
+        lines = sorted(
+            f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
+            for t, row, count in zip(
+                self.truth.tolist(), self.votes[:, order].tolist(), self.n.tolist(), strict=True
+            )
+        )
+        names = [self.models[index] for index in order]
+        return sha256("\n".join([repr(names), *lines]).encode()).hexdigest()
+
+    def targets(self, target: str) -> TargetCounts:
+        """Return who finds what for the target class: `positive`, or `negative` (all exchanged)."""
+        found, wanted = self.votes, self.truth
+        if target == "negative":
+            found, wanted = ~found, ~wanted
+        return TargetCounts(self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetCounts:
+    """Pattern counts seen from the target class.
+
+    hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
+    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many.
+    """
+
+    models: tuple[str, ...]
+    hits: Bools
+    hit_n: Counts
+    alarms: Bools
+    alarm_n: Counts
+
+    def grouped(self, groups: Sequence[tuple[str, tuple[str, ...]]]) -> TargetCounts:
+        """Replace the members of each group by one model that finds what any member finds."""
+        if not groups:
+            return self
+        member_of = {member: name for name, members in groups for member in members}
+        names = list(dict.fromkeys(member_of.get(model, model) for model in self.models))
+        columns = [
+            [i for i, model in enumerate(self.models) if member_of.get(model, model) == name]
+            for name in names
+        ]
+        return TargetCounts(
+            tuple(names),
+            np.column_stack([self.hits[:, c].any(axis=1) for c in columns]),
+            self.hit_n,
+            np.column_stack([self.alarms[:, c].any(axis=1) for c in columns]),
+            self.alarm_n,
+        )

@@ -1,0 +1,239 @@
+"""From opened predictions to pattern counts: count, judge, and count again if a guess failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import narwhals as nw
+import numpy as np
+
+from clfeval.counts.complaints import needs_rows, raise_complaints
+from clfeval.counts.judge import (
+    Judged,
+    default_positive,
+    judge,
+    known_labels,
+    natural,
+    resolve_positive,
+    slices_of,
+)
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.raw import CountPlan, collect
+from clfeval.counts.reading import Pass, constants, find_long_models, run_pass
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.diagnose import numbered, repeated, run_checks
+from clfeval.tables.fingerprint import FingerprintTask
+from clfeval.tables.layout import ModelColumns
+from clfeval.tables.peek import distinct_texts, is_number
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import scan
+
+
+@dataclass(frozen=True, slots=True)
+class FileCount:
+    """What one file contributed: observations counted and observations left out."""
+
+    name: str
+    sha256: str | None
+    rows: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Pattern counts of a prediction table, with what later steps must know about it.
+
+    slices: the whole table under None, then one entry per slice.
+    thresholds: per model the cut in force, None for labels and for largest-class votes.
+    """
+
+    slices: Mapping[str | None, PatternCounts]
+    files: tuple[FileCount, ...]
+    positive: str
+    classes: tuple[str, ...]
+    predictions: Predictions
+    thresholds: Mapping[str, float | None]
+    ties: Mapping[str, int]
+    blank_rows: int
+
+    @property
+    def models(self) -> tuple[ModelColumns, ...]:
+        """The models counted, in the order of the table."""
+        return self.predictions.layout.models
+
+
+def prepare(predictions: Predictions) -> tuple[Predictions, str]:
+    """Settle what the pass needs to know beforehand: the positive class, a long table's models."""
+    roles, layout = predictions.roles, predictions.layout
+    positive = roles.positive or default_positive(predictions.peeks[layout.truth].texts)
+    if positive is None:
+        classes: set[str] = set()
+        for file in predictions.files:
+            frame = scan(file, {layout.truth: "text"}, null_values=roles.null_values)
+            found = collect(frame.group_by(layout.truth).agg(nw.len().alias("n")))
+            classes |= distinct_texts(found[layout.truth].to_list())
+        ordered = tuple(sorted(classes, key=natural))
+        positive = resolve_positive(predictions.files[0].name, ordered, roles)
+    if layout.name == "long" and not layout.models:
+        predictions = find_long_models(predictions)
+    for model in predictions.layout.models:
+        if model.kind == "classes" and positive not in model.classes:
+            raise DataError(
+                Problem(
+                    f"model '{model.name}' has no probability column for the positive class "
+                    f"'{positive}'; it has {listing(model.classes)}",
+                    "no-class-column", predictions.files[0].name,
+                )
+            )  # fmt: skip
+    return predictions, positive
+
+
+def count_predictions(
+    predictions: Predictions, *, cuts: Mapping[str, float] | None = None
+) -> Counted:
+    """Count the patterns of a prediction table; `cuts` replaces thresholds by model.
+
+    Raises DataError with every problem of the table, found in one second pass.
+    """
+    tasks = [FingerprintTask(file.source) if file.source else None for file in predictions.files]
+    predictions, positive = prepare(predictions)
+    name, roles = predictions.files[0].name, predictions.roles
+    while True:
+        plan = _plan(predictions, positive, cuts or {})
+        done = run_pass(predictions, plan, tasks)
+        judged = judge(done.raw, plan, roles)
+        scores = _numeric_after_all(judged) if roles.kind is None else set()
+        if not scores:
+            break
+        predictions = _with_scores(predictions, scores)
+    if judged.classes:
+        resolve_positive(name, judged.classes, roles)
+    raw = done.raw
+    excused = _blank_patterns(done, judged)
+    if needs_rows(judged, raw, predictions, excused, loose=done.loose):
+        known = sorted(known_labels(judged.classes, roles), key=natural)
+        raise_complaints(predictions, judged, plan, raw, known)
+    if judged.unbounded:
+        _refuse_unbounded(name, judged.unbounded)
+    keep = ~judged.missing
+    if not raw.n[keep].sum() > 0:
+        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=_why_empty(done))
+    _check_ids(predictions)
+    return Counted(
+        slices=slices_of(raw, plan, roles.by, keep, positive),
+        files=tuple(
+            FileCount(
+                name=file.source.display if file.source else file.name,
+                sha256=task.result().sha256 if task else None,
+                rows=int(raw.rows[keep & (raw.origin == index)].sum()),
+                dropped=int(raw.rows[~keep & ~excused & (raw.origin == index)].sum()),
+            )
+            for index, (file, task) in enumerate(zip(predictions.files, tasks, strict=True))
+        ),
+        positive=positive,
+        classes=judged.classes,
+        predictions=predictions,
+        thresholds={
+            model.name: None if model.kind == "label" or np.isnan(cut) else cut
+            for model in plan.models
+            for cut in [plan.thresholds[model.name]]
+        },
+        ties={model: count for model, count in raw.ties.items() if count},
+        blank_rows=done.blank_rows,
+    )
+
+
+def _plan(predictions: Predictions, positive: str, cuts: Mapping[str, float]) -> CountPlan:
+    layout, roles = predictions.layout, predictions.roles
+    thresholds = {}
+    for model in layout.models:
+        # more than two classes vote by the largest probability unless a threshold is asked for
+        largest = len(model.columns) > 2 and not roles.has_threshold(model.name)
+        thresholds[model.name] = cuts.get(
+            model.name, float("nan") if largest else roles.threshold(model.name)
+        )
+    long = layout.name == "long"
+    fixed = [f"k{i}" for i in range(len(constants(predictions)))]
+    models = layout.models
+    return CountPlan(
+        truth="k0" if long else layout.truth,
+        models=models,
+        thresholds=thresholds,
+        positive=positive,
+        by=tuple(fixed[1 : 1 + len(roles.by)]) if long else roles.by,
+        weight=(fixed[-1] if long else roles.weight) if roles.weight else None,
+        flags=(
+            *(f"c{i}" for i in range(len(models))),
+            *(f"d{i}" for i in range(len(fixed))),
+        )
+        if long
+        else (),
+    )
+
+
+def _numeric_after_all(judged: Judged) -> set[str]:
+    """Models guessed to hold labels whose unknown values are all numbers: they hold scores."""
+    return {name for name, values in judged.unknown.items() if all(map(is_number, values))}
+
+
+def _with_scores(predictions: Predictions, names: set[str]) -> Predictions:
+    layout = predictions.layout
+    models = tuple(
+        replace(model, kind="score")
+        if model.name in names or (layout.name == "long" and names)
+        else model
+        for model in layout.models
+    )
+    return replace(predictions, layout=replace(layout, models=models))
+
+
+def _blank_patterns(done: Pass, judged: Judged) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Blank lines look like rows without any value; excuse them only if they explain all such."""
+    empty_rows = int(done.raw.rows[judged.empty].sum())
+    if done.blank_rows and done.blank_rows >= empty_rows:
+        return judged.empty
+    return np.zeros_like(judged.empty)
+
+
+def _refuse_unbounded(name: str, unbounded: Mapping[str, tuple[float, float]]) -> None:
+    problems = [
+        Problem(
+            f"scores from {low:g} to {high:g} are no probabilities, so no threshold is understood",
+            "needs-threshold", name, None, model,
+        )
+        for model, (low, high) in unbounded.items()
+    ]  # fmt: skip
+    first = next(iter(unbounded))
+    raise DataError(
+        problems,
+        hint=f"give one, for example --threshold '{first}=0'; "
+        "if the column is no model, name the models with --model",
+    )
+
+
+def _why_empty(done: Pass) -> str:
+    if not done.raw.rows.sum():
+        return "the table holds a header and nothing else"
+    return "every row lacks a value or has weight 0"
+
+
+def _check_ids(predictions: Predictions) -> None:
+    """Raise when an id of a wide table stands in more than one row."""
+    layout = predictions.layout
+    if layout.id is None or layout.name == "long":
+        return
+    frames = [scan(file, {layout.id: "text"}) for file in predictions.files]
+    frame = (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
+    counted = collect(frame.select(n=nw.col(layout.id).n_unique(), rows=nw.len()))
+    if counted["n"].item() == counted["rows"].item():
+        return
+    for file in predictions.files:
+        problems, totals = run_checks(numbered(file), file.name, [repeated(layout.id)])
+        if problems:
+            raise DataError(problems, hint="each observation stands in one row", totals=totals)
+    raise DataError(
+        Problem("an id stands in more than one file", "duplicate-id", predictions.files[0].name,
+                None, layout.id),
+        hint="each observation stands in one row",
+    )  # fmt: skip

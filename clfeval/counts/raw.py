@@ -1,0 +1,257 @@
+"""The one pass over rows: group raw values, so that checks and votes need only distinct ones.
+
+Written against narwhals: the same lines run on polars (the default, streaming), DuckDB, pandas,
+Arrow and Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.tables.layout import ModelColumns
+
+MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
+OTHER_BYTES = "__clfeval_other_bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class CountPlan:
+    """What to group: columns, thresholds, and the class whose probability counts as the score."""
+
+    truth: str
+    models: tuple[ModelColumns, ...]
+    thresholds: Mapping[str, float]
+    positive: str | None
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    flags: tuple[str, ...] = ()  # columns of 0/1/2 made by `widen`, grouped as they are
+
+
+@dataclass(frozen=True, slots=True)
+class RawCounts:
+    """Distinct combinations of raw values with their counts, all columns of equal length.
+
+    votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
+    ranges: per score model the lowest and highest score.
+    origin: the number of the file each combination was counted in.
+    """
+
+    truth: list[Any]
+    by: tuple[list[Any], ...]
+    votes: tuple[list[Any], ...]
+    flags: tuple[list[Any], ...]
+    rows: NDArray[np.int64]
+    n: NDArray[np.float64] | NDArray[np.int64]
+    bad_weights: int
+    ranges: Mapping[str, tuple[float, float]]
+    ties: Mapping[str, int]
+    other_bytes: int
+    origin: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[RawCounts]) -> RawCounts:
+        """Put the counts of several files under one another, remembering which came from where."""
+        ranges: dict[str, tuple[float, float]] = {}
+        for part in parts:
+            for name, (low, high) in part.ranges.items():
+                known = ranges.get(name, (low, high))
+                ranges[name] = (min(known[0], low), max(known[1], high))
+        return cls(
+            truth=_chained(part.truth for part in parts),
+            by=tuple(_chained(columns) for columns in zip(*(part.by for part in parts), strict=True)),
+            votes=tuple(
+                _chained(columns) for columns in zip(*(part.votes for part in parts), strict=True)
+            ),
+            flags=tuple(
+                _chained(columns) for columns in zip(*(part.flags for part in parts), strict=True)
+            ),
+            rows=np.concatenate([part.rows for part in parts]),
+            n=np.concatenate([part.n for part in parts]),
+            bad_weights=sum(part.bad_weights for part in parts),
+            ranges=ranges,
+            ties={
+                name: sum(part.ties[name] for part in parts) for name in parts[0].ties
+            },
+            other_bytes=sum(part.other_bytes for part in parts),
+            origin=np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
+        )
+
+
+def count_raw(frame: nw.LazyFrame[Any], plan: CountPlan) -> RawCounts:
+    """Group the rows of a frame by truth, slices and every model's label or thresholded score."""
+    keys = {"t": nw.col(plan.truth)}
+    keys |= {f"b{i}": nw.col(name) for i, name in enumerate(plan.by)}
+    keys |= {f"f{i}": nw.col(name) for i, name in enumerate(plan.flags)}
+    values: dict[str, Any] = {}
+    sums = [nw.len().alias("rows")]
+    for i, model in enumerate(plan.models):
+        keys[f"v{i}"] = vote_expression(model, plan.thresholds[model.name], plan.positive)
+        if model.kind != "label":
+            values[f"s{i}"] = finite(score_column(model, plan.positive))
+            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"s{i}").max().alias(f"hi{i}")]
+        if model.kind == "classes" and len(model.columns) > 2:
+            values[f"e{i}"] = _tied(model).cast(nw.Int64)
+            sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
+    if plan.weight is not None:
+        good = usable_weight(plan.weight)
+        values["w"] = nw.when(good).then(nw.col(plan.weight)).cast(nw.Float64)
+        values["x"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1)).cast(nw.Int64)
+        sums += [nw.col("w").sum(), nw.col("x").sum()]
+    columns = frame.collect_schema().names()
+    if OTHER_BYTES in columns:
+        values["ob"] = nw.col(OTHER_BYTES)
+        sums.append(nw.col("ob").sum())
+    picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
+    grouped = collect(frame.select(*picked).group_by(*keys).agg(*sums))
+    return _unpacked(grouped, plan)
+
+
+def _unpacked(grouped: nw.DataFrame[Any], plan: CountPlan) -> RawCounts:
+    def column(name: str) -> list[Any]:
+        return grouped[name].to_list()
+
+    rows = np.array(column("rows"), np.int64)
+    n: Any = rows
+    if plan.weight is not None:
+        n = np.array([value or 0.0 for value in column("w")], np.float64)
+    ranges = {}
+    for i, model in enumerate(plan.models):
+        if model.kind != "label":
+            lows = [v for v in column(f"lo{i}") if v is not None and v == v]
+            highs = [v for v in column(f"hi{i}") if v is not None and v == v]
+            if lows:
+                ranges[model.name] = (min(lows), max(highs))
+    return RawCounts(
+        truth=column("t"),
+        by=tuple(column(f"b{i}") for i in range(len(plan.by))),
+        votes=tuple(column(f"v{i}") for i in range(len(plan.models))),
+        flags=tuple(column(f"f{i}") for i in range(len(plan.flags))),
+        rows=rows,
+        n=n,
+        bad_weights=sum(column("x")) if plan.weight is not None else 0,
+        ranges=ranges,
+        ties={
+            model.name: sum(column(f"tie{i}"))
+            for i, model in enumerate(plan.models)
+            if f"tie{i}" in grouped.columns
+        },
+        other_bytes=sum(column("ob")) if "ob" in grouped.columns else 0,
+        origin=np.zeros(len(rows), np.int64),
+    )
+
+
+def _chained(columns: Iterable[list[Any]]) -> list[Any]:
+    return list(chain.from_iterable(columns))
+
+
+def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Run the lazy frame, on polars with the streaming engine."""
+    if frame.implementation.is_polars():
+        return frame.collect(engine="streaming")
+    return frame.collect()
+
+
+def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
+    """Return the column with the score of the positive class."""
+    index = model.classes.index(str(positive)) if model.kind == "classes" else 0
+    return nw.col(model.columns[index]).cast(nw.Float64)
+
+
+def finite(score: nw.Expr) -> nw.Expr:
+    """Turn NaN into null: polars orders NaN above every number."""
+    return nw.when(~_absent(score)).then(score)
+
+
+def vote_expression(model: ModelColumns, threshold: float, positive: str | None) -> nw.Expr:
+    """Return the raw label, or 1 / 0 / MISSING: score at or above the threshold, or largest class.
+
+    A threshold of NaN asks for the largest class probability; ties go to the first class.
+    """
+    if model.kind == "label":
+        return nw.col(model.columns[0])
+    if threshold == threshold:
+        score = score_column(model, positive)
+        vote = nw.when(score >= threshold).then(nw.lit(1)).otherwise(nw.lit(0))
+        absent = _absent(score)
+    else:
+        index = model.classes.index(str(positive))
+        own = nw.col(model.columns[index])
+        beaten = [
+            own <= nw.col(other) if position < index else own < nw.col(other)
+            for position, other in enumerate(model.columns)
+            if position != index
+        ]
+        lost = nw.any_horizontal(*beaten, ignore_nulls=True)
+        vote = nw.when(lost).then(nw.lit(0)).otherwise(nw.lit(1))
+        absent = nw.any_horizontal(
+            *[_absent(nw.col(name)) for name in model.columns], ignore_nulls=True
+        )
+    return nw.when(absent).then(nw.lit(MISSING)).otherwise(vote).cast(nw.Int8)
+
+
+def usable_weight(column: str) -> nw.Expr:
+    """True for weights that are numbers, finite and not negative."""
+    weight = nw.col(column)
+    return ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
+
+
+def _tied(model: ModelColumns) -> nw.Expr:
+    best = nw.max_horizontal(*[nw.col(name) for name in model.columns])
+    ties = [(nw.col(name) == best).cast(nw.Int64) for name in model.columns]
+    return nw.sum_horizontal(*ties) > 1
+
+
+def _absent(score: nw.Expr) -> nw.Expr:
+    return score.is_null() | score.cast(nw.Float64).is_nan()
+
+
+def widen(
+    frame: nw.LazyFrame[Any],
+    *,
+    row_id: str,
+    model: str,
+    prediction: str,
+    models: Sequence[str],
+    constants: Sequence[str],
+) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
+    """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
+
+    Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight).
+    Flags: c0.. how often each model has the id (0, 1, or 2 for more), d0.. 1 where a constant
+    differs within the id.
+    """
+    marks = [nw.col(model) == name for name in models]
+    spread = frame.select(
+        nw.col(row_id).alias("id"),
+        *[nw.when(mark).then(nw.col(prediction)).alias(f"p{i}") for i, mark in enumerate(marks)],
+        *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
+        *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
+    )
+    gathered = spread.group_by("id").agg(
+        *[nw.col(f"p{i}").max() for i in range(len(models))],
+        *[nw.col(f"c{i}").sum() for i in range(len(models))],
+        *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
+        *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
+    )
+    counts = [f"c{i}" for i in range(len(models))]
+    differs = [f"d{i}" for i in range(len(constants))]
+    wide = gathered.select(
+        *[nw.col(f"p{i}") for i in range(len(models))],
+        *[
+            nw.when(nw.col(name) > 1).then(nw.lit(2)).otherwise(nw.col(name)).alias(name)
+            for name in counts
+        ],
+        *[
+            (nw.col(f"l{i}") != nw.col(f"h{i}")).fill_null(False).cast(nw.Int8).alias(name)
+            for i, name in enumerate(differs)
+        ],
+        *[nw.col(f"h{i}").alias(f"k{i}") for i in range(len(constants))],
+    )
+    return wide, (*counts, *differs)

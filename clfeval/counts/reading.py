@@ -1,0 +1,170 @@
+"""One pass over the files: the fastest reading first, a slower one where a guess proves wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw, widen
+from clfeval.errors import DataError, Problem
+from clfeval.tables.csv_check import inspect_structure, looks_ragged
+from clfeval.tables.fingerprint import FingerprintTask
+from clfeval.tables.layout import ModelColumns, guess_kind, match_names
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import Reading, TableFile, scan, unreadable
+
+# fast   0/1 columns as integers, proved exact by counting bytes
+# plain  labels as text, scores as numbers
+# loose  as plain, but what is no number becomes null for the second pass to name
+Mode = Literal["fast", "plain", "loose"]
+ENGINE_ERRORS = (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass over all files gave."""
+
+    raw: RawCounts
+    loose: bool
+    blank_rows: int
+
+
+def run_pass(
+    predictions: Predictions, plan: CountPlan, tasks: Sequence[FingerprintTask | None]
+) -> Pass:
+    """Count the raw values of all files; raises DataError for files no reader accepts."""
+    error: Exception | None = None
+    text = any(file.head for file in predictions.files)
+    modes: list[Mode] = ["fast", "plain", "loose"] if text else ["plain"]
+    for mode in modes:
+        if mode == "fast" and not _all_bits(predictions, plan):
+            continue
+        try:
+            parts = [count_raw(frame, plan) for frame in _frames(predictions, mode)]
+        except ENGINE_ERRORS as refused:
+            error = refused
+            continue
+        if mode == "fast" and not all(map(_single_bytes, predictions.files, parts, tasks)):
+            continue
+        blank = sum(map(check_structure, predictions.files, tasks))
+        return Pass(RawCounts.joined(parts), mode == "loose", blank)
+    for file in predictions.files:
+        if file.head and file.source:
+            inspect_structure(file.source, file.columns).check()
+    file = predictions.files[0]
+    if file.source and error:
+        raise unreadable(file.source, error) from error
+    raise error or RuntimeError("no reading was tried")
+
+
+def readings(predictions: Predictions, mode: Mode) -> dict[str, Reading]:
+    """Decide how each used column is read."""
+    number: Reading = "loose" if mode == "loose" else "number"
+    label: Reading = "bit" if mode == "fast" else "text"
+    layout, roles = predictions.layout, predictions.roles
+    chosen: dict[str, Reading] = dict.fromkeys(predictions.columns_used, "text")
+    chosen[layout.truth] = label
+    if layout.name == "long":
+        chosen[layout.prediction] = "text" if layout.models[0].kind == "label" else number
+    else:
+        for model in layout.models:
+            for column in model.columns:
+                chosen[column] = label if model.kind == "label" else number
+    if roles.weight:
+        chosen[roles.weight] = number
+    return chosen
+
+
+def _frames(predictions: Predictions, mode: Mode) -> list[nw.LazyFrame[Any]]:
+    layout, roles = predictions.layout, predictions.roles
+    chosen = readings(predictions, mode)
+    frames = [
+        scan(file, chosen, null_values=roles.null_values, count_bytes=mode == "fast")
+        for file in predictions.files
+    ]
+    if layout.name != "long":
+        return frames
+    wide, _ = widen(
+        nw.concat(frames) if len(frames) > 1 else frames[0],
+        row_id=str(layout.id),
+        model=layout.model_column,
+        prediction=layout.prediction,
+        models=[model.name for model in layout.models],
+        constants=constants(predictions),
+    )
+    return [wide]
+
+
+def constants(predictions: Predictions) -> list[str]:
+    """Columns that hold one value per observation: truth, slices, weight."""
+    roles = predictions.roles
+    return [predictions.layout.truth, *roles.by, *([roles.weight] if roles.weight else [])]
+
+
+def find_long_models(predictions: Predictions) -> Predictions:
+    """List the models of a long table, in alphabetical order, and keep the selected ones."""
+    layout, roles = predictions.layout, predictions.roles
+    names: set[str] = set()
+    for file in predictions.files:
+        frame = scan(file, {layout.model_column: "text"}, null_values=roles.null_values)
+        try:
+            found = collect(frame.group_by(layout.model_column).agg(nw.len().alias("n")))
+        except ENGINE_ERRORS as error:
+            if file.head and file.source:
+                inspect_structure(file.source, file.columns).check()
+                raise unreadable(file.source, error) from error
+            raise
+        names |= {str(name) for name in found[layout.model_column].to_list() if name is not None}
+    if not names:
+        raise DataError(Problem("no rows to evaluate", "empty-table", predictions.files[0].name))
+    chosen = match_names(predictions.files[0].name, sorted(names), roles.models or sorted(names))
+    classes = predictions.peeks[layout.truth].texts
+    kind = roles.kind or guess_kind(predictions.peeks[layout.prediction], classes)
+    models = tuple(ModelColumns(name, kind, (f"p{i}",)) for i, name in enumerate(chosen))
+    return replace(predictions, layout=replace(layout, models=models))
+
+
+def _all_bits(predictions: Predictions, plan: CountPlan) -> bool:
+    """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
+    if predictions.layout.name != "wide" or predictions.roles.weight or predictions.roles.null_values:
+        return False
+    labels = all(model.kind == "label" for model in plan.models)
+    columns = [plan.truth, *(model.columns[0] for model in plan.models)]
+    return labels and all(predictions.peeks[name].bit for name in columns)
+
+
+def _single_bytes(file: TableFile, raw: RawCounts, task: FingerprintTask | None) -> bool:
+    """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
+
+    The bytes that are neither header, delimiter, line end nor in a text column must be exactly
+    one for each such field.
+    """
+    if task is None or file.head is None:
+        return True
+    fingerprint = task.result()
+    if fingerprint.quotes or not fingerprint.ascii:
+        return False
+    fields = int(raw.rows.sum()) * (1 + len(raw.votes))
+    return fingerprint.field_bytes - file.head.header_bytes - raw.other_bytes == fields
+
+
+def check_structure(file: TableFile, task: FingerprintTask | None) -> int:
+    """Raise for ragged rows, NUL bytes and wrong encodings; return the number of blank lines."""
+    if file.head is None or file.source is None or task is None:
+        return 0
+    fingerprint = task.result()
+    suspect = fingerprint.nul_at is not None or fingerprint.bad_utf8_at is not None
+    suspect = suspect or looks_ragged(fingerprint, len(file.columns))
+    if not suspect and fingerprint.quotes:
+        last = file.columns[-1]
+        frame = scan(file, {last: "text"}).select(nw.col(last).is_null().any())
+        suspect = bool(collect(frame).item())
+    if not suspect:
+        return 0
+    structure = inspect_structure(file.source, file.columns)
+    structure.check()
+    return structure.blank_rows

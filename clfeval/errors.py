@@ -1,0 +1,121 @@
+"""Errors as data: what is wrong, where, with which code, and what to type next.
+
+ClfevalError
+├── UsageError   the command line, the configuration, an output that cannot be written (exit 2)
+└── DataError    the table itself (exit 3)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum
+
+SHOWN = 5  # problems printed without --verbose
+KEPT = 1000  # problems carried along; beyond that only totals
+
+
+class ExitCode(IntEnum):
+    """What the process answers to the shell; part of the public contract."""
+
+    OK = 0
+    GATE_MISSED = 1
+    USAGE = 2
+    DATA = 3
+    BUG = 70
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong: `file:row: column 'name': what [code]`; row 1 is the header."""
+
+    what: str
+    code: str
+    file: str | None = None
+    row: int | None = None
+    column: str | None = None
+
+    def __str__(self) -> str:
+        """Render the one-line form used on stderr."""
+        place = self.file or ""
+        if self.row is not None:
+            place += f":{self.row}"
+        column = f"column '{self.column}': " if self.column is not None else ""
+        return f"{place + ': ' if place else ''}{column}{self.what} [{self.code}]"
+
+
+class ClfevalError(Exception):
+    """Base of every error clfeval raises on purpose; carries all problems found in one pass."""
+
+    exit_code = ExitCode.BUG
+
+    def __init__(
+        self,
+        problems: Problem | Sequence[Problem],
+        *,
+        hint: str | None = None,
+        totals: Counter[str] | None = None,
+    ) -> None:
+        """Keep the problems in the given order; `totals` counts those not carried along too."""
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        self.hint = hint
+        self.totals = totals or Counter(problem.code for problem in self.problems)
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self, *, verbose: bool = False) -> list[str]:
+        """Return the message: the first problems, how many more of each code, one hint."""
+        shown = self.problems if verbose else self.problems[:SHOWN]
+        lines = [str(problem) for problem in shown]
+        left = self.totals - Counter(problem.code for problem in shown)
+        if left:
+            counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(left.items()))
+            lines.append(f"  ... {counts}" + ("" if verbose else "; --verbose lists them"))
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return lines
+
+
+class UsageError(ClfevalError):
+    """The command line or an output is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DataError(ClfevalError):
+    """The table is wrong."""
+
+    exit_code = ExitCode.DATA
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """Return `did you mean 'x'?` for the closest known name, white space and case aside."""
+    names = list(known)
+    loose = {candidate.strip().casefold(): candidate for candidate in names}
+    close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=0.6)
+    return f"did you mean {quoted(loose[close[0]])}?" if close else None
+
+
+def quoted(name: str) -> str:
+    """Quote a name for a message; one that quotes would hide (spaces at its ends) shows as is."""
+    return f"'{name}'"
+
+
+def listing(names: Iterable[str], limit: int = 10) -> str:
+    """Join names for a message and say how many were left out."""
+    names = list(names)
+    rest = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(quoted(name) for name in names[:limit]) + rest
+
+
+def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataError:
+    """Build the error for a column that the table does not have."""
+    columns = list(columns)
+    close = suggestion(name, columns)
+    return DataError(
+        Problem(f"no column {quoted(name)}; columns: {listing(columns)}", "unknown-column", file),
+        hint=close,
+    )

@@ -1,0 +1,232 @@
+"""The Result: named tables of plain rows, the one thing every view reads."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, overload
+
+from clfeval import __version__
+
+# Schema history: 1 the first. Adding keys keeps the number; removing, renaming or retyping raises it.
+SCHEMA_KIND = "clfeval.result"
+SCHEMA_VERSION = 1
+SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measure's value with its interval; `value` is None when undefined and `reason` says why."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+Cell = None | bool | int | float | str | list[str] | Estimate
+Row = Mapping[str, Cell]
+Table = Sequence[Row]
+
+
+class LazyRows(Sequence[Row]):
+    """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
+
+    __slots__ = ("_length", "_make_row")
+
+    def __init__(self, length: int, make_row: Callable[[int], Row]) -> None:
+        """Hold the number of rows and the function that makes row i."""
+        self._length = length
+        self._make_row = make_row
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        """Make one row, or a list of them for a slice."""
+        if isinstance(index, slice):
+            return [self._make_row(i) for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._make_row(index % self._length)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as the list of rows it stands for."""
+        if isinstance(other, Sequence) and not isinstance(other, str):
+            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One limit and whether it was met, judged on unrounded values."""
+
+    kind: str  # fail-under, fail-over, max-drop
+    metric: str
+    model: str | None
+    limit: float
+    value: float | None
+    passed: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file that was read; `rows` counts observations, `dropped` those left out as missing."""
+
+    name: str
+    sha256: str | None
+    rows: int
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Something the reader must know that is no error."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command computed: summary, tables, gates and warnings; views only render it."""
+
+    command: str
+    signature: str
+    inputs: tuple[Input, ...]
+    parameters: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    tables: Mapping[str, Table]
+    gates: tuple[Gate, ...] = ()
+    warnings: tuple[Warn, ...] = ()
+    version: str = field(default=__version__)
+
+    @property
+    def passed(self) -> bool:
+        """True when no gate was missed."""
+        return all(gate.passed for gate in self.gates)
+
+    def head(self) -> dict[str, Any]:
+        """Return everything before the tables, in the order of the document."""
+        return {
+            "schema": SCHEMA,
+            "command": self.command,
+            "version": self.version,
+            "signature": self.signature,
+            "inputs": [asdict(item) for item in self.inputs],
+            "parameters": dict(self.parameters),
+            "summary": dict(self.summary),
+        }
+
+    def tail(self) -> dict[str, Any]:
+        """Return everything after the tables, in the order of the document."""
+        return {
+            "gates": [asdict(gate) for gate in self.gates],
+            "passed": self.passed,
+            "warnings": [asdict(warning) for warning in self.warnings],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole document as plain dictionaries, lists, numbers and text."""
+        tables = {name: [plain_row(row) for row in rows] for name, rows in self.tables.items()}
+        return {**self.head(), "tables": tables, **self.tail()}
+
+    def json_lines(self) -> Iterator[str]:
+        """Yield the JSON document piece by piece, one table row a line (full precision, no NaN)."""
+        head = [f"{dumps(key)}: {dumps(value)}" for key, value in self.head().items()]
+        yield "{\n  " + ",\n  ".join(head) + ',\n  "tables": {'
+        for number, (name, rows) in enumerate(self.tables.items()):
+            yield ("," if number else "") + f"\n    {dumps(name)}: ["
+            for index, row in enumerate(rows):
+                yield ("," if index else "") + "\n      " + dumps(plain_row(row))
+            yield "\n    ]" if len(rows) else "]"
+        yield "\n  }"
+        for key, value in self.tail().items():
+            yield f",\n  {dumps(key)}: {dumps(value)}"
+        yield "\n}\n"
+
+    def to_json(self) -> str:
+        """Return the JSON document; equal results give equal bytes."""
+        return "".join(self.json_lines())
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Result:
+        """Rebuild a Result; ValueError when the document is no clfeval result of this schema."""
+        kind, _, number = str(document.get("schema", "")).partition("/")
+        if kind != SCHEMA_KIND or not number.isdigit():
+            raise ValueError("not a clfeval result: the key 'schema' is missing or foreign")
+        if int(number) > SCHEMA_VERSION:
+            raise ValueError(f"schema {kind}/{number} is newer than this program's {SCHEMA}")
+        try:
+            return cls(
+                command=document["command"],
+                signature=document["signature"],
+                inputs=tuple(Input(**item) for item in document["inputs"]),
+                parameters=document["parameters"],
+                summary=document["summary"],
+                tables={
+                    name: [{key: _revived(cell) for key, cell in row.items()} for row in rows]
+                    for name, rows in document["tables"].items()
+                },
+                gates=tuple(Gate(**gate) for gate in document["gates"]),
+                warnings=tuple(Warn(**warning) for warning in document["warnings"]),
+                version=document["version"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a complete clfeval result: {error}") from error
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Rebuild a Result from its JSON text; ValueError when it is not one."""
+        document = json.loads(text)
+        if not isinstance(document, dict):
+            raise ValueError("not a clfeval result: the document is no object")
+        return cls.from_dict(document)
+
+    def __str__(self) -> str:
+        """Render the terminal view without colour."""
+        from clfeval.views.terminal import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """Render the tables for a notebook."""
+        from clfeval.views.html import as_html
+
+        return as_html(self)
+
+
+def plain_row(row: Row) -> dict[str, Any]:
+    """Turn the estimates of a row into dictionaries."""
+    return {
+        key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()
+    }
+
+
+def dumps(value: object) -> str:
+    """Encode one value; NaN and infinity are bugs here and raise."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def estimate_or_reason(value: float, reason: str) -> Estimate:
+    """Wrap a value that may be NaN (undefined, `reason`) or infinite (reason `infinite`)."""
+    if math.isnan(value):
+        return Estimate(None, reason=reason)
+    return Estimate(None, reason="infinite") if math.isinf(value) else Estimate(value)
+
+
+def _revived(cell: Any) -> Cell:
+    """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
+    if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
+        return Estimate(**cell)
+    return cell  # type: ignore[no-any-return]

@@ -1,0 +1,90 @@
+"""The slow, exact look at a delimited file, taken only when the fast pass saw something wrong."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clfeval.errors import KEPT, DataError, Problem
+from clfeval.tables.csv_head import ENCODING_HINT, NUL_HINT
+from clfeval.tables.fingerprint import Fingerprint
+from clfeval.tables.source import Source
+
+_HINTS = {
+    "not-utf8": ENCODING_HINT,
+    "nul-byte": NUL_HINT,
+    "short-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "long-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "bad-csv": "a quoted field ends with a single quote mark; one inside it is doubled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the slow look found: problems to raise, or only how many lines are blank."""
+
+    problems: tuple[Problem, ...]
+    totals: Counter[str]
+    blank_rows: int
+
+    def check(self) -> None:
+        """Raise the problems, if any."""
+        if self.problems:
+            hint = next((_HINTS[p.code] for p in self.problems if p.code in _HINTS), None)
+            raise DataError(self.problems, hint=hint, totals=self.totals)
+
+
+def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
+    """Tell from byte counts alone whether some line has too few or too many delimiters.
+
+    Exact for files without quote marks: every line must hold columns - 1 delimiters.
+    """
+    return not fingerprint.quotes and fingerprint.delimiters != fingerprint.lines * (columns - 1)
+
+
+def inspect_structure(source: Source, columns: tuple[str, ...]) -> Structure:
+    """Read the whole file record by record; the header is row 1, blank lines count as rows."""
+    problems: list[Problem] = []
+    totals: Counter[str] = Counter()
+    blank = 0
+    for row, record in _records(source):
+        if not record:
+            blank += 1
+            continue
+        for problem in _record_problems(source.name, row, record, columns):
+            totals[problem.code] += 1
+            if len(problems) < KEPT:
+                problems.append(problem)
+    return Structure(tuple(problems), totals, blank)
+
+
+def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
+    with source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
+        reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
+        row = 0
+        try:
+            for row, record in enumerate(reader, start=1):
+                yield row, record
+        except csv.Error as error:
+            problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
+            raise DataError(problem, hint=_HINTS["bad-csv"]) from error
+
+
+def _record_problems(
+    file: str, row: int, record: list[str], columns: tuple[str, ...]
+) -> Iterator[Problem]:
+    if len(record) < len(columns):
+        what = f"{len(record)} fields where the header has {len(columns)}"
+        yield Problem(what, "short-row", file, row, columns[len(record)])
+    elif len(record) > len(columns):
+        what = f"{len(record)} fields where the header has {len(columns)}"
+        yield Problem(what, "long-row", file, row)
+    for column, cell in zip(columns, record, strict=False):
+        if "\0" in cell:
+            yield Problem("holds a NUL byte", "nul-byte", file, row, column)
+        if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
+            shown = cell.encode(errors="surrogateescape").decode("latin-1")
+            what = f"not UTF-8 (as Latin-1 it reads '{shown}')"
+            yield Problem(what, "not-utf8", file, row, column)

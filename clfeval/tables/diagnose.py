@@ -1,0 +1,157 @@
+"""The second pass, taken only when the counts show something wrong: find the rows to name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from clfeval.errors import KEPT, Problem, listing
+from clfeval.tables.scan import TableFile
+
+ROW, VALUE = "__clfeval_row", "__clfeval_value"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to look for in one column: rows where `bad` holds are problems with `code`.
+
+    `what` may hold {value}, the cell as text, and {extra}, the text of the expression `extra`.
+    """
+
+    column: str
+    code: str
+    what: str
+    bad: pl.Expr
+    extra: pl.Expr | None = None
+
+
+def text_of(column: str) -> pl.Expr:
+    """Return a column as text."""
+    return pl.col(column).cast(pl.String)
+
+
+def number_of(column: str) -> pl.Expr:
+    """Return a column as numbers, null where it holds none."""
+    return pl.col(column).cast(pl.String).cast(pl.Float64, strict=False)
+
+
+def missing_label(column: str) -> Check:
+    """Look for empty cells."""
+    return Check(column, "missing-value", "missing", pl.col(column).is_null())
+
+
+def missing_score(column: str) -> Check:
+    """Look for empty cells and NaN."""
+    absent = pl.col(column).is_null() | number_of(column).is_nan().fill_null(value=False)
+    return Check(column, "missing-value", "missing", absent)
+
+
+def bad_number(column: str) -> Check:
+    """Look for text that is no number."""
+    bad = pl.col(column).is_not_null() & number_of(column).is_null()
+    return Check(column, "bad-number", "'{value}' is not a number", bad)
+
+
+def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = None) -> Check:
+    """Look for labels that are not among the known ones."""
+    bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
+    what = "'{value}' is not among truth's labels " + listing(known).replace("{", "{{").replace("}", "}}")
+    return Check(column, "unknown-label", what, bad if only is None else bad & only)
+
+
+def bad_weight(column: str) -> Check:
+    """Look for weights that are absent, negative, infinite or no number."""
+    number = number_of(column)
+    good = (number >= 0) & number.is_finite()
+    what = "'{value}' is not a weight (a finite number, not negative)"
+    return Check(column, "bad-weight", what, ~good.fill_null(value=False))
+
+
+def repeated(column: str) -> Check:
+    """Look for ids that stand in more than one row; the first row is given with each later one."""
+    first = pl.col(ROW).min().over(column)
+    return Check(
+        column, "duplicate-id", "'{value}' stands in row {extra} already",
+        (pl.col(ROW) > first) & pl.col(column).is_not_null(), first.cast(pl.String),
+    )  # fmt: skip
+
+
+def long_checks(row_id: str, model: str, truth: str) -> list[Check]:
+    """Look for rows given twice and for truth that differs within one id."""
+    pair = pl.struct(row_id, model)
+    first_pair = pl.col(ROW).min().over(pair)
+    first_truth = text_of(truth).first().over(row_id)
+    return [
+        Check(
+            model, "duplicate-row", "'{value}' answered this id in row {extra} already",
+            pl.col(ROW) > first_pair, first_pair.cast(pl.String),
+        ),
+        Check(
+            truth, "conflicting-truth", "'{value}' where an earlier row of this id has '{extra}'",
+            text_of(truth) != first_truth, first_truth,
+        ),
+    ]  # fmt: skip
+
+
+def unequal_ids(frame: pl.LazyFrame, file: str, row_id: str, model: str, models: Sequence[str]) -> tuple[list[Problem], int]:
+    """Name the ids some model has no row for, at the first row that has the id."""
+    have = frame.group_by(row_id).agg(
+        pl.col(ROW).min(), *[(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
+    )
+    problems: list[Problem] = []
+    total = 0
+    for i, name in enumerate(models):
+        lacking = have.filter(~pl.col(f"m{i}")).sort(ROW).select(row_id, ROW).collect()
+        total += lacking.height
+        problems += [
+            Problem(f"id '{value}' has no row of model '{name}'", "unequal-ids", file, row, model)
+            for value, row in lacking.head(KEPT).iter_rows()
+        ]
+    return problems, total
+
+
+def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
+    """Read a table for naming rows: text files as text with row 2 first, others from row 1."""
+    if file.head is not None and file.source is not None:
+        raw = {name: name.replace('"', '""') for name in file.columns}
+        return (
+            pl.scan_csv(
+                file.source.path, separator=file.source.delimiter, glob=False,
+                schema=dict.fromkeys(raw.values(), pl.String), null_values=list(null_values) or None,
+            )
+            .rename({value: name for name, value in raw.items() if value != name})
+            .with_row_index(ROW, offset=2)
+        )  # fmt: skip
+    assert file.native is not None
+    frame = file.native.collect("polars").to_native().lazy()
+    if null_values:
+        marked = pl.all().cast(pl.String, strict=False).is_in(list(null_values))
+        frame = frame.with_columns(pl.when(~marked).then(pl.all()).name.keep())
+    return frame.with_row_index(ROW, offset=1)
+
+
+def run_checks(
+    frame: pl.LazyFrame, file: str, checks: Iterable[Check]
+) -> tuple[list[Problem], Counter[str]]:
+    """Run the checks; return the first problems in row order and the totals by code."""
+    problems: list[Problem] = []
+    totals: Counter[str] = Counter()
+    for check in checks:
+        extra = check.extra if check.extra is not None else pl.lit("")
+        found = frame.select(
+            ROW, text_of(check.column).alias(VALUE), extra.alias("extra"), check.bad.alias("bad")
+        ).filter("bad")
+        rows = found.collect(engine="streaming")
+        totals[check.code] += rows.height
+        problems += [
+            Problem(
+                check.what.format(value="" if value is None else value, extra=extra_text),
+                check.code, file, row, check.column,
+            )
+            for row, value, extra_text in rows.sort(ROW).head(KEPT).drop("bad").iter_rows()
+        ]  # fmt: skip
+    problems.sort(key=lambda problem: problem.row or 0)
+    return problems[:KEPT], +totals

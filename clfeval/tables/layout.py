@@ -1,0 +1,194 @@
+"""Layouts: recognise from the header what each column is, before any row is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from clfeval.errors import DataError, Problem, UsageError, listing, suggestion, unknown_column
+from clfeval.tables.peek import Peek
+from clfeval.tables.roles import Kind, LayoutName, Roles
+
+TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
+LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
+MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
+PREDICTION_NAMES = (
+    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
+    "score", "y_score", "probability",
+)  # fmt: skip
+ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
+COUNT_NAMES = ("tp", "fp", "fn", "tn")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumns:
+    """One model: its name and the column or columns that hold what it said.
+
+    label   one column of class names
+    score   one column of numbers; positive at or above the threshold
+    classes one column of probabilities per class, in the order of `classes`
+    """
+
+    name: str
+    kind: Literal["label", "score", "classes"]
+    columns: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The recognised layout: which column is truth, id and model."""
+
+    name: LayoutName
+    truth: str
+    id: str | None
+    models: tuple[ModelColumns, ...] = ()
+    model_column: str = ""  # long and counts: the column with the models' names
+    prediction: str = ""  # long: the column with what they said
+    ignored: tuple[str, ...] = ()
+
+
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
+    """Recognise the layout of a table from its header and first rows."""
+    columns = list(peeks)
+    for name in (roles.truth, roles.id, roles.weight, *roles.by):
+        if name is not None and name not in peeks:
+            raise unknown_column(file, name, columns)
+    model = find(columns, MODEL_NAMES)
+    wanted = roles.layout
+    if model and not roles.truth and (wanted in (None, "counts")):
+        counts = [find(columns, (name,)) for name in COUNT_NAMES]
+        if all(counts):
+            return Layout("counts", "", None, model_column=model)
+    prediction = find([name for name in columns if name != roles.truth], PREDICTION_NAMES)
+    truth = roles.truth or find(columns, LONG_TRUTH_NAMES)
+    if wanted in (None, "long") and model and prediction and truth and truth != prediction:
+        return _long(file, columns, roles, truth, model, prediction)
+    if wanted in ("long", "counts"):
+        needs = "model, tp, fp, fn, tn" if wanted == "counts" else "id, model, prediction, truth"
+        raise DataError(
+            Problem(f"no {wanted} table: columns {listing(columns)}", "wrong-layout", file),
+            hint=f"that layout needs columns like {needs}",
+        )
+    return _wide(file, peeks, roles)
+
+
+def _long(
+    file: str, columns: list[str], roles: Roles, truth: str, model: str, prediction: str
+) -> Layout:
+    row_id = roles.id or find(columns, ID_NAMES)
+    if row_id is None:
+        raise DataError(
+            Problem("a long table needs a column that names the observation", "no-id", file),
+            hint="name it with --id COLUMN",
+        )
+    return Layout("long", truth, row_id, model_column=model, prediction=prediction)
+
+
+def _wide(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
+    columns = list(peeks)
+    truth = roles.truth or find(columns, TRUTH_NAMES)
+    if truth is None:
+        raise DataError(
+            Problem(f"no truth column; columns: {listing(columns)}", "no-truth", file),
+            hint="name it with --truth COLUMN",
+        )
+    row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
+    taken = {truth, row_id, roles.weight, *roles.by, ""}
+    free = [name for name in columns if name not in taken]
+    models = _models(free, peeks, truth, roles.kind)
+    name: LayoutName = "wide"
+    ignored: tuple[str, ...] = ()
+    if any(model.kind == "classes" for model in models):
+        name = "probabilities"
+        # tidymodels writes the hard label beside the probabilities it comes from
+        ignored = tuple(m.name for m in models if m.name == ".pred_class")
+        models = [m for m in models if m.name not in ignored or m.name in roles.models]
+    models = select_models(file, models, roles.models)
+    if not models:
+        raise DataError(
+            Problem(f"no model columns; columns: {listing(columns)}", "no-models", file),
+            hint="a wide table has one column per model beside the truth",
+        )
+    return Layout(name, truth, row_id, tuple(models), ignored=ignored)
+
+
+def _models(
+    free: list[str], peeks: Mapping[str, Peek], truth: str, kind: Kind | None
+) -> list[ModelColumns]:
+    """Fold probability columns into models; every other column is a model of its own."""
+    classes = peeks[truth].texts
+    sets: dict[str, list[tuple[str, str]]] = {}
+    for name in free:
+        split = _probability_name(name, classes) if peeks[name].numeric else None
+        if split:
+            sets.setdefault(split[0], []).append((name, split[1]))
+    folded = {
+        column: model for model, pairs in sets.items() if _binds(pairs, classes) for column, _ in pairs
+    }
+    models: dict[str, ModelColumns] = {}
+    for name in free:
+        if name in folded:
+            model = folded[name]
+            pairs = sets[model]
+            models[model] = ModelColumns(
+                model, "classes", tuple(c for c, _ in pairs), tuple(c for _, c in pairs)
+            )
+        else:
+            models[name] = ModelColumns(name, kind or guess_kind(peeks[name], classes), (name,))
+    return list(models.values())
+
+
+def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
+    """Labels when the values are truth's labels, scores when they are numbers, else labels."""
+    return "score" if column.numeric and not column.texts <= classes else "label"
+
+
+def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
+    """Split `.pred_<class>`, `prob_<class>` or `<model>:<class>` into model and class."""
+    for prefix in (".pred_", "prob_"):
+        if name.startswith(prefix):
+            return prefix.strip("._"), name.removeprefix(prefix)
+    for label in sorted(classes, key=len, reverse=True):
+        if name.endswith(f":{label}") and name != f":{label}":
+            return name.removesuffix(f":{label}"), label
+    model, colon, label = name.rpartition(":")
+    return (model, label) if colon and model and label else None
+
+
+def _binds(pairs: Sequence[tuple[str, str]], classes: frozenset[str]) -> bool:
+    return any(label in classes for _, label in pairs)
+
+
+def select_models(
+    file: str, models: Sequence[ModelColumns], patterns: Sequence[str]
+) -> list[ModelColumns]:
+    """Keep the models named exactly or by glob, in the order asked for; all without patterns."""
+    if not patterns:
+        return list(models)
+    names = match_names(file, [model.name for model in models], patterns)
+    return [next(model for model in models if model.name == name) for name in names]
+
+
+def match_names(file: str, names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Resolve exact names and globs; a pattern that matches nothing is an error."""
+    chosen: list[str] = []
+    for pattern in patterns:
+        found = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
+        if not found:
+            raise UsageError(
+                Problem(
+                    f"no model matches '{pattern}'; models: {listing(names)}", "unknown-model", file
+                ),
+                hint=suggestion(pattern, names),
+            )
+        chosen += [name for name in found if name not in chosen]
+    return chosen
+
+
+def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    """Return the column that matches the earliest of the names, case and outer spaces aside."""
+    loose = {column.strip().casefold(): column for column in reversed(list(columns))}
+    return next((loose[name] for name in names if name in loose), None)

@@ -1,0 +1,77 @@
+"""A peek at each column's first values: enough to guess its kind, never trusted for a count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from clfeval.tables.csv_head import SAMPLE_ROWS
+from clfeval.tables.scan import TableFile
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """The distinct values of a column's sample, as text."""
+
+    texts: frozenset[str]
+    typed_number: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """True when there are values and all are numbers."""
+        return self.typed_number or (bool(self.texts) and all(map(is_number, self.texts)))
+
+    @property
+    def bit(self) -> bool:
+        """True when every value is a bare 0 or 1."""
+        return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
+
+
+def peek(file: TableFile) -> dict[str, Peek]:
+    """Return a Peek for every column of a table."""
+    if file.head is not None:
+        columns = zip(*file.head.sample, strict=True) if file.head.sample else [()] * len(file.columns)
+        return {
+            name: Peek(frozenset(value for value in values if value is not None))
+            for name, values in zip(file.columns, columns, strict=True)
+        }
+    assert file.native is not None
+    frame = file.native.head(SAMPLE_ROWS).collect()
+    return {
+        name: Peek(
+            frozenset(distinct_texts(frame[name].to_list())),
+            typed_number=frame.schema[name].is_numeric(),
+        )
+        if not frame.schema[name].is_nested()
+        else Peek(frozenset())
+        for name in file.columns
+    }
+
+
+def distinct_texts(values: Iterable[object]) -> set[str]:
+    """Return the distinct values as text, the missing ones left out."""
+    return {text for text in map(as_text, set(values)) if text is not None}
+
+
+def as_text(value: object) -> str | None:
+    """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return "true" if value else "false"
+    return str(value)
+
+
+def is_number(text: str) -> bool:
+    """Tell whether text is a number (infinities and NaN included)."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def is_missing_number(value: float | None) -> bool:
+    """Tell whether a number is absent: null or NaN."""
+    return value is None or math.isnan(value)

@@ -1,0 +1,94 @@
+"""Prediction tables: the opened files, their layout, and how each column is to be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.csv_head import one_column_hint, read_csv_head
+from clfeval.tables.layout import Layout, recognise
+from clfeval.tables.peek import Peek, peek
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import TableFile, open_typed
+from clfeval.tables.source import open_sources
+
+FRAME = "<frame>"
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Files of one schema with the layout recognised in the first."""
+
+    files: tuple[TableFile, ...]
+    layout: Layout
+    peeks: dict[str, Peek]
+    roles: Roles
+
+    @property
+    def columns_used(self) -> list[str]:
+        """Every column the counts need, each once."""
+        layout = self.layout
+        names = [layout.truth, *(self.roles.by)]
+        if self.roles.weight:
+            names.append(self.roles.weight)
+        if layout.name == "long":
+            names += [str(layout.id), layout.model_column, layout.prediction]
+        else:
+            names += [column for model in layout.models for column in model.columns]
+        return list(dict.fromkeys(names))
+
+
+@contextmanager
+def open_predictions(
+    tables: Sequence[str | os.PathLike[str]] | Any,
+    roles: Roles,
+    *,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+) -> Iterator[Predictions]:
+    """Open paths (or one data frame) as a prediction table; temporary copies live in the block."""
+    if not isinstance(tables, (list, tuple)):
+        frame = nw.from_native(tables).lazy()
+        columns = tuple(frame.collect_schema().names())
+        yield _recognised((TableFile(FRAME, columns, native=frame),), roles)
+        return
+    with open_sources(tables, input_format=input_format, delimiter=delimiter) as sources:
+        files = []
+        for source in sources:
+            if source.text:
+                head = read_csv_head(source)
+                files.append(TableFile(source.name, head.columns, source, head=head))
+            else:
+                files.append(open_typed(source))
+        yield _recognised(tuple(files), roles)
+
+
+def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
+    first = files[0]
+    for other in files[1:]:
+        missing = [name for name in first.columns if name not in other.columns]
+        extra = [name for name in other.columns if name not in first.columns]
+        if missing or extra:
+            parts = [f"has no column {listing(missing)}"] if missing else []
+            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
+            raise DataError(
+                Problem("; ".join(parts), "different-columns", other.name),
+                hint="files read together need one set of columns",
+            )
+    peeks = peek(first)
+    try:
+        layout = recognise(first.name, peeks, roles)
+    except DataError as error:
+        if first.source and first.source.text:
+            hint = one_column_hint(first.columns, first.source.delimiter)
+            raise DataError(error.problems, hint=hint or error.hint) from error
+        raise
+    return Predictions(files, layout, peeks, roles)
+
+

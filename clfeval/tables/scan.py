@@ -1,0 +1,120 @@
+"""Lazy scans: every format becomes a polars lazy frame with plain column types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.errors import DataError, Problem
+from clfeval.tables.csv_head import CsvHead
+from clfeval.tables.source import Source
+
+# How a column of text is read. `bit` and `number` are guesses from a sample that polars verifies
+# while parsing; `loose` turns what is no number into null, for the pass that names the bad rows.
+Reading = Literal["bit", "number", "loose", "text"]
+OTHER_BYTES = "__clfeval_other_bytes"
+
+_DTYPES = {"bit": pl.Int8(), "number": pl.Float64(), "loose": pl.String(), "text": pl.String()}
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A source with its columns; `head` only for delimited text, `native` for all that is typed."""
+
+    name: str
+    columns: tuple[str, ...]
+    source: Source | None = None
+    head: CsvHead | None = None
+    native: nw.LazyFrame[Any] | None = None
+
+
+def scan(
+    file: TableFile,
+    readings: Mapping[str, Reading],
+    *,
+    null_values: Sequence[str] = (),
+    count_bytes: bool = False,
+) -> nw.LazyFrame[Any]:
+    """Scan the named columns; with `count_bytes` add the length of all other fields per row."""
+    if file.native is not None:
+        return _scan_typed(file, file.native, readings, null_values)
+    return nw.from_native(_scan_text(file, readings, null_values, count_bytes))
+
+
+def _scan_text(
+    file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], count_bytes: bool
+) -> pl.LazyFrame:
+    assert file.source is not None
+    # polars keeps the doubled quote marks of a quoted header name
+    raw_names = {name: name.replace('"', '""') for name in file.columns}
+    frame = pl.scan_csv(
+        file.source.path,
+        separator=file.source.delimiter,
+        schema={raw: _DTYPES[readings.get(name, "text")] for name, raw in raw_names.items()},
+        null_values=list(null_values) or None,
+        glob=False,
+    ).rename({raw: name for name, raw in raw_names.items() if raw != name})
+    wanted = [
+        pl.col(name).cast(pl.Float64, strict=False) if reading == "loose" else pl.col(name)
+        for name, reading in readings.items()
+    ]
+    if count_bytes:
+        others = [name for name in file.columns if readings.get(name) != "bit"]
+        length = pl.sum_horizontal(pl.col(name).str.len_bytes() for name in others)
+        wanted.append((length if others else pl.lit(0)).cast(pl.Int64).alias(OTHER_BYTES))
+    return frame.select(wanted)
+
+
+def _scan_typed(
+    file: TableFile,
+    frame: nw.LazyFrame[Any],
+    readings: Mapping[str, Reading],
+    null_values: Sequence[str],
+) -> nw.LazyFrame[Any]:
+    schema = frame.collect_schema()
+    wanted = []
+    for name, reading in readings.items():
+        dtype = schema[name]
+        if dtype.is_nested() or dtype == nw.Binary:
+            what = f"holds {dtype}, not single values"
+            raise DataError(Problem(what, "bad-type", file.name, None, name))
+        column = nw.col(name)
+        if dtype.is_decimal():
+            column = column.cast(nw.Float64)
+        elif not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
+            column = column.cast(nw.String)
+        if reading == "loose" and not dtype.is_numeric():
+            column = column.cast(nw.Float64)
+        if null_values:
+            marked = column.cast(nw.String).is_in(list(null_values))
+            column = nw.when(~marked).then(column)
+        wanted.append(column.alias(name))
+    return frame.select(*wanted)
+
+
+def open_typed(source: Source) -> TableFile:
+    """Open Parquet, Arrow IPC or NDJSON; raises DataError when the bytes are something else."""
+    scanners = {
+        "parquet": lambda: pl.scan_parquet(source.path, glob=False),
+        "arrow": lambda: pl.scan_ipc(source.path, glob=False),
+        "ndjson": lambda: pl.scan_ndjson(source.path, infer_schema_length=None),
+    }
+    try:
+        frame = scanners[source.format]()
+        columns = tuple(frame.collect_schema().names())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(source, error) from error
+    return TableFile(source.name, columns, source, native=nw.from_native(frame))
+
+
+def unreadable(source: Source, error: Exception) -> DataError:
+    """Build the error for bytes the format's own reader refuses."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return DataError(
+        Problem(f"cannot be read as {source.format}: {reason}", "bad-file", source.name),
+        hint="name the format with --input-format if the suffix misleads",
+    )

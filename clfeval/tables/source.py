@@ -1,0 +1,255 @@
+"""Sources: what a TABLE argument names (path, glob or stdin), its format, unpacked when needed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Literal, cast, get_args
+
+from clfeval.errors import DataError, Problem, UsageError, suggestion
+
+Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson"]
+FORMATS: tuple[str, ...] = get_args(Format)
+STDIN = "<stdin>"
+CHUNK = 1 << 20
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+}
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One table file: its name for messages, where its plain bytes lie, and how to read them."""
+
+    name: str
+    path: Path
+    format: Format
+    delimiter: str
+    sha256: str | None = None  # of the bytes as given, when they had to be copied anyway
+
+    @property
+    def text(self) -> bool:
+        """True for formats that are lines of delimited text."""
+        return self.format in ("csv", "tsv")
+
+    @property
+    def display(self) -> str:
+        """The name without its folders, as results show it."""
+        return self.name if self.name == STDIN else Path(self.name).name
+
+
+@contextmanager
+def open_sources(
+    names: Sequence[str | os.PathLike[str]],
+    *,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+) -> Iterator[list[Source]]:
+    """Open every named table; unpacked and piped copies live until the block ends.
+
+    A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
+    """
+    if input_format is not None and input_format not in FORMATS:
+        raise UsageError(
+            Problem(f"unknown input format '{input_format}'", "unknown-format"),
+            hint=f"one of {', '.join(FORMATS)}",
+        )
+    if delimiter is not None:
+        delimiter = _one_character(delimiter)
+    with ExitStack() as stack:
+        sources = []
+        for name in _expanded([os.fspath(name) for name in names]):
+            if name == "-":
+                source = _from_pipe(stack, input_format, delimiter)
+            else:
+                source = _from_path(stack, name, input_format, delimiter)
+            sources.append(source)
+        yield sources
+
+
+def _one_character(delimiter: str) -> str:
+    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n':
+        raise UsageError(
+            Problem(f"delimiter '{delimiter}' is not one ASCII character", "bad-delimiter"),
+            hint=r"for example --delimiter ';' or --delimiter '\t'",
+        )
+    return character
+
+
+def _expanded(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        if name != "-" and not os.path.exists(name) and glob.has_magic(name):
+            matches = sorted(glob.glob(name, recursive=True))
+            if not matches:
+                raise DataError(Problem("no file matches this pattern", "no-such-file", name))
+            found += matches
+        else:
+            found.append(name)
+    repeated = sorted({name for name in found if found.count(name) > 1})
+    if repeated:
+        raise UsageError(
+            Problem("named twice: every row would count twice", "repeated-file", repeated[0])
+        )
+    return found
+
+
+def _from_path(
+    stack: ExitStack, name: str, input_format: str | None, delimiter: str | None
+) -> Source:
+    path = Path(name)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
+        suffixes.pop()
+    by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    try:
+        if path.is_dir():
+            raise DataError(
+                Problem("is a directory, not a table", "is-directory", name),
+                hint=f"name its files, for example '{name.rstrip('/')}/*.csv'",
+            )
+        with path.open("rb") as stream:
+            magic = stream.read(8)
+            if not magic:
+                raise DataError(Problem("the file is empty (0 bytes)", "empty-table", name))
+            if not path.is_file() or _packing(magic):
+                return _copied(stack, name, stream, magic, input_format or by_suffix, delimiter)
+    except FileNotFoundError as error:
+        folder = path.parent if path.parent.is_dir() else Path()
+        raise DataError(
+            Problem("no such file", "no-such-file", name),
+            hint=suggestion(path.name, sorted(os.listdir(folder))),
+        ) from error
+    except PermissionError as error:
+        raise DataError(
+            Problem("permission denied", "not-readable", name),
+            hint="make it readable: chmod u+r FILE",
+        ) from error
+    except OSError as error:
+        raise DataError(
+            Problem(f"cannot be read: {error.strerror}", "not-readable", name)
+        ) from error
+    chosen = input_format or by_suffix or _by_magic(magic)
+    return _source(name, path, cast(Format, chosen), delimiter, None)
+
+
+def _from_pipe(stack: ExitStack, input_format: str | None, delimiter: str | None) -> Source:
+    if sys.stdin is None or sys.stdin.closed:
+        raise DataError(Problem("standard input is closed", "not-readable", STDIN))
+    if sys.stdin.isatty():
+        raise UsageError(
+            Problem("standard input is a terminal, no table is coming", "no-input", STDIN),
+            hint="pipe a table in, or name a file: clfeval mars preds.csv",
+        )
+    return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format, delimiter)
+
+
+def _copied(
+    stack: ExitStack,
+    name: str,
+    stream: IO[bytes],
+    start: bytes,
+    known: str | None,
+    delimiter: str | None,
+) -> Source:
+    """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
+    digest = sha256()
+    given = Path(stack.enter_context(_temporary_file()))
+    with given.open("wb") as copy:
+        chunk = start or stream.read(CHUNK)
+        while chunk:
+            digest.update(chunk)
+            copy.write(chunk)
+            chunk = stream.read(CHUNK)
+    path = given
+    magic = _first_bytes(given)
+    if not magic:
+        raise DataError(Problem("the input is empty (0 bytes)", "empty-table", name))
+    packing = _packing(magic)
+    if packing:
+        path = Path(stack.enter_context(_temporary_file()))
+        _unpack(name, given, path, packing)
+        magic = _first_bytes(path)
+        if not magic:
+            raise DataError(Problem("the packed file is empty", "empty-table", name))
+    chosen = known or _by_magic(magic)
+    return _source(name, path, cast(Format, chosen), delimiter, digest.hexdigest())
+
+
+def _source(
+    name: str, path: Path, chosen: Format, delimiter: str | None, digest: str | None
+) -> Source:
+    return Source(name, path, chosen, delimiter or ("\t" if chosen == "tsv" else ","), digest)
+
+
+@contextmanager
+def _temporary_file() -> Iterator[str]:
+    handle, name = tempfile.mkstemp(prefix="clfeval-")
+    os.close(handle)
+    try:
+        yield name
+    finally:
+        os.unlink(name)
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(8)
+
+
+def _packing(magic: bytes) -> str | None:
+    if magic.startswith(_GZIP):
+        return "gzip"
+    return "zstd" if magic.startswith(_ZSTD) else None
+
+
+def _unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
+    import zlib
+
+    try:
+        with packed.open("rb") as raw, plain.open("wb") as out:
+            if packing == "gzip":
+                import gzip
+
+                with gzip.open(raw) as stream:
+                    shutil.copyfileobj(stream, out, CHUNK)
+            else:
+                if sys.version_info >= (3, 14):
+                    from compression import zstd
+                else:
+                    from backports import zstd
+
+                with zstd.open(raw) as stream:
+                    shutil.copyfileobj(stream, out, CHUNK)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DataError(
+            Problem(f"the {packing} data is damaged: {error}", "damaged-file", name)
+        ) from error
+
+
+def _by_magic(magic: bytes) -> Format:
+    if magic.startswith(b"PAR1"):
+        return "parquet"
+    if magic.startswith(b"ARROW1"):
+        return "arrow"
+    return "ndjson" if magic.lstrip()[:1] == b"{" else "csv"
