@@ -122,20 +122,27 @@ def slices_of(
         None: PatternCounts.of(names, truth[keep], votes[keep], n[keep])
     }
     if by:
-        labels = np.array(
-            [
-                ", ".join(
-                    f"{column}={'(missing)' if as_text(value) is None else as_text(value)}"
-                    for column, value in zip(by, values, strict=True)
-                )
-                for values in zip(*raw.by, strict=True)
-            ],
-            object,
-        )
+        combined = list(zip(*raw.by, strict=True))
+        named = {values: slice_label(by, values) for values in set(combined)}
+        labels = np.array([named[values] for values in combined], object)
         for label in sorted(set(labels[keep]), key=natural):
             mask = keep & (labels == label)
             slices[label] = PatternCounts.of(names, truth[mask], votes[mask], n[mask])
     return slices
+
+
+def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    """Name a slice: `site=A`, or `site=A, sex=f` for several columns."""
+    texts = [as_text(value) for value in values]
+    return ", ".join(
+        f"{column}={'(missing)' if text is None else text}"
+        for column, text in zip(by, texts, strict=True)
+    )
+
+
+def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
+    """Return the distinct raw values that read as the label."""
+    return tuple(value for value in set(values) if as_text(value) == label)
 
 
 def natural(text: str) -> tuple[int, float, str]:
@@ -152,8 +159,8 @@ def _is_absent(values: list[Any]) -> Bools:
 
 
 def _is_label(values: list[Any], label: str) -> NDArray[np.bool_]:
-    same = {value: as_text(value) == label for value in set(values)}
-    return np.array([same[value] for value in values], bool)
+    same = set(values_of(values, label))
+    return np.array([value in same for value in values], bool)
 
 
 def _shell(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -17,10 +18,11 @@ from clfeval.counts.judge import (
     natural,
     resolve_positive,
     slices_of,
+    values_of,
 )
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.raw import CountPlan, collect
-from clfeval.counts.reading import Pass, constants, find_long_models, run_pass
+from clfeval.counts.reading import Mode, Pass, constants, find_long_models, run_pass
 from clfeval.errors import DataError, Problem, listing
 from clfeval.tables.diagnose import numbered, repeated, run_checks
 from clfeval.tables.fingerprint import FingerprintTask
@@ -46,6 +48,8 @@ class Counted:
 
     slices: the whole table under None, then one entry per slice.
     thresholds: per model the cut in force, None for labels and for largest-class votes.
+    positive_values, vote_values: the raw values of truth, and of each label model, that mean the
+    positive class.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -56,6 +60,10 @@ class Counted:
     thresholds: Mapping[str, float | None]
     ties: Mapping[str, int]
     blank_rows: int
+    plan: CountPlan
+    mode: Mode
+    positive_values: tuple[Any, ...]
+    vote_values: tuple[tuple[Any, ...], ...]
 
     @property
     def models(self) -> tuple[ModelColumns, ...]:
@@ -90,9 +98,14 @@ def prepare(predictions: Predictions) -> tuple[Predictions, str]:
 
 
 def count_predictions(
-    predictions: Predictions, *, cuts: Mapping[str, float] | None = None
+    predictions: Predictions,
+    *,
+    cuts: Mapping[str, float] | None = None,
+    any_range: bool = False,
 ) -> Counted:
-    """Count the patterns of a prediction table; `cuts` replaces thresholds by model.
+    """Count the patterns of a prediction table.
+
+    `cuts` replaces thresholds by model; `any_range` admits scores outside 0..1 without threshold.
 
     Raises DataError with every problem of the table, found in one second pass.
     """
@@ -114,7 +127,7 @@ def count_predictions(
     if needs_rows(judged, raw, predictions, excused, loose=done.loose):
         known = sorted(known_labels(judged.classes, roles), key=natural)
         raise_complaints(predictions, judged, plan, raw, known)
-    if judged.unbounded:
+    if judged.unbounded and not any_range:
         _refuse_unbounded(name, judged.unbounded)
     keep = ~judged.missing
     if not raw.n[keep].sum() > 0:
@@ -141,6 +154,13 @@ def count_predictions(
         },
         ties={model: count for model, count in raw.ties.items() if count},
         blank_rows=done.blank_rows,
+        plan=plan,
+        mode=done.mode,
+        positive_values=values_of(raw.truth, positive),
+        vote_values=tuple(
+            values_of(votes, positive) if model.kind == "label" else ()
+            for model, votes in zip(plan.models, raw.votes, strict=True)
+        ),
     )
 
 

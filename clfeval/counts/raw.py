@@ -243,6 +243,7 @@ def widen(
     counts = [f"c{i}" for i in range(len(models))]
     differs = [f"d{i}" for i in range(len(constants))]
     wide = gathered.select(
+        "id",
         *[nw.col(f"p{i}") for i in range(len(models))],
         *[
             nw.when(nw.col(name) > 1).then(nw.lit(2)).otherwise(nw.col(name)).alias(name)

@@ -29,8 +29,13 @@ class Pass:
     """What one pass over all files gave."""
 
     raw: RawCounts
-    loose: bool
+    mode: Mode
     blank_rows: int
+
+    @property
+    def loose(self) -> bool:
+        """True when text that is no number was read as missing."""
+        return self.mode == "loose"
 
 
 def run_pass(
@@ -44,14 +49,14 @@ def run_pass(
         if mode == "fast" and not _all_bits(predictions, plan):
             continue
         try:
-            parts = [count_raw(frame, plan) for frame in _frames(predictions, mode)]
+            parts = [count_raw(frame, plan) for frame in frames(predictions, mode)]
         except ENGINE_ERRORS as refused:
             error = refused
             continue
         if mode == "fast" and not all(map(_single_bytes, predictions.files, parts, tasks)):
             continue
         blank = sum(map(check_structure, predictions.files, tasks))
-        return Pass(RawCounts.joined(parts), mode == "loose", blank)
+        return Pass(RawCounts.joined(parts), mode, blank)
     for file in predictions.files:
         if file.head and file.source:
             inspect_structure(file.source, file.columns).check()
@@ -79,17 +84,22 @@ def readings(predictions: Predictions, mode: Mode) -> dict[str, Reading]:
     return chosen
 
 
-def _frames(predictions: Predictions, mode: Mode) -> list[nw.LazyFrame[Any]]:
+def frames(
+    predictions: Predictions, mode: Mode, *, keep_id: bool = False
+) -> list[nw.LazyFrame[Any]]:
+    """Return the lazy frames to count, one per file; a long table becomes a single wide one."""
     layout, roles = predictions.layout, predictions.roles
     chosen = readings(predictions, mode)
-    frames = [
+    if keep_id and layout.id is not None:
+        chosen.setdefault(layout.id, "text")
+    scans = [
         scan(file, chosen, null_values=roles.null_values, count_bytes=mode == "fast")
         for file in predictions.files
     ]
     if layout.name != "long":
-        return frames
+        return scans
     wide, _ = widen(
-        nw.concat(frames) if len(frames) > 1 else frames[0],
+        nw.concat(scans) if len(scans) > 1 else scans[0],
         row_id=str(layout.id),
         model=layout.model_column,
         prediction=layout.prediction,

@@ -39,7 +39,7 @@ def scan(
     null_values: Sequence[str] = (),
     count_bytes: bool = False,
 ) -> nw.LazyFrame[Any]:
-    """Scan the named columns; with `count_bytes` add the length of all other fields per row."""
+    """Scan the named columns; with `count_bytes` add the length of the text fields per row."""
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
     return nw.from_native(_scan_text(file, readings, null_values, count_bytes))
@@ -64,8 +64,9 @@ def _scan_text(
     ]
     if count_bytes:
         others = [name for name in file.columns if readings.get(name) != "bit"]
-        length = pl.sum_horizontal(pl.col(name).str.len_bytes() for name in others)
-        wanted.append((length if others else pl.lit(0)).cast(pl.Int64).alias(OTHER_BYTES))
+        if others:
+            length = pl.sum_horizontal(pl.col(name).str.len_bytes() for name in others)
+            wanted.append(length.cast(pl.Int64).alias(OTHER_BYTES))
     return frame.select(wanted)
 
 

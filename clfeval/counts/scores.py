@@ -1,0 +1,176 @@
+"""Scores of rows: the target rows' scores for sweeps, each model's cut for its top rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.patterns import Counts
+from clfeval.counts.judge import slice_label
+from clfeval.counts.predictions import Counted
+from clfeval.counts.raw import collect, finite, score_column
+from clfeval.counts.reading import frames
+from clfeval.errors import Problem, UsageError, listing
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Score columns of equal length with the weight of each row; rows without a value are out."""
+
+    models: tuple[str, ...]
+    scores: tuple[Floats, ...]
+    n: Counts
+
+    def where(self, mask: NDArray[np.bool_]) -> ScoreTable:
+        """Return the rows of a mask."""
+        return ScoreTable(self.models, tuple(column[mask] for column in self.scores), self.n[mask])
+
+
+def read_scores(
+    counted: Counted, rows: Literal["positive", "negative", "all"]
+) -> tuple[ScoreTable, dict[str, NDArray[np.bool_]]]:
+    """Read the scores of all rows or of one class; also, per slice, which rows belong to it."""
+    _need_scores(counted)
+    tables = [
+        collect(_selected(frame, counted, rows))
+        for frame in frames(counted.predictions, counted.mode)
+    ]
+    names = tuple(model.name for model in counted.models)
+
+    def column(name: str) -> Floats:
+        return np.concatenate([table[name].to_numpy().astype(np.float64) for table in tables])
+
+    weights: Any = column("w")
+    if np.all(weights == np.floor(weights)):
+        weights = weights.astype(np.int64)
+    scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), weights)
+    masks: dict[str, NDArray[np.bool_]] = {}
+    for position, table in enumerate(tables):
+        before = sum(len(earlier) for earlier in tables[:position])
+        for label, mask in _slice_masks(table, counted).items():
+            whole = masks.setdefault(label, np.zeros(len(weights), bool))
+            whole[before : before + len(mask)] = mask
+    return scores, masks
+
+
+def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyFrame[Any]:
+    plan = counted.plan
+    truth = nw.col(plan.truth)
+    picked = {f"s{i}": finite(score_column(m, plan.positive)) for i, m in enumerate(plan.models)}
+    weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
+    picked["w"] = weight
+    wanted = frame.filter(~truth.is_null())
+    if rows != "all":
+        positive = truth.is_in(list(counted.positive_values))
+        wanted = wanted.filter(positive if rows == "positive" else ~positive)
+    slices = [nw.col(name).alias(f"b{i}") for i, name in enumerate(plan.by)]
+    narrow = wanted.select(*[value.alias(name) for name, value in picked.items()], *slices)
+    return narrow.drop_nulls(subset=list(picked))
+
+
+def _slice_masks(table: nw.DataFrame[Any], counted: Counted) -> dict[str, NDArray[np.bool_]]:
+    """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
+    by = counted.predictions.roles.by
+    if not by:
+        return {}
+    names = [f"b{i}" for i in range(len(by))]
+    masks: dict[str, NDArray[np.bool_]] = {}
+    for values in table.select(names).unique().rows():
+        same = [
+            table[name].is_null() if value is None else table[name] == value
+            for name, value in zip(names, values, strict=True)
+        ]
+        mask = np.all([part.fill_null(value=False).to_numpy() for part in same], axis=0)
+        label = slice_label(by, values)
+        masks[label] = masks.get(label, np.zeros(len(mask), bool)) | mask
+    return masks
+
+
+def top_count(text: str, rows: int | float) -> float:
+    """Turn `0.05`, `5%` or `200` into a number of rows; a fraction is rounded down, exactly."""
+    try:
+        fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        fraction = Fraction(0)
+    share = "." in text or "%" in text
+    if fraction <= 0 or (share and fraction > 1) or (not share and fraction.denominator != 1):
+        raise UsageError(
+            Problem(f"--top '{text}' is neither a count nor a fraction", "bad-top"),
+            hint="a count like 200, or a fraction like 0.05 or 5%",
+        )
+    count = fraction * Fraction(rows) // 1 if share else fraction
+    if count < 1:
+        raise UsageError(
+            Problem(f"--top {text} of {rows} rows is less than one row", "bad-top"),
+            hint=f"the smallest fraction of this table is {1 / rows:g}",
+        )
+    return float(count)
+
+
+def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Return each model's cut for its `count` highest rows, and how many rows that takes.
+
+    A row is taken while fewer than `count` rows score higher, so ties at the cut all come in.
+    """
+    cuts, taken = {}, {}
+    for name, column in zip(table.models, table.scores, strict=True):
+        higher = weight_above(column, table.n)
+        inside = higher < count
+        cuts[name] = float(column[inside].min())
+        taken[name] = float(table.n[inside].sum())
+    return cuts, taken
+
+
+def weight_above(column: Floats, n: Counts) -> Floats:
+    """Return for every row how many rows (or what weight) score strictly higher."""
+    order = np.argsort(column)
+    running = np.concatenate([[0.0], np.cumsum(n[order], dtype=np.float64)])
+    return running[-1] - running[np.searchsorted(column[order], column, side="right")]
+
+
+def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
+    """Replace each target row's scores by minus the rank in the model's own order of all rows.
+
+    The rank is 1 + the rows scoring strictly higher, so that the first `count` rows of every model
+    are those with a negated rank of at least -count.
+    """
+    columns = []
+    for column, mine in zip(everything.scores, target.scores, strict=True):
+        order = np.argsort(column)
+        running = np.concatenate([[0.0], np.cumsum(everything.n[order], dtype=np.float64)])
+        higher = running[-1] - running[np.searchsorted(column[order], mine, side="right")]
+        columns.append(-(higher + 1))
+    return ScoreTable(target.models, tuple(columns), target.n)
+
+
+def grouped_scores(
+    table: ScoreTable, groups: Mapping[str, tuple[str, ...]], target: str
+) -> ScoreTable:
+    """Merge the members of a group: it finds what any member finds, so its best score counts."""
+    best = np.maximum if target == "positive" else np.minimum
+    member_of = {member: name for name, members in groups.items() for member in members}
+    merged: dict[str, Floats] = {}
+    for name, column in zip(table.models, table.scores, strict=True):
+        key = member_of.get(name, name)
+        merged[key] = best(merged[key], column) if key in merged else column
+    return ScoreTable(tuple(merged), tuple(merged.values()), table.n)
+
+
+def _need_scores(counted: Counted) -> None:
+    labels = [model.name for model in counted.models if model.kind == "label"]
+    if labels:
+        raise UsageError(
+            Problem(
+                f"scores are needed, but {listing(labels)} hold{'s' * (len(labels) == 1)} labels",
+                "needs-scores", counted.predictions.files[0].name,
+            ),
+            hint="leave them out with --model, or give a table of scores",
+        )  # fmt: skip

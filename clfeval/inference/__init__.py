@@ -1,0 +1,1 @@
+"""Inference: intervals and tests on counts, with numpy alone."""

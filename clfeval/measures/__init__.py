@@ -1,0 +1,1 @@
+"""Measures: their names, directions and formulas."""

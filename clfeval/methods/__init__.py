@@ -1,0 +1,1 @@
+"""Methods: counts in, Result out."""

@@ -1,0 +1,193 @@
+"""From opened predictions to the Result of MARS: counts, tables, signature and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clfeval import __version__
+from clfeval.counts.exclusive import list_exclusive
+from clfeval.counts.predictions import Counted, count_predictions
+from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
+from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.methods.mars import MarsOptions, mars_tables, summary
+from clfeval.methods.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
+from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.roles import Roles
+
+
+def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
+    """Count the predictions and compute every table the options ask for."""
+    counted, warnings = _counted(predictions, options)
+    _check_groups(counted, options)
+    thresholds = {} if options.groups else counted.thresholds
+    tables = mars_tables(counted.slices, options, thresholds)
+    if options.sweep is not None:
+        tables["sweep"], more = _sweep_table(counted, options)
+        warnings += more
+    if options.lists:
+        tables["exclusive"] = _exclusive_table(counted, options)
+    whole = counted.slices[None]
+    negatives = [name for name in counted.classes if name != counted.positive]
+    parameters = {
+        "positive": counted.positive,
+        "negative": negatives,
+        "target": options.target,
+        "occlusion": options.rule,
+        "level": options.level,
+        "interval": "clopper-pearson" if options.interval == "exact" else "none",
+        "missing": predictions.roles.missing,
+        "top": options.top,
+        "groups": {name: list(members) for name, members in options.groups},
+        "by": list(predictions.roles.by),
+    }
+    return Result(
+        command="mars",
+        signature=_signature(counted, options, predictions.roles),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
+        parameters=parameters,
+        summary={**summary(whole, options), "rule": options.rule, "target": options.target},
+        tables=tables,
+        warnings=(*warnings, *_warnings(counted, options)),
+    )
+
+
+def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, list[Warn]]:
+    """Count with thresholds, or with each model's own cut for its top rows (a pass more)."""
+    if options.top is None:
+        counted = count_predictions(predictions)
+        _check_thresholds(counted)
+        return counted, []
+    if predictions.roles.thresholds:
+        raise UsageError(
+            Problem("--top and --threshold both say what is positive: give one", "bad-option")
+        )
+    first = count_predictions(predictions, any_range=True)
+    table, _ = read_scores(first, "all")
+    count = top_count(options.top, first.slices[None].rows)
+    cuts, taken = top_cuts(table, count)
+    tied = [
+        f"'{name}' {number:g}" for name, number in taken.items() if number > count
+    ]
+    warnings = []
+    if tied:
+        text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
+        warnings.append(Warn("ties-at-cut", text))
+    return count_predictions(predictions, cuts=cuts, any_range=True), warnings
+
+
+def _check_thresholds(counted: Counted) -> None:
+    models = {model.name: model for model in counted.models}
+    for name in counted.predictions.roles.thresholds:
+        if name is None:
+            continue
+        if name not in models:
+            raise UsageError(
+                Problem(f"--threshold names no model: '{name}'", "unknown-model"),
+                hint=suggestion(name, models) or f"models: {listing(models)}",
+            )
+        if models[name].kind == "label":
+            raise UsageError(
+                Problem(f"--threshold for '{name}', which holds labels", "needs-scores")
+            )
+
+
+def _check_groups(counted: Counted, options: MarsOptions) -> None:
+    names = [model.name for model in counted.models]
+    seen: set[str] = set()
+    for group, members in options.groups:
+        for member in members:
+            if member not in names:
+                raise UsageError(
+                    Problem(f"--group {group} names no model: '{member}'", "unknown-model"),
+                    hint=suggestion(member, names) or f"models: {listing(names)}",
+                )
+            if member in seen:
+                raise UsageError(Problem(f"'{member}' is in two groups", "bad-group"))
+            seen.add(member)
+    for group, members in options.groups:
+        if group in names and group not in members:
+            raise UsageError(
+                Problem(f"--group {group} has the name of a model outside it", "bad-group")
+            )
+
+
+def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Warn]]:
+    target, masks = read_scores(counted, options.target)
+    if options.sweep == "top":
+        everything, _ = read_scores(counted, "all")
+        target = ranks(everything, target)
+    target = grouped_scores(target, dict(options.groups), options.target)
+    if not len(target.n):
+        return [], []
+    every = distinct_cuts(target.scores)
+    points = len(every) if options.points == "all" else options.points
+    cuts = choose_cuts(every, points)
+    warnings = []
+    if len(cuts) < len(every):
+        text = f"the sweep lists {len(cuts):,} of {len(every):,} distinct cuts; --points all lists all"
+        warnings.append(Warn("cuts-thinned", text))
+    rows: list[Row] = []
+    for label, mask in [(None, np.ones(len(target.n), bool)), *sorted(masks.items())]:
+        part = target.where(mask)
+        if len(part.n):
+            steps = sweep(part.scores, part.n, options.target, cuts)
+            rows += sweep_rows(steps, part.models, label, options)
+    return rows, warnings
+
+
+def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
+    listed = list_exclusive(
+        counted,
+        options.lists,
+        target=options.target,
+        rule=options.rule,
+        groups=dict(options.groups),
+    )
+    return [{"model": item.model, "list": item.kind, "file": item.file, item.key: item.id} for item in listed]
+
+
+def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
+    """Join what changes numbers, then the hashes of the input and of its sufficient statistic."""
+    used: Mapping[str, float | None] = counted.thresholds
+    cuts = sorted({f"{cut:g}" for cut in used.values() if cut is not None})
+    data = "+".join(f.sha256[:8] if f.sha256 else "-" for f in counted.files)
+    parts: list[tuple[str, Any]] = [
+        ("cmd", "mars"),
+        ("target", options.target),
+        ("rule", options.rule),
+        ("pos", counted.positive),
+        ("cut", f"top {options.top}" if options.top else ",".join(cuts) or "none"),
+        ("miss", roles.missing),
+        ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
+        ("data", data),
+        ("stats", counted.slices[None].digest()[:8]),
+        ("clfeval", __version__),
+    ]
+    return "|".join(f"{key}:{value}" for key, value in parts)
+
+
+def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
+    """State what a reader of the numbers must know."""
+    whole = summary(counted.slices[None], options)
+    targets = whole["positives"] if options.target == "positive" else whole["negatives"]
+    said = []
+    if not targets:
+        said.append(Warn("no-target", f"the table has no {options.target} row: nothing can be found"))
+    elif not whole["found"]:
+        said.append(Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows"))
+    if len(counted.models) == 1:
+        said.append(Warn("one-model", "one model: all it finds it finds alone"))
+    dropped = sum(file.dropped for file in counted.files)
+    if dropped:
+        said.append(Warn("dropped", f"{dropped} rows with missing values were left out"))
+    if counted.blank_rows:
+        said.append(Warn("blank-lines", f"{counted.blank_rows} blank lines were skipped"))
+    for name, count in counted.ties.items():
+        said.append(
+            Warn("argmax-ties", f"'{name}': {count} rows tie for the largest class; first class taken")
+        )
+    return said

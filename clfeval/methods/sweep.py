@@ -1,0 +1,127 @@
+"""ShineThrough and Occlusion at every cut, from the two highest and two lowest scores of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.patterns import Counts
+from clfeval.methods.mars import MarsOptions, estimates
+from clfeval.result import Estimate, Row
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCounts:
+    """Counts at c cuts for k models, on the target rows; at a cut, score >= cut is positive.
+
+    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c). Between
+    two neighbouring cuts every count is what it is at the upper one.
+    """
+
+    cuts: Floats
+    found: Counts
+    hits: Counts
+    exclusive: Counts
+    missed_all: Counts
+    missed_any: Counts
+
+
+def distinct_cuts(scores: Sequence[Floats]) -> Floats:
+    """Return every score of the target rows once, ascending: nothing changes between them."""
+    return np.unique(np.concatenate([np.unique(column) for column in scores]))
+
+
+def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
+    """Count finds and misses at the given cuts.
+
+    With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model
+    alone is positive for cuts in (top2, top1], the lowest alone is not for cuts in (low1, low2].
+    For the positive class the first are exclusive finds and the second exclusive misses; for the
+    negative class (score < cut finds) it is the other way round.
+    Shapes: k score columns of length p; n (p,) counts or weights. O((k + 4) p log p).
+    """
+    top1, top2, top_model = _two_highest(scores)
+    low1, low2, low_model = _two_highest([-column for column in scores])
+    low1, low2 = -low1, -low2
+
+    def below(values: Floats, weights: Counts) -> Counts:
+        """Return how many values lie below each cut."""
+        order = np.argsort(values)
+        running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
+        return running[np.searchsorted(values[order], cuts, side="left")]
+
+    def inside(low: Floats, high: Floats, mine: NDArray[np.bool_]) -> Counts:
+        return below(low[mine], n[mine]) - below(high[mine], n[mine])
+
+    models = range(len(scores))
+    alone = np.array([inside(top2, top1, top_model == j) for j in models])
+    alone_not = np.array([inside(low1, low2, low_model == j) for j in models])
+    under = np.array([below(column, n) for column in scores])
+    if target == "negative":
+        found, hits, exclusive, missed = below(low1, n), under, alone_not, alone
+    else:
+        found, hits = n.sum() - below(top1, n), n.sum() - under
+        exclusive, missed = alone, alone_not
+    if len(scores) == 1:
+        missed = np.zeros_like(missed)  # nobody is outside
+    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
+
+
+def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return per row the highest and second highest value and whose the highest is."""
+    first = columns[0].copy()
+    second = np.full_like(first, -np.inf)
+    who = np.zeros(len(first), np.int64)
+    for j, column in enumerate(columns[1:], start=1):
+        better = column > first
+        second = np.where(better, first, np.maximum(second, column))
+        first = np.where(better, column, first)
+        who[better] = j
+    return first, second, who
+
+
+MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unless all are asked for
+
+
+def choose_cuts(cuts: Floats, points: int | None) -> Floats:
+    """Return evenly spaced cuts, the first and last among them; every cut if there are few."""
+    limit = points if points is not None else MOST_CUTS
+    if len(cuts) <= limit:
+        return cuts
+    return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]
+
+
+def sweep_rows(
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions
+) -> Iterator[Row]:
+    """Yield one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
+
+    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
+    by cut, and cuts run from few rows to many.
+    """
+    missed = counts.missed_all if options.rule == "all" else counts.missed_any
+    shine = [estimates(row, counts.found, "nothing_found", options) for row in counts.exclusive]
+    hidden = [estimates(row, counts.found, "nothing_found", options) for row in missed]
+    alone = Estimate(None, reason="no_other_model")
+    top = options.sweep == "top"
+    order = range(len(counts.cuts))
+    for c in reversed(order) if top else order:
+        cut = counts.cuts[c].item()
+        cut = int(cut) if top and cut.is_integer() else cut
+        for j, model in enumerate(models):
+            yield {
+                "slice": label,
+                **({"top": -cut} if top else {"threshold": cut}),
+                "model": model,
+                "found": counts.found[c].item(),
+                "hits": counts.hits[j, c].item(),
+                options.found_name: counts.exclusive[j, c].item(),
+                "shine_through": shine[j][c],
+                options.missed_name: missed[j, c].item(),
+                "occlusion": hidden[j][c] if len(models) > 1 or not counts.found[c] else alone,
+            }

@@ -1,0 +1,60 @@
+"""The CSV view: one table, every estimate as value, low, high and reason, at full precision."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+from clfeval.result import Cell, Estimate, Result, Row, Table
+
+
+class _Line:
+    """A file of one line, for the csv writer."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        """Keep the line."""
+        self.text = text
+        return len(text)
+
+
+def csv_lines(result: Result, table: str) -> Iterator[str]:
+    """Yield the lines of one table of the result."""
+    rows = result.tables[table]
+    columns = _columns(rows)
+    line = _Line()
+    writer = csv.writer(line, lineterminator="\n")
+    writer.writerow(name for column, wide in columns.items() for name in _names(column, wide))
+    yield line.text
+    for row in rows:
+        writer.writerow(
+            cell for column, wide in columns.items() for cell in _cells(row, column, wide)
+        )
+        yield line.text
+
+
+def _columns(rows: Table) -> dict[str, bool]:
+    """Return the columns in order; True for those that hold estimates."""
+    return {
+        column: isinstance(cell, Estimate) for row in rows[:1] for column, cell in row.items()
+    }
+
+
+def _names(column: str, wide: bool) -> list[str]:
+    return [column, f"{column}_low", f"{column}_high", f"{column}_reason"] if wide else [column]
+
+
+def _cells(row: Row, column: str, wide: bool) -> list[object]:
+    cell = row[column]
+    if not wide:
+        return [_plain(cell)]
+    if not isinstance(cell, Estimate):
+        return [_plain(cell), None, None, None]
+    return [cell.value, cell.low, cell.high, cell.reason]
+
+
+def _plain(cell: Cell) -> object:
+    return " + ".join(cell) if isinstance(cell, list) else cell

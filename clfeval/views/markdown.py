@@ -1,0 +1,56 @@
+"""The Markdown view: a marker for bots, one verdict line, tables, details folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.result import Result
+from clfeval.views import mars
+from clfeval.views.rows import DIGITS, Section, reasons
+
+
+def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
+    """Yield the document line by line; at most a few dozen rows of each table."""
+    yield f"<!-- clfeval:{result.command} -->\n"
+    first, *others = mars.headline(result)
+    yield f"**{escape(first)}**\n\n"
+    for line in others:
+        yield f"- {escape(line)}\n"
+    yield "\n"
+    for gate in result.gates:
+        who = f"{escape(gate.model)}: " if gate.model else ""
+        value = gate.reason if gate.value is None else repr(gate.value)
+        sign = "✅" if gate.passed else "❌"
+        yield f"- {sign} {who}{gate.metric} = {value} ({gate.kind} {gate.limit!r})\n"
+    shown, *folded = mars.sections(result, digits=digits)
+    yield from _table(shown)
+    if folded:
+        yield "\n<details><summary>More tables</summary>\n"
+        for part in folded:
+            yield from _table(part)
+        yield "\n</details>\n"
+    for reason in reasons(result):
+        yield f"\n{escape(reason)}\n"
+    for warning in result.warnings:
+        yield f"\n> {escape(warning.message)}\n"
+    yield f"\n`{result.signature}`\n"
+
+
+def _table(part: Section) -> Iterator[str]:
+    yield f"\n{escape(part.title)}\n\n"
+    if not part.rows:
+        yield "none\n"
+        return
+    yield "| " + " | ".join(map(escape, part.headings)) + " |\n"
+    yield "|" + "|".join("---:" if right else ":---" for right in part.numeric) + "|\n"
+    for row in part.rows:
+        yield "| " + " | ".join(map(escape, row)) + " |\n"
+    if part.note:
+        yield f"\n{escape(part.note)}\n"
+
+
+def escape(text: str) -> str:
+    """Keep user text from being read as Markdown or HTML."""
+    for character in "\\`*_{}[]<>|#~":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("&", "&amp;").replace("\n", " ")

@@ -1,0 +1,137 @@
+"""Terminal plots, readable without colour: bars, a cell chart of pairs, curves of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotext
+
+from clfeval.result import Estimate, Result
+from clfeval.views.mars import exclusive_columns, pair_cells
+
+MARKERS = "ox+*#@%&$=~^"
+SHADES = " ▁▂▃▄▅▆▇█"
+MOST_BARS = 30
+
+
+def mars_plots(result: Result, *, width: int = 80, color: bool = False) -> str:
+    """Draw what a MARS result has: exclusive finds and misses, pairs, and the sweep's curves."""
+    found, missed = exclusive_columns(result)
+    models = [row for row in result.tables["models"] if row["slice"] is None]
+    names = [str(row["model"]) for row in models]
+    parts = []
+    for column, title in ((found, "Found by one model alone"), (missed, "Missed by one model alone")):
+        values = [float(str(row[column])) for row in models]
+        parts.append(bars(title, names, values, width=width, color=color))
+    if 3 <= len(models) <= 12:
+        cells = pair_cells(result, "shine_through")
+        parts.append(cell_chart("ShineThrough of pairs (taller is more)", names, cells))
+    if "sweep" in result.tables:
+        parts += _sweep_plots(result, width=width, color=color)
+    return "\n".join(parts)
+
+
+def bars(
+    title: str, names: Sequence[str], values: Sequence[float], *, width: int, color: bool
+) -> str:
+    """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
+    order = sorted(range(len(names)), key=lambda i: (-values[i], i))[:MOST_BARS]
+    figure = _figure(title, width, len(order) + 4)
+    labels = [f"{_short(names[i], width // 3)} {values[i]:g}" for i in reversed(order)]
+    places = list(range(1, len(order) + 1))
+    bar = figure.bar(
+        places, [values[i] for i in reversed(order)], orientation="horizontal", width=0.2
+    )
+    figure.draw(bar)
+    figure.ruler("x").lim(0, max([*values, 1]))
+    figure.ruler("y").lim(0.5, len(order) + 0.5)
+    figure.ruler("y").ticks(places, labels)
+    return _drawn(figure, color)
+
+
+def curves(
+    title: str,
+    label: str,
+    lines: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    *,
+    width: int,
+    color: bool,
+) -> str:
+    """Draw named curves, each with a marker of its own, and a key below the plot."""
+    figure = _figure(title, width, 20)
+    for marker, (_, x, y) in zip(MARKERS, lines, strict=False):
+        signal = figure.signal(list(x), list(y), marker=marker)
+        signal.lines(True)
+        figure.draw(signal)
+    figure.label(label, axis="x")
+    drawn = _drawn(figure, color)
+    key = "   ".join(f"{m} {name}" for m, (name, _, _) in zip(MARKERS, lines, strict=False))
+    left = len(lines) - len(MARKERS)
+    return f"{drawn}{key}{f'   ({left} more not drawn)' if left > 0 else ''}\n"
+
+
+def cell_chart(title: str, names: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
+    """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
+    values = [[_value(cell) for cell in row] for row in cells]
+    top = max((value for row in values for value in row if value is not None), default=0.0)
+    wide = max(len(name) for name in names) + 4
+    lines = [title, " " * wide + "".join(f"{j + 1:^5}" for j in range(len(names)))]
+    for i, (name, row) in enumerate(zip(names, values, strict=True)):
+        drawn = ""
+        for j, value in enumerate(row):
+            block = "?" if value is None else _shade(value, top)
+            drawn += f" [{block}] " if i == j else f"  {block}  "
+        lines.append(f"{i + 1:>2} {name:<{wide - 3}}{drawn}")
+    lines.append(f"{' ' * wide}blank is 0, █ is {top:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def _sweep_plots(result: Result, *, width: int, color: bool) -> list[str]:
+    rows = [row for row in result.tables["sweep"] if row["slice"] is None]
+    label = "top" if rows and "top" in rows[0] else "threshold"
+    parts = []
+    for measure, title in (("shine_through", "ShineThrough"), ("occlusion", "Occlusion")):
+        points: dict[str, tuple[list[float], list[float]]] = {}
+        for row in rows:
+            value = _value(row[measure])
+            x, y = points.setdefault(str(row["model"]), ([], []))
+            if value is not None:
+                x.append(float(str(row[label])))
+                y.append(value)
+        lines = [(name, x, y) for name, (x, y) in points.items() if x]
+        if lines:
+            text = "rows taken from the top" if label == "top" else label
+            parts.append(curves(f"{title} at every cut", text, lines, width=width, color=color))
+    return parts
+
+
+def _figure(title: str, width: int, height: int) -> Any:
+    plotext.terminal.limit(False, False)
+    figure = plotext.figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(width, height)
+    figure.title(title)
+    return figure
+
+
+def _drawn(figure: Any, color: bool) -> str:
+    return str(figure.build().string(colorless=not color))
+
+
+def _value(cell: object) -> float | None:
+    return cell.value if isinstance(cell, Estimate) else None
+
+
+def _shade(value: float, top: float) -> str:
+    if value <= 0 or top <= 0:
+        return SHADES[0]
+    return SHADES[max(1, round(value / top * (len(SHADES) - 1)))]
+
+
+def _short(name: str, most: int) -> str:
+    """Cut a name in the middle: versions of a model differ at their ends."""
+    if len(name) <= most:
+        return name
+    half = (most - 1) // 2
+    return f"{name[: most - 1 - half]}…{name[-half:]}"

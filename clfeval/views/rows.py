@@ -1,0 +1,125 @@
+"""Rows for people: the only place where numbers are rounded and columns get their headings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Cell, Estimate, Result, Row
+
+DIGITS = 3
+ABSENT = "–"
+INTERVAL = "% interval"
+EXACT = ("threshold", "top", "p_value")
+
+HEADINGS = {
+    "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN",
+    "exclusive_tp": "found alone", "exclusive_tn": "found alone",
+    "exclusive_fn": "missed alone", "exclusive_fp": "missed alone",
+    "missed_by_all": "missed by all", "p_value": "p",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table as shown: title, headings, text cells, which columns are numbers, a closing note."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+    note: str = ""
+
+
+def show(cell: Cell, digits: int = DIGITS) -> str:
+    """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
+    if isinstance(cell, Estimate):
+        if cell.value is None:
+            return "∞" if cell.reason == "infinite" else ABSENT
+        return number(cell.value, digits)
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return number(cell, digits)
+    if isinstance(cell, list):
+        return " + ".join(cell)
+    return str(cell)
+
+
+def exact(cell: Cell) -> str:
+    """Write a cut or a p-value with the digits that tell it from its neighbours."""
+    return f"{cell:.4g}" if isinstance(cell, float) else show(cell)
+
+
+def number(value: float, digits: int) -> str:
+    """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
+    text = f"{value:.{digits}f}"
+    if 0 < value < 1 and float(text) in (0.0, 1.0) and digits:
+        unit = 10.0**-digits
+        return f"<{unit:.{digits}f}" if value < 0.5 else f">{1 - unit:.{digits}f}"
+    return text
+
+
+def interval(cell: Cell, digits: int = DIGITS) -> str:
+    """Write an estimate's interval, empty when there is none."""
+    if not isinstance(cell, Estimate) or cell.low is None or cell.high is None:
+        return ""
+    return f"[{cell.low:.{digits}f}, {cell.high:.{digits}f}]"
+
+
+def heading(column: str) -> str:
+    """Name a column for people, with an arrow towards better."""
+    measure = CATALOG.get(column)
+    if measure:
+        return f"{measure.title} {measure.arrow}"
+    return HEADINGS.get(column, column.replace("_", " "))
+
+
+def section(
+    title: str,
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    *,
+    digits: int = DIGITS,
+    total: int | None = None,
+    note: str = "",
+    level: float = 0.95,
+) -> Section:
+    """Lay out chosen columns of a table; an estimate with intervals takes a second column.
+
+    `total` is how many rows the whole table has, when only its first are given.
+    """
+    headings: list[str] = []
+    cells: list[list[str]] = []
+    numeric: list[bool] = []
+    for column in columns:
+        values = [row.get(column) for row in rows]
+        headings.append(heading(column))
+        cells.append([exact(v) if column in EXACT else show(v, digits) for v in values])
+        numeric.append(not any(isinstance(value, (str, list)) for value in values))
+        if any(isinstance(value, Estimate) and value.low is not None for value in values):
+            headings.append(f"{level * 100:g} {INTERVAL}")
+            cells.append([interval(value, digits) for value in values])
+            numeric.append(True)
+    if total is not None and total > len(rows):
+        more = total - len(rows)
+        left_out = f"{more:,} more row{'s' * (more > 1)}"
+        note = f"{left_out}; {note}" if note else left_out
+    texts = tuple(zip(*cells, strict=True)) if cells and rows else ()
+    return Section(title, tuple(headings), texts, tuple(numeric), note)
+
+
+def reasons(result: Result) -> list[str]:
+    """Explain the dashes: which measures are undefined and why, each once."""
+    said: dict[str, None] = {}
+    for name, rows in result.tables.items():
+        if name not in ("models", "pairs"):
+            continue
+        for row in rows:
+            for column, cell in row.items():
+                if isinstance(cell, Estimate) and cell.reason:
+                    said[f"{ABSENT} {heading(column).split(' ↑')[0].split(' ↓')[0]}: {cell.reason}"] = None
+    return list(said)

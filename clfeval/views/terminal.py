@@ -1,0 +1,132 @@
+"""The terminal view: rich tables that fit the screen, or whole lines when nobody is watching."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from clfeval.result import Result
+from clfeval.views import mars
+from clfeval.views.rows import DIGITS, INTERVAL, Section, reasons
+
+LINES = box.SIMPLE_HEAD
+TEXT_WIDTH = 14  # a name is folded to no less than this
+UNBOUNDED = 10_000  # a width nothing reaches: piped tables are never cut
+
+
+INTERVALS = "intervals: a wider screen, or --format json"
+
+
+def as_text(
+    result: Result,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    digits: int = DIGITS,
+    plots: str = "",
+) -> str:
+    """Render the result for a screen of `width` columns, or uncut when width is None."""
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width or UNBOUNDED,
+        height=100,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    )
+    first, *others = mars.headline(result)
+    console.print(Text(first, style="bold"))
+    for line in others:
+        console.print(Text(line))
+    for part in mars.sections(result, digits=digits):
+        _print_section(console, part, width)
+    for reason in reasons(result):
+        console.print(Text(reason, style="dim"))
+    if plots:
+        console.print()
+        out.write(plots)
+    for gate in result.gates:
+        sign = "met" if gate.passed else "MISSED"
+        who = f"{gate.model}: " if gate.model else ""
+        value = gate.reason if gate.value is None else f"{gate.value!r}"
+        text = f"gate {sign}: {who}{gate.metric} = {value} ({gate.kind} {gate.limit!r})"
+        console.print(Text(text, style="green" if gate.passed else "bold red"))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _print_section(console: Console, part: Section, width: int | None) -> None:
+    console.print()
+    console.print(Text(part.title, style="bold"))
+    if not part.rows:
+        console.print(Text("  none"))
+        return
+    part = fitted(part, width)
+    headings, rows, numeric = part.headings, part.rows, part.numeric
+    table = Table(box=LINES, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
+        table.add_column(
+            Text(title),
+            justify="right" if right else "left",
+            no_wrap=right,
+            overflow="fold",
+            min_width=None if right else min(TEXT_WIDTH, max(cell_len(row[index]) for row in rows)),
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    if part.note:
+        console.print(Text(f"  {part.note}", style="dim"))
+
+
+def fitted(part: Section, width: int | None) -> Section:
+    """Make a table fit: intervals beside their values, else under them, else left out."""
+    if width is None or _needed(part) <= width:
+        return part
+    stacked = _stacked(part)
+    if _needed(stacked) <= width:
+        return stacked
+    keep = [i for i, title in enumerate(part.headings) if not title.endswith(INTERVAL)]
+    note = part.note
+    if len(keep) < len(part.headings):
+        note = f"{note}; {INTERVALS}" if note else INTERVALS
+    bare = Section(
+        part.title,
+        tuple(part.headings[i] for i in keep),
+        tuple(tuple(row[i] for i in keep) for row in part.rows),
+        tuple(part.numeric[i] for i in keep),
+        note,
+    )
+    if _needed(bare) <= width:
+        return bare
+    return replace(bare, headings=tuple(title.replace(" ", "\n") for title in bare.headings))
+
+
+def _needed(part: Section) -> int:
+    lines = [cell.split("\n") for line in (part.headings, *part.rows) for cell in line]
+    wide = [max(map(cell_len, cell)) for cell in lines]
+    columns = len(part.headings)
+    return sum(2 + max(wide[i::columns]) for i in range(columns)) - 2
+
+
+def _stacked(part: Section) -> Section:
+    """Put each interval under its value instead of beside it."""
+    keep = [i for i, title in enumerate(part.headings) if not title.endswith(INTERVAL)]
+    under = {i: i + 1 for i in keep if i + 1 < len(part.headings) and i + 1 not in keep}
+
+    def stack(line: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"{line[i]}\n{line[under[i]]}" if i in under else line[i] for i in keep)
+
+    rows = tuple(stack(row) for row in part.rows)
+    numeric = tuple(part.numeric[i] for i in keep)
+    return Section(part.title, stack(part.headings), rows, numeric, part.note)
