@@ -19,6 +19,7 @@ from clfeval.tables.scan import TableFile, open_typed
 from clfeval.tables.source import open_sources
 
 FRAME = "<frame>"
+KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,24 @@ class Predictions:
         else:
             names += [column for model in layout.models for column in model.columns]
         return list(dict.fromkeys(names))
+
+    def described(self) -> str:
+        """Say in one line how the table was read."""
+        layout = self.layout
+        parts = [f"{self.files[0].name}: {layout.name}", f"truth '{layout.truth}'"]
+        if len(self.files) > 1:
+            parts[0] = f"{len(self.files)} files like {parts[0]}"
+        if layout.id is not None:
+            parts.append(f"id '{layout.id}'")
+        if layout.name == "long":
+            parts.append(f"models in '{layout.model_column}', answers in '{layout.prediction}'")
+        for kind in ("label", "score", "classes"):
+            names = [model.name for model in layout.models if model.kind == kind]
+            if names:
+                parts.append(f"{KINDS[kind]} of {listing(names)}")
+        if layout.ignored:
+            parts.append(f"ignored {listing(layout.ignored)}")
+        return "; ".join(parts)
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+# Everything runs in a private virtual environment; `make demo` and `make test` build it first.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	if $$p -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' 2>/dev/null; \
+	then echo $$p; break; fi; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint types completions bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+demo: $(VENV)/.core ## run the main job on a real table
+	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3 --plot
+
+test: $(VENV)/.dev ## run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev ## check types
+	$(BIN)/mypy
+
+completions: $(VENV)/.dev ## write the shell completions anew
+	$(BIN)/python -m clfeval.cli.completions completions
+
+bench: $(VENV)/.dev ## measure time and memory against named peers (builds its tables in .bench)
+	$(BIN)/python -m tests.benchmarks
+
+clean: ## remove the environment, caches and benchmark tables
+	rm -rf $(VENV) .bench .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/.core

@@ -1,0 +1,200 @@
+"""Writing: files first and whole or not at all, then stdout once; notes go to stderr."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from clfeval.errors import Problem, UsageError, listing, suggestion
+
+if TYPE_CHECKING:
+    from clfeval.result import Result
+
+SUFFIXES = (".json", ".csv", ".md", ".html", ".xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What the terminal view may use: width None is uncut."""
+
+    width: int | None
+    color: bool
+    plots: bool
+    digits: int
+
+
+class SavedFiles:
+    """Files to write: opened before anything is computed, renamed when their text is complete."""
+
+    def __init__(self, names: Sequence[str], *, gates: bool) -> None:
+        """Open a temporary file beside each target; raises UsageError for a bad name or folder."""
+        self._stack = ExitStack()
+        self._files: list[tuple[Path, str, IO[str]]] = []
+        try:
+            for name in names:
+                self._files.append(self._open(name, gates=gates))
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> SavedFiles:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove temporary files that were not renamed."""
+        self._stack.close()
+
+    def _open(self, name: str, *, gates: bool) -> tuple[Path, str, IO[str]]:
+        path = Path(name)
+        suffix = path.suffix.lower()
+        if suffix not in SUFFIXES:
+            raise UsageError(
+                Problem(f"--save '{name}': the suffix says no format", "bad-suffix"),
+                hint=f"one of {', '.join(SUFFIXES)}",
+            )
+        if suffix == ".xml" and not gates:
+            raise UsageError(
+                Problem(f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"),
+                hint="add --fail-under, --fail-over or --max-drop",
+            )
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(21, "Is a directory")
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        except OSError as error:
+            raise UsageError(
+                Problem(f"cannot write '{name}': {error.strerror}", "output")
+            ) from error
+        self._stack.callback(_remove, temporary)
+        stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
+        return path, temporary, stream
+
+    def write(self, result: Result, *, table: str, digits: int) -> list[str]:
+        """Write every file whole, then put all in place; return their names."""
+        try:
+            for path, _, stream in self._files:
+                for text in render(result, path.suffix.lower(), table=table, digits=digits):
+                    stream.write(text)
+                stream.close()
+            for path, temporary, _ in self._files:
+                os.chmod(temporary, 0o666 & ~_umask())
+                os.replace(temporary, path)
+        except OSError as error:
+            raise UsageError(
+                Problem(f"cannot write '{path}': {error.strerror}", "output")
+            ) from error
+        return [str(path) for path, _, _ in self._files]
+
+
+def render(result: Result, suffix: str, *, table: str, digits: int) -> Iterable[str]:
+    """Return the pieces of a file by its suffix."""
+    if suffix == ".json":
+        return result.json_lines()
+    if suffix == ".csv":
+        from clfeval.views.csv import csv_lines
+
+        return csv_lines(result, known_table(result, table))
+    if suffix == ".md":
+        from clfeval.views.markdown import markdown_lines
+
+        return markdown_lines(result, digits=digits)
+    if suffix == ".html":
+        from clfeval.views.html import as_page
+
+        return [as_page(result, digits=digits)]
+    from clfeval.views.junit import as_junit
+
+    return [as_junit(result)]
+
+
+def known_table(result: Result, table: str) -> str:
+    """Check that the result has the table asked for."""
+    if table not in result.tables:
+        hint = suggestion(table, result.tables)
+        raise UsageError(
+            Problem(f"no table '{table}'; this result has {listing(result.tables)}", "unknown-table"),
+            hint=hint or "subsets, best, sweep and exclusive exist only when asked for",
+        )
+    return table
+
+
+def stdout_pieces(result: Result, format: str, *, table: str, screen: Screen) -> Iterator[str]:  # noqa: A002
+    """Yield what standard output gets."""
+    if format != "table":
+        suffix = {"json": ".json", "csv": ".csv", "markdown": ".md"}[format]
+        yield from render(result, suffix, table=table, digits=screen.digits)
+        return
+    from clfeval.views.terminal import as_text
+
+    plots = ""
+    if screen.plots:
+        from clfeval.views.plots import mars_plots
+
+        plots = mars_plots(result, width=min(screen.width or 80, 120), color=screen.color)
+    yield as_text(
+        result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots
+    )
+
+
+def print_result(pieces: Iterable[str]) -> None:
+    """Write the result to stdout; raises UsageError when stdout is closed or full."""
+    if sys.stdout is None:
+        raise UsageError(Problem("standard output is closed", "output"))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        for text in pieces:
+            sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise UsageError(
+            Problem(f"cannot write standard output: {error.strerror}", "output")
+        ) from error
+
+
+def screen_for(*, color: str, plot: bool | None, digits: int) -> Screen:
+    """Decide width, colour and plots once, from the options, the streams and the environment."""
+    tty = sys.stdout is not None and sys.stdout.isatty()
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) > 0 else None
+    if width is None and tty:
+        width = shutil.get_terminal_size().columns
+    return Screen(width, _wants_color(color, tty), tty if plot is None else plot, digits)
+
+
+def _wants_color(choice: str, tty: bool) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return tty and os.environ.get("TERM") != "dumb"
+
+
+def note(text: str) -> None:
+    """Say something on stderr, if anybody is there."""
+    if sys.stderr is not None:
+        try:
+            print(text, file=sys.stderr)  # noqa: T201
+        except OSError:  # a closed stderr must not cost the result
+            sys.stderr = None  # type: ignore[assignment]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _remove(name: str) -> None:
+    if os.path.exists(name):
+        os.unlink(name)

@@ -1,0 +1,162 @@
+"""Gates: limits and a baseline, judged on unrounded values; an undefined value never passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.measures.catalog import CATALOG, find_measure
+from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
+
+Kind = Literal["fail-under", "fail-over", "max-drop"]
+Part = Literal["value", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A parsed `[MODEL:]METRIC[.low|.high]=VALUE`."""
+
+    kind: Kind
+    metric: str
+    part: Part
+    model: str | None
+    limit: float
+
+
+def parse_limit(kind: Kind, text: str) -> Limit:
+    """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`."""
+    left, equals, number = text.rpartition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        equals = ""
+    if not equals or limit != limit:
+        raise UsageError(
+            Problem(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate"),
+            hint=f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'",
+        )
+    model, colon, metric = left.rpartition(":")
+    part: Part = "value"
+    for name in ("low", "high"):
+        if metric.endswith(f".{name}"):
+            metric, part = metric.removesuffix(f".{name}"), name  # type: ignore[assignment]
+    return Limit(kind, metric, part, model if colon else None, limit)
+
+
+def judge(
+    result: Result, limits: Iterable[Limit], baseline: Result | None = None
+) -> Result:
+    """Return the result with one Gate for each limit and model it applies to."""
+    gates: list[Gate] = []
+    limits = list(limits)
+    if baseline is not None:
+        _check_comparable(result, baseline)
+    elif any(limit.kind == "max-drop" for limit in limits):
+        raise UsageError(
+            Problem("--max-drop compares with a saved result", "bad-gate"),
+            hint="add --baseline RESULT.json (made with --save RESULT.json)",
+        )
+    for limit in limits:
+        gates += _judge_one(result, limit, baseline)
+    warnings = result.warnings
+    if baseline is not None:
+        gone = sorted(set(_models(baseline)) - set(_models(result)))
+        if gone:
+            text = f"models of the baseline that are gone: {listing(gone)}"
+            warnings = (*warnings, Warn("baseline-models", text))
+    return replace(result, gates=tuple(gates), warnings=warnings)
+
+
+def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Gate]:
+    measure = find_measure(limit.metric)
+    metric = measure.id if measure else limit.metric
+    named = metric if limit.part == "value" else f"{metric}.{limit.part}"
+    if metric in result.summary and limit.model is None:
+        value = result.summary[metric]
+        if not isinstance(value, (int, float)):
+            raise UsageError(Problem(f"'{metric}' is no number", "bad-gate"))
+        base = baseline.summary.get(metric) if baseline else None
+        return [_gate(limit, named, None, value, base, None)]
+    rows = _models(result)
+    if limit.model is not None:
+        if limit.model not in rows:
+            raise UsageError(
+                Problem(f"--{limit.kind}: no model '{limit.model}'", "unknown-model"),
+                hint=suggestion(limit.model, rows) or f"models: {listing(rows)}",
+            )
+        rows = {limit.model: rows[limit.model]}
+    known = [name for name, cell in next(iter(rows.values())).items() if _is_number(cell)]
+    known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
+    if metric not in known:
+        raise UsageError(
+            Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
+            hint=suggestion(limit.metric, known) or f"metrics: {listing(known)}",
+        )
+    before = _models(baseline) if baseline else {}
+    gates = []
+    for model, row in rows.items():
+        value, reason = _part(row.get(metric), limit.part)
+        old = _part(before[model].get(metric), limit.part)[0] if model in before else None
+        gates.append(_gate(limit, named, model, value, old, reason))
+    return gates
+
+
+def _gate(
+    limit: Limit,
+    metric: str,
+    model: str | None,
+    value: float | None,
+    base: float | None,
+    reason: str | None,
+) -> Gate:
+    if value is None:
+        return Gate(limit.kind, metric, model, limit.limit, None, False, reason or "undefined")
+    if limit.kind == "fail-under":
+        return Gate(limit.kind, metric, model, limit.limit, value, value >= limit.limit)
+    if limit.kind == "fail-over":
+        return Gate(limit.kind, metric, model, limit.limit, value, value <= limit.limit)
+    if base is None:
+        return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
+    measure = CATALOG.get(metric.split(".")[0])
+    worse = value - base if measure and measure.best == "min" else base - value
+    return Gate(limit.kind, metric, model, limit.limit, worse, worse <= limit.limit)
+
+
+def _models(result: Result) -> Mapping[str, Row]:
+    rows = result.tables.get("models", ())
+    return {str(row["model"]): row for row in rows if row.get("slice") is None}
+
+
+def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:
+    if isinstance(cell, Estimate):
+        value: float | None = getattr(cell, part)
+        return value, cell.reason or (None if value is not None else "no_interval")
+    if isinstance(cell, (int, float)):
+        return cell, None
+    return None, "undefined"
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
+
+
+def _check_comparable(result: Result, baseline: Result) -> None:
+    """Refuse a baseline made with other settings; the data may differ, that is the point."""
+
+    def settings(item: Result) -> dict[str, str]:
+        pairs = (part.partition(":") for part in item.signature.split("|"))
+        return {key: value for key, _, value in pairs if key not in ("data", "stats", "clfeval")}
+
+    ours, theirs = settings(result), settings(baseline)
+    if ours != theirs:
+        differ = [
+            f"{key} {theirs.get(key)} there, {ours.get(key)} here"
+            for key in ours | theirs
+            if ours.get(key) != theirs.get(key)
+        ]
+        raise UsageError(
+            Problem(f"the baseline was made with other settings: {'; '.join(differ)}", "baseline"),
+            hint="compare like with like: make the baseline with the same options",
+        )
