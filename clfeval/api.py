@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from clfeval.methods.mars import Interval, Listing, MarsOptions, Rule, Sweep, Target
+from clfeval.methods.mars_options import Interval, MarsOptions, Rule, Sweep, Target
 from clfeval.methods.mars_result import mars_result
 from clfeval.result import Result
 from clfeval.tables.peek import as_text
@@ -43,7 +43,7 @@ def mars(
     top: str | float | None = None,
     sweep: Sweep | None = None,
     points: int | Literal["all"] | None = None,
-    lists: Sequence[Listing] = (),
+    lists: Sequence[str] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
     on_open: Callable[[Predictions], None] | None = None,
 ) -> Result:

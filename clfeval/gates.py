@@ -41,13 +41,11 @@ def parse_limit(kind: Kind, text: str) -> Limit:
     part: Part = "value"
     for name in ("low", "high"):
         if metric.endswith(f".{name}"):
-            metric, part = metric.removesuffix(f".{name}"), name  # type: ignore[assignment]
+            metric, part = metric.removesuffix(f".{name}"), name
     return Limit(kind, metric, part, model if colon else None, limit)
 
 
-def judge(
-    result: Result, limits: Iterable[Limit], baseline: Result | None = None
-) -> Result:
+def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = None) -> Result:
     """Return the result with one Gate for each limit and model it applies to."""
     gates: list[Gate] = []
     limits = list(limits)

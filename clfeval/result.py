@@ -10,7 +10,8 @@ from typing import Any, overload
 
 from clfeval import __version__
 
-# Schema history: 1 the first. Adding keys keeps the number; removing, renaming or retyping raises it.
+# Schema history: 1 the first.
+# Adding keys keeps the number; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
@@ -208,9 +209,7 @@ class Result:
 
 def plain_row(row: Row) -> dict[str, Any]:
     """Turn the estimates of a row into dictionaries."""
-    return {
-        key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()
-    }
+    return {key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()}
 
 
 def dumps(value: object) -> str:

@@ -96,7 +96,7 @@ def _forget_stdout() -> None:
     try:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     except OSError:
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
 
 
 if __name__ == "__main__":

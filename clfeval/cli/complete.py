@@ -10,7 +10,15 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-METRICS = ("accuracy", "precision", "recall", "shine_through", "occlusion", "found", "missed_by_all")
+METRICS = (
+    "accuracy",
+    "precision",
+    "recall",
+    "shine_through",
+    "occlusion",
+    "found",
+    "missed_by_all",
+)
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clfeval.cli import options as o
 from clfeval.cli.output import SavedFiles, note, print_result, screen_for, stdout_pieces
+from clfeval.cli.parsing import count_of, groups_of, thresholds_of
 from clfeval.cli.progress import waiting
-from clfeval.errors import ExitCode, Problem, UsageError
+from clfeval.errors import ExitCode
 
 if TYPE_CHECKING:
     from clfeval.tables.prediction import Predictions
@@ -32,39 +30,10 @@ clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 """
 
 
-class Rule(str, Enum):
-    """Who must find what a model misses, for Occlusion."""
-
-    all = "all"
-    any = "any"
-
-
-class Target(str, Enum):
-    """Which class is to be found."""
-
-    positive = "positive"
-    negative = "negative"
-
-
-class Interval(str, Enum):
-    """Which intervals."""
-
-    exact = "exact"
-    none = "none"
-
-
-class Sweep(str, Enum):
-    """What to sweep."""
-
-    threshold = "threshold"
-    top = "top"
-
-
-class Listing(str, Enum):
-    """What to list."""
-
-    found = "found"
-    missed = "missed"
+Rule = Literal["all", "any"]
+Target = Literal["positive", "negative"]
+Interval = Literal["exact", "none"]
+Sweep = Literal["threshold", "top"]
 
 
 def mars_command(
@@ -72,7 +41,7 @@ def mars_command(
     input_format: o.InputFormatOption = None,
     delimiter: o.Delimiter = None,
     layout: o.LayoutOption = None,
-    missing: o.MissingOption = o.Missing.error,
+    missing: o.MissingOption = "error",
     null_value: o.NullValue = [],  # noqa: B006
     truth: o.Truth = None,
     model: o.Model = [],  # noqa: B006
@@ -85,68 +54,107 @@ def mars_command(
     by: o.By = [],  # noqa: B006
     occlusion: Annotated[
         Rule,
-        typer.Option("--occlusion", rich_help_panel=ANALYSIS,
-                     help="A miss counts when all, or any, of the others find it."),
-    ] = Rule.all,
+        typer.Option(
+            "--occlusion",
+            rich_help_panel=ANALYSIS,
+            help="A miss counts when all, or any, of the others find it.",
+        ),
+    ] = "all",
     target: Annotated[
         Target,
         typer.Option("--target", rich_help_panel=ANALYSIS, help="Count finds of this class."),
-    ] = Target.positive,
+    ] = "positive",
     group: Annotated[
         list[str],
-        typer.Option("--group", metavar="NAME=A,B", rich_help_panel=ANALYSIS, show_default=False,
-                     help="Treat models as one that finds what any of them finds; repeat."),
+        typer.Option(
+            "--group",
+            metavar="NAME=A,B",
+            rich_help_panel=ANALYSIS,
+            show_default=False,
+            help="Treat models as one that finds what any of them finds; repeat.",
+        ),
     ] = [],  # noqa: B006
     subsets: Annotated[
         str | None,
-        typer.Option("--subsets", metavar="K|all", rich_help_panel=ANALYSIS,
-                     help="Every subset of up to K models."),
+        typer.Option(
+            "--subsets",
+            metavar="K|all",
+            rich_help_panel=ANALYSIS,
+            help="Every subset of up to K models.",
+        ),
     ] = None,
     best: Annotated[
         int | None,
-        typer.Option("--best", metavar="K", rich_help_panel=ANALYSIS,
-                     help="The subsets of 1..K models that find most, with the gain of each step."),
+        typer.Option(
+            "--best",
+            metavar="K",
+            rich_help_panel=ANALYSIS,
+            help="The subsets of 1..K models that find most, with the gain of each step.",
+        ),
     ] = None,
     max_effort: Annotated[
         float | None,
-        typer.Option("--max-effort", metavar="N", rich_help_panel=ANALYSIS,
-                     help="The subset that finds most while claiming at most N rows."),
+        typer.Option(
+            "--max-effort",
+            metavar="N",
+            rich_help_panel=ANALYSIS,
+            help="The subset that finds most while claiming at most N rows.",
+        ),
     ] = None,
     top: Annotated[
         str | None,
-        typer.Option("--top", metavar="FRACTION|COUNT", rich_help_panel=ANALYSIS,
-                     help="Positive are each model's own top rows: 200, 0.05 or 5%."),
+        typer.Option(
+            "--top",
+            metavar="FRACTION|COUNT",
+            rich_help_panel=ANALYSIS,
+            help="Positive are each model's own top rows: 200, 0.05 or 5%.",
+        ),
     ] = None,
     sweep: Annotated[
         Sweep | None,
-        typer.Option("--sweep", rich_help_panel=ANALYSIS,
-                     help="The measures at every cut of the scores, or of the ranks."),
+        typer.Option(
+            "--sweep",
+            rich_help_panel=ANALYSIS,
+            help="The measures at every cut of the scores, or of the ranks.",
+        ),
     ] = None,
     points: Annotated[
         str | None,
-        typer.Option("--points", metavar="N|all", rich_help_panel=ANALYSIS,
-                     help="How many cuts a sweep lists; default all up to 2000."),
+        typer.Option(
+            "--points",
+            metavar="N|all",
+            rich_help_panel=ANALYSIS,
+            help="How many cuts a sweep lists; default all up to 2000.",
+        ),
     ] = None,
     list_: Annotated[
-        list[Listing],
-        typer.Option("--list", rich_help_panel=ANALYSIS, show_default=False,
-                     help="List what one model alone finds, or misses; repeat."),
+        list[str],
+        typer.Option(
+            "--list",
+            metavar="found|missed",
+            rich_help_panel=ANALYSIS,
+            show_default=False,
+            help="List what one model alone finds, or misses; repeat.",
+        ),
     ] = [],  # noqa: B006
     interval: Annotated[
         Interval,
-        typer.Option("--interval", rich_help_panel=ANALYSIS,
-                     help="Exact (Clopper-Pearson) intervals, or none."),
-    ] = Interval.exact,
+        typer.Option(
+            "--interval",
+            rich_help_panel=ANALYSIS,
+            help="Exact (Clopper-Pearson) intervals, or none.",
+        ),
+    ] = "exact",
     level: Annotated[
         float,
         typer.Option("--level", rich_help_panel=ANALYSIS, help="Confidence level of intervals."),
     ] = 0.95,
-    format: o.FormatOption = o.Format.table,  # noqa: A002
+    format: o.FormatOption = "table",  # noqa: A002
     table: o.TableOption = "models",
     save: o.Save = [],  # noqa: B006
     digits: o.Digits = 3,
     plot: o.Plot = None,
-    color: o.ColorOption = o.Color.auto,
+    color: o.ColorOption = "auto",
     fail_under: o.FailUnder = [],  # noqa: B006
     fail_over: o.FailOver = [],  # noqa: B006
     baseline: o.Baseline = None,
@@ -163,7 +171,7 @@ def mars_command(
     from clfeval.cli.gating import finished, limits_of, missed_gates
 
     limits = limits_of(fail_under, fail_over, max_drop, baseline)
-    screen = screen_for(color=color.value, plot=plot, digits=digits)
+    screen = screen_for(color=color, plot=plot, digits=digits)
     with SavedFiles(save, gates=bool(limits)) as files:
         with waiting(tables):
             from clfeval.api import mars
@@ -171,24 +179,24 @@ def mars_command(
             result = mars(
                 tables,
                 truth=truth, model=model, id=id, positive=positive, labels=labels,
-                kind=kind.value if kind else None,
-                threshold=_thresholds(threshold),
-                weight=weight, by=by, missing=missing.value, null_value=null_value,
-                layout=layout.value if layout else None,
-                input_format=input_format.value if input_format else None,
+                kind=kind,
+                threshold=thresholds_of(threshold),
+                weight=weight, by=by, missing=missing, null_value=null_value,
+                layout=layout,
+                input_format=input_format,
                 delimiter=delimiter,
-                target=target.value, occlusion=occlusion.value, level=level,
-                interval=interval.value,
-                subsets=_count("subsets", subsets), best=best, max_effort=max_effort,
-                top=top, sweep=sweep.value if sweep else None,
-                points=_count("points", points),
-                lists=[item.value for item in list_],
-                groups=_groups(group),
+                target=target, occlusion=occlusion, level=level,
+                interval=interval,
+                subsets=count_of("subsets", subsets), best=best, max_effort=max_effort,
+                top=top, sweep=sweep,
+                points=count_of("points", points),
+                lists=list_,  # checked there, with all else
+                groups=groups_of(group),
                 on_open=None if quiet else _say_columns,
             )  # fmt: skip
         result = finished(result, limits, baseline)
         written = files.write(result, table=table, digits=digits)
-        pieces = stdout_pieces(result, format.value, table=table, screen=screen)
+        pieces = stdout_pieces(result, format, table=table, screen=screen)
         print_result(pieces)
     if not quiet:
         for warning in result.warnings:
@@ -203,45 +211,3 @@ def mars_command(
 
 def _say_columns(predictions: Predictions) -> None:
     note(predictions.described())
-
-
-def _count(option: str, text: str | None) -> int | Literal["all"] | None:
-    if text is None or text == "all":
-        return text  # type: ignore[return-value]
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
-    raise UsageError(
-        Problem(f"--{option} '{text}' is neither a whole number from 1 up nor all", "bad-option")
-    )
-
-
-def _thresholds(texts: Sequence[str]) -> dict[str | None, float]:
-    """Parse `T` and `MODEL=T`."""
-    thresholds: dict[str | None, float] = {}
-    for text in texts:
-        model, equals, number = text.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            value = float("nan")
-        if value != value:
-            raise UsageError(
-                Problem(f"--threshold '{text}' is not a number or MODEL=NUMBER", "bad-option")
-            )
-        thresholds[model if equals else None] = value
-    return thresholds
-
-
-def _groups(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
-    groups: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, members = text.partition("=")
-        names = next(csv.reader([members]), [])
-        if not equals or not name or not names or not all(names) or name in groups:
-            raise UsageError(
-                Problem(f"--group '{text}' is not NAME=MODEL,MODEL with a new name", "bad-group"),
-                hint="for example --group trees=forest,boosting",
-            )
-        groups[name] = names
-    return groups

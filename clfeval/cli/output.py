@@ -62,7 +62,9 @@ class SavedFiles:
             )
         if suffix == ".xml" and not gates:
             raise UsageError(
-                Problem(f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"),
+                Problem(
+                    f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"
+                ),
                 hint="add --fail-under, --fail-over or --max-drop",
             )
         try:
@@ -120,7 +122,9 @@ def known_table(result: Result, table: str) -> str:
     if table not in result.tables:
         hint = suggestion(table, result.tables)
         raise UsageError(
-            Problem(f"no table '{table}'; this result has {listing(result.tables)}", "unknown-table"),
+            Problem(
+                f"no table '{table}'; this result has {listing(result.tables)}", "unknown-table"
+            ),
             hint=hint or "subsets, best, sweep and exclusive exist only when asked for",
         )
     return table
@@ -139,9 +143,7 @@ def stdout_pieces(result: Result, format: str, *, table: str, screen: Screen) ->
         from clfeval.views.plots import mars_plots
 
         plots = mars_plots(result, width=min(screen.width or 80, 120), color=screen.color)
-    yield as_text(
-        result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots
-    )
+    yield as_text(result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots)
 
 
 def print_result(pieces: Iterable[str]) -> None:
@@ -186,7 +188,7 @@ def note(text: str) -> None:
         try:
             print(text, file=sys.stderr)  # noqa: T201
         except OSError:  # a closed stderr must not cost the result
-            sys.stderr = None  # type: ignore[assignment]
+            sys.stderr = None
 
 
 def _umask() -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+
+import narwhals as nw
 
 from clfeval.counts.judge import Judged
 from clfeval.counts.patterns import Bools
-from clfeval.counts.raw import CountPlan, RawCounts
+from clfeval.counts.raw import CountPlan, RawCounts, collect
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.diagnose import (
     Check,
@@ -16,11 +19,13 @@ from clfeval.tables.diagnose import (
     missing_label,
     missing_score,
     numbered,
+    repeated,
     run_checks,
     unequal_ids,
     unknown_label,
 )
 from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import scan
 
 
 def needs_rows(
@@ -45,7 +50,9 @@ def raise_complaints(
     long = predictions.layout.name == "long"
     for file in predictions.files:
         frame = numbered(file, predictions.roles.null_values)
-        checks = _long(predictions, judged, plan, known) if long else _wide(predictions, judged, plan, known)
+        checks = (
+            _long(predictions, plan, known) if long else _wide(predictions, judged, plan, known)
+        )
         if raw.bad_weights and predictions.roles.weight:
             checks.append(bad_weight(predictions.roles.weight))
         found, counts = run_checks(frame, file.name, checks)
@@ -57,7 +64,7 @@ def raise_complaints(
         problems += sorted(found, key=lambda problem: problem.row or 0)
         totals += counts
     if problems:
-        raise DataError(problems[:KEPT], hint=_hint(problems, known), totals=totals)
+        raise DataError(problems[:KEPT], hint=_hint(problems), totals=totals)
 
 
 def _wide(
@@ -77,9 +84,7 @@ def _wide(
     return checks
 
 
-def _long(
-    predictions: Predictions, judged: Judged, plan: CountPlan, known: list[str]
-) -> list[Check]:
+def _long(predictions: Predictions, plan: CountPlan, known: list[str]) -> list[Check]:
     layout, strict = predictions.layout, predictions.roles.missing == "error"
     kinds = {model.kind for model in plan.models}
     checks = long_checks(str(layout.id), layout.model_column, layout.truth)
@@ -94,7 +99,7 @@ def _long(
     return checks
 
 
-def _hint(problems: list[Problem], known: list[str]) -> str | None:
+def _hint(problems: list[Problem]) -> str | None:
     first = problems[0]
     value = first.what.split("'")[1] if "'" in first.what else ""
     return {
@@ -107,3 +112,41 @@ def _hint(problems: list[Problem], known: list[str]) -> str | None:
         "unequal-ids": "each observation needs one row per model",
         "conflicting-truth": "all rows of one observation need the same truth",
     }.get(first.code)
+
+
+def refuse_unbounded(name: str, unbounded: Mapping[str, tuple[float, float]]) -> None:
+    """Raise for scores outside 0..1 that came without a threshold."""
+    problems = [
+        Problem(
+            f"scores from {low:g} to {high:g} are no probabilities, so no threshold is understood",
+            "needs-threshold", name, None, model,
+        )
+        for model, (low, high) in unbounded.items()
+    ]  # fmt: skip
+    first = next(iter(unbounded))
+    raise DataError(
+        problems,
+        hint=f"give one, for example --threshold '{first}=0'; "
+        "if the column is no model, name the models with --model",
+    )
+
+
+def check_ids(predictions: Predictions) -> None:
+    """Raise when an id of a wide table stands in more than one row."""
+    layout = predictions.layout
+    if layout.id is None or layout.name == "long":
+        return
+    frames = [scan(file, {layout.id: "text"}) for file in predictions.files]
+    frame = (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
+    counted = collect(frame.select(n=nw.col(layout.id).n_unique(), rows=nw.len()))
+    if counted["n"].item() == counted["rows"].item():
+        return
+    for file in predictions.files:
+        problems, totals = run_checks(numbered(file), file.name, [repeated(layout.id)])
+        if problems:
+            raise DataError(problems, hint="each observation stands in one row", totals=totals)
+    raise DataError(
+        Problem("an id stands in more than one file", "duplicate-id", predictions.files[0].name,
+                None, layout.id),
+        hint="each observation stands in one row",
+    )  # fmt: skip

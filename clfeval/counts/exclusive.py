@@ -9,7 +9,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from clfeval.counts.patterns import Bools
 from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import MISSING, collect, vote_expression
 from clfeval.counts.reading import frames
@@ -50,7 +52,7 @@ def list_exclusive(
     files = [counted.files[0].name] if single else [file.name for file in counted.files]
     scans = frames(counted.predictions, counted.mode, keep_id=True)
     for file, frame in zip(files, scans, strict=True):
-        ids, hits = _hits(frame, counted, target)
+        keys, hits = _hits(frame, counted, target)
         unique = list(dict.fromkeys(names))
         merged = np.column_stack(
             [hits[:, [i for i, n in enumerate(names) if n == name]].any(axis=1) for name in unique]
@@ -63,17 +65,16 @@ def list_exclusive(
                 else:
                     enough = finders == len(unique) - 1 if rule == "all" else finders > 0
                     mask = ~merged[:, j] & enough & (len(unique) > 1)
+                ids = map(as_text, keys[mask].tolist())
                 listed += [
-                    (j, kinds.index(kind), Listed(model, kind, file, key, ids[i]))
-                    for i in np.flatnonzero(mask)
+                    (j, kinds.index(kind), Listed(model, kind, file, key, name or ""))
+                    for name in ids
                 ]
     listed.sort(key=lambda item: item[:2])
     return [item for _, _, item in listed]
 
 
-def _hits(
-    frame: nw.LazyFrame[Any], counted: Counted, target: str
-) -> tuple[list[str], np.ndarray[tuple[int, int], np.dtype[np.bool_]]]:
+def _hits(frame: nw.LazyFrame[Any], counted: Counted, target: str) -> tuple[NDArray[Any], Bools]:
     plan = counted.plan
     row_id = counted.predictions.layout.id
     if row_id is None:
@@ -98,14 +99,13 @@ def _hits(
     )
     codes = np.column_stack([table[name].to_numpy() for name in votes])
     complete = (codes != MISSING).all(axis=1)
-    ids = [as_text(value) or "" for value in table["key"].filter(complete.tolist()).to_list()]
     hits = codes[complete] == (1 if target == "positive" else 0)
-    return ids, hits
+    return table["key"].to_numpy()[complete], hits
 
 
 def _with_rows(frame: nw.LazyFrame[Any], *, first: int) -> nw.LazyFrame[Any]:
-    native = frame.to_native()
+    native: Any = frame.to_native()
     if isinstance(native, pl.LazyFrame):
         return nw.from_native(native.with_row_index(ROW, offset=first))
-    numbered = frame.collect("polars").to_native().with_row_index(ROW, offset=first)
+    numbered: pl.DataFrame = frame.collect("polars").to_native().with_row_index(ROW, offset=first)
     return nw.from_native(numbered.lazy())

@@ -53,10 +53,11 @@ def judge(raw: RawCounts, plan: CountPlan, roles: Roles) -> Judged:
     }
     copies = len(plan.models)
     bad_flags = any(
-        set(values) - ({1} if position < copies else {0}) for position, values in enumerate(raw.flags)
+        set(values) - ({1} if position < copies else {0})
+        for position, values in enumerate(raw.flags)
     )
-    table = np.column_stack(absent)
-    return Judged(classes, table.any(axis=1), table.all(axis=1), unknown, unbounded, bad_flags)
+    missing, empty = np.logical_or.reduce(absent), np.logical_and.reduce(absent)
+    return Judged(classes, missing, empty, unknown, unbounded, bad_flags)
 
 
 def known_labels(classes: tuple[str, ...], roles: Roles) -> set[str]:
@@ -85,7 +86,9 @@ def resolve_positive(file: str, classes: tuple[str, ...], roles: Roles) -> str:
     default = default_positive(classes)
     if default is None:
         raise DataError(
-            Problem(f"which class is positive? truth has {listing(classes)}", "positive-needed", file),
+            Problem(
+                f"which class is positive? truth has {listing(classes)}", "positive-needed", file
+            ),
             hint=f"name it, for example --positive {_shell(classes[-1])}; all others are negative",
         )
     return default

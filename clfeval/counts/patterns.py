@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64] | NDArray[np.float64]
+Counts = NDArray[Any]  # int64, or float64 for fractional weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,9 +29,7 @@ class PatternCounts:
     n: Counts
 
     @classmethod
-    def of(
-        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts
-    ) -> PatternCounts:
+    def of(cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts) -> PatternCounts:
         """Merge equal patterns, drop those never seen, and put the rest in order."""
         keep = n > 0
         table = np.column_stack([truth[keep], votes[keep]])
@@ -56,10 +55,11 @@ class PatternCounts:
     @property
     def rows(self) -> int | float:
         """Rows in all, or the sum of their weights."""
-        return self.n.sum().item()
+        total: int | float = self.n.sum().item()
+        return total
 
     def digest(self) -> str:
-        """Return the sha256 of the counts: row order, column order and file format leave it as is."""
+        """Return the sha256 of the counts, whatever the order of rows and columns was."""
         order = sorted(range(len(self.models)), key=self.models.__getitem__)
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
@@ -75,7 +75,9 @@ class PatternCounts:
         found, wanted = self.votes, self.truth
         if target == "negative":
             found, wanted = ~found, ~wanted
-        return TargetCounts(self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted])
+        return TargetCounts(
+            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

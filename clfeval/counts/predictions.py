@@ -9,7 +9,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from clfeval.counts.complaints import needs_rows, raise_complaints
+from clfeval.counts.complaints import (
+    check_ids,
+    needs_rows,
+    raise_complaints,
+    refuse_unbounded,
+)
 from clfeval.counts.judge import (
     Judged,
     default_positive,
@@ -24,7 +29,6 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.raw import CountPlan, collect
 from clfeval.counts.reading import Mode, Pass, constants, find_long_models, run_pass
 from clfeval.errors import DataError, Problem, listing
-from clfeval.tables.diagnose import numbered, repeated, run_checks
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns
 from clfeval.tables.peek import distinct_texts, is_number
@@ -128,11 +132,11 @@ def count_predictions(
         known = sorted(known_labels(judged.classes, roles), key=natural)
         raise_complaints(predictions, judged, plan, raw, known)
     if judged.unbounded and not any_range:
-        _refuse_unbounded(name, judged.unbounded)
+        refuse_unbounded(name, judged.unbounded)
     keep = ~judged.missing
     if not raw.n[keep].sum() > 0:
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=_why_empty(done))
-    _check_ids(predictions)
+    check_ids(predictions)
     return Counted(
         slices=slices_of(raw, plan, roles.by, keep, positive),
         files=tuple(
@@ -216,44 +220,7 @@ def _blank_patterns(done: Pass, judged: Judged) -> np.ndarray[tuple[int], np.dty
     return np.zeros_like(judged.empty)
 
 
-def _refuse_unbounded(name: str, unbounded: Mapping[str, tuple[float, float]]) -> None:
-    problems = [
-        Problem(
-            f"scores from {low:g} to {high:g} are no probabilities, so no threshold is understood",
-            "needs-threshold", name, None, model,
-        )
-        for model, (low, high) in unbounded.items()
-    ]  # fmt: skip
-    first = next(iter(unbounded))
-    raise DataError(
-        problems,
-        hint=f"give one, for example --threshold '{first}=0'; "
-        "if the column is no model, name the models with --model",
-    )
-
-
 def _why_empty(done: Pass) -> str:
     if not done.raw.rows.sum():
         return "the table holds a header and nothing else"
     return "every row lacks a value or has weight 0"
-
-
-def _check_ids(predictions: Predictions) -> None:
-    """Raise when an id of a wide table stands in more than one row."""
-    layout = predictions.layout
-    if layout.id is None or layout.name == "long":
-        return
-    frames = [scan(file, {layout.id: "text"}) for file in predictions.files]
-    frame = (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
-    counted = collect(frame.select(n=nw.col(layout.id).n_unique(), rows=nw.len()))
-    if counted["n"].item() == counted["rows"].item():
-        return
-    for file in predictions.files:
-        problems, totals = run_checks(numbered(file), file.name, [repeated(layout.id)])
-        if problems:
-            raise DataError(problems, hint="each observation stands in one row", totals=totals)
-    raise DataError(
-        Problem("an id stands in more than one file", "duplicate-id", predictions.files[0].name,
-                None, layout.id),
-        hint="each observation stands in one row",
-    )  # fmt: skip

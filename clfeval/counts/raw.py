@@ -65,7 +65,9 @@ class RawCounts:
                 ranges[name] = (min(known[0], low), max(known[1], high))
         return cls(
             truth=_chained(part.truth for part in parts),
-            by=tuple(_chained(columns) for columns in zip(*(part.by for part in parts), strict=True)),
+            by=tuple(
+                _chained(columns) for columns in zip(*(part.by for part in parts), strict=True)
+            ),
             votes=tuple(
                 _chained(columns) for columns in zip(*(part.votes for part in parts), strict=True)
             ),
@@ -76,9 +78,7 @@ class RawCounts:
             n=np.concatenate([part.n for part in parts]),
             bad_weights=sum(part.bad_weights for part in parts),
             ranges=ranges,
-            ties={
-                name: sum(part.ties[name] for part in parts) for name in parts[0].ties
-            },
+            ties={name: sum(part.ties[name] for part in parts) for name in parts[0].ties},
             other_bytes=sum(part.other_bytes for part in parts),
             origin=np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
         )
@@ -210,49 +210,3 @@ def _tied(model: ModelColumns) -> nw.Expr:
 
 def _absent(score: nw.Expr) -> nw.Expr:
     return score.is_null() | score.cast(nw.Float64).is_nan()
-
-
-def widen(
-    frame: nw.LazyFrame[Any],
-    *,
-    row_id: str,
-    model: str,
-    prediction: str,
-    models: Sequence[str],
-    constants: Sequence[str],
-) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
-    """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
-
-    Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight).
-    Flags: c0.. how often each model has the id (0, 1, or 2 for more), d0.. 1 where a constant
-    differs within the id.
-    """
-    marks = [nw.col(model) == name for name in models]
-    spread = frame.select(
-        nw.col(row_id).alias("id"),
-        *[nw.when(mark).then(nw.col(prediction)).alias(f"p{i}") for i, mark in enumerate(marks)],
-        *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
-        *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
-    )
-    gathered = spread.group_by("id").agg(
-        *[nw.col(f"p{i}").max() for i in range(len(models))],
-        *[nw.col(f"c{i}").sum() for i in range(len(models))],
-        *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
-        *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
-    )
-    counts = [f"c{i}" for i in range(len(models))]
-    differs = [f"d{i}" for i in range(len(constants))]
-    wide = gathered.select(
-        "id",
-        *[nw.col(f"p{i}") for i in range(len(models))],
-        *[
-            nw.when(nw.col(name) > 1).then(nw.lit(2)).otherwise(nw.col(name)).alias(name)
-            for name in counts
-        ],
-        *[
-            (nw.col(f"l{i}") != nw.col(f"h{i}")).fill_null(False).cast(nw.Int8).alias(name)
-            for i, name in enumerate(differs)
-        ],
-        *[nw.col(f"h{i}").alias(f"k{i}") for i in range(len(constants))],
-    )
-    return wide, (*counts, *differs)

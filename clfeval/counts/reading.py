@@ -9,7 +9,8 @@ from typing import Any, Literal
 import narwhals as nw
 import polars as pl
 
-from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw, widen
+from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw
+from clfeval.counts.widen import widen
 from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_check import inspect_structure, looks_ragged
 from clfeval.tables.fingerprint import FingerprintTask
@@ -140,7 +141,11 @@ def find_long_models(predictions: Predictions) -> Predictions:
 
 def _all_bits(predictions: Predictions, plan: CountPlan) -> bool:
     """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
-    if predictions.layout.name != "wide" or predictions.roles.weight or predictions.roles.null_values:
+    if (
+        predictions.layout.name != "wide"
+        or predictions.roles.weight
+        or predictions.roles.null_values
+    ):
         return False
     labels = all(model.kind == "label" for model in plan.models)
     columns = [plan.truth, *(model.columns[0] for model in plan.models)]

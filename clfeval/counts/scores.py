@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Counts
 from clfeval.counts.judge import slice_label
+from clfeval.counts.patterns import Counts
 from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import collect, finite, score_column
 from clfeval.counts.reading import frames
@@ -133,7 +133,7 @@ def weight_above(column: Floats, n: Counts) -> Floats:
     """Return for every row how many rows (or what weight) score strictly higher."""
     order = np.argsort(column)
     running = np.concatenate([[0.0], np.cumsum(n[order], dtype=np.float64)])
-    return running[-1] - running[np.searchsorted(column[order], column, side="right")]
+    return np.asarray(running[-1] - running[np.searchsorted(column[order], column, side="right")])
 
 
 def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:

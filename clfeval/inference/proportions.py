@@ -21,9 +21,7 @@ _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allo
 _CHUNK = 4096
 
 
-def clopper_pearson(
-    k: ArrayLike, n: ArrayLike, *, level: float = 0.95
-) -> tuple[Floats, Floats]:
+def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the exact interval of a binomial proportion.
 
     low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same;
@@ -66,7 +64,7 @@ def sign_test(a: int, b: int) -> float:
     if a == b:
         return 1.0
     if n <= 1000:  # whole numbers all the way
-        return min(1.0, 2 * sum(math.comb(n, i) for i in range(least + 1)) / 2**n)
+        return min(1.0, float(2 * sum(math.comb(n, i) for i in range(least + 1)) / 2**n))
     peak = math.lgamma(n + 1) - math.lgamma(least + 1) - math.lgamma(n - least + 1)
     # sum P(X = i) downwards from i = least; each term is i / (n - i + 1) times the one above it
     i = np.arange(least, 0, -1, dtype=np.float64)

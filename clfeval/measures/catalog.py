@@ -32,7 +32,8 @@ CATALOG: dict[str, Measure] = {
     measure.id: measure
     for measure in (
         Measure(
-            "accuracy", "accuracy", "max", 0, 1, "(TP + TN) / (P + N)", "no rows", "textbook", ("acc",)
+            "accuracy", "accuracy", "max", 0, 1, "(TP + TN) / (P + N)",
+            "too_few_rows", "textbook", ("acc",),
         ),
         Measure(
             "precision", "precision", "max", 0, 1, "TP / (TP + FP)",

@@ -81,7 +81,7 @@ def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:
     hit, lost = inside > 0, inside == 0
 
     def total(which: Bools, n: Counts) -> Counts:
-        return np.where(which, n, n.dtype.type(0)).sum(axis=1)
+        return np.asarray(np.where(which, n, n.dtype.type(0)).sum(axis=1))
 
     covered = total(hit, counts.hit_n)
     return SubsetScores(

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.counts.patterns import Bools, Counts, PatternCounts, TargetCounts
 from clfeval.errors import Problem, UsageError
-from clfeval.inference.proportions import clopper_pearson, sign_test
+from clfeval.inference.proportions import sign_test
 from clfeval.methods.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.coverage import (
     EXACT_MODELS,
@@ -23,67 +23,10 @@ from clfeval.methods.coverage import (
     score_subsets,
     singles,
 )
+from clfeval.methods.mars_options import MarsOptions, estimates, fractional_weights
 from clfeval.result import Estimate, LazyRows, Row, Table
 
 MOST_SUBSETS = 2_000_000
-
-Target = Literal["positive", "negative"]
-Rule = Literal["all", "any"]
-Interval = Literal["exact", "none"]
-Sweep = Literal["threshold", "top"]
-Listing = Literal["found", "missed"]
-
-
-@dataclass(frozen=True, slots=True)
-class MarsOptions:
-    """What to compute, for which class, under which rule."""
-
-    target: Target = "positive"
-    rule: Rule = "all"
-    level: float = 0.95
-    interval: Interval = "exact"
-    subsets: int | Literal["all"] | None = None
-    best: int | None = None
-    max_effort: float | None = None
-    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    top: str | None = None
-    sweep: Sweep | None = None
-    points: int | Literal["all"] | None = None
-    lists: tuple[Listing, ...] = ()
-
-    def check(self) -> None:
-        """Raise UsageError for values no computation accepts."""
-        allowed: dict[str, tuple[object, tuple[str | None, ...]]] = {
-            "target": (self.target, ("positive", "negative")),
-            "occlusion": (self.rule, ("all", "any")),
-            "interval": (self.interval, ("exact", "none")),
-            "sweep": (self.sweep, (None, "threshold", "top")),
-        }
-        for name, (value, choices) in allowed.items():
-            if value not in choices:
-                known = ", ".join(choice for choice in choices if choice)
-                raise _bad_option(f"--{name} is one of {known}, not '{value}'")
-        for item in self.lists:
-            if item not in ("found", "missed"):
-                raise _bad_option(f"--list is one of found, missed, not '{item}'")
-        if not 0 < self.level < 1:
-            raise _bad_option(f"--level {self.level} is not between 0 and 1")
-        counts = {"subsets": self.subsets, "best": self.best, "points": self.points}
-        for name, number in counts.items():
-            if number not in (None, "all") and (not isinstance(number, int) or number < 1):
-                raise _bad_option(f"--{name} '{number}' is not a whole number from 1 up")
-        if self.max_effort is not None and not self.max_effort >= 0:
-            raise _bad_option(f"--max-effort {self.max_effort} is negative")
-
-    @property
-    def found_name(self) -> str:
-        """The column of exclusive finds: true positives, or true negatives."""
-        return "exclusive_tp" if self.target == "positive" else "exclusive_tn"
-
-    @property
-    def missed_name(self) -> str:
-        """The column of exclusive misses: false negatives, or false positives."""
-        return "exclusive_fn" if self.target == "positive" else "exclusive_fp"
 
 
 def mars_tables(
@@ -101,7 +44,7 @@ def mars_tables(
     if options.interval == "exact":
         for counts in slices.values():
             if counts.n.dtype.kind == "f":
-                raise _fractional_weights()
+                raise fractional_weights()
     names: list[str] = ["models", "pairs"]
     names += ["subsets"] if options.subsets is not None else []
     names += ["best"] if options.best is not None else []
@@ -164,7 +107,7 @@ class _View:
         missed = subsets.missed(options.rule)
         shine = self.estimates(subsets.exclusive_found, self.ttp, "nothing_found")
         hidden = self.estimates(missed, self.ttp, "nothing_found")
-        everyone = subsets.members.all(axis=1)
+        everyone = np.asarray(subsets.members.all(axis=1))
         return [
             {
                 options.found_name: subsets.exclusive_found[i].item(),
@@ -176,20 +119,6 @@ class _View:
             }
             for i in range(len(subsets))
         ]
-
-
-def estimates(
-    k: Counts, n: Counts | int | float, reason: str, options: MarsOptions
-) -> list[Estimate]:
-    """Return proportions k / n with exact intervals; where n is 0 undefined, with the reason."""
-    hits, trials = np.broadcast_arrays(k, np.asarray(n))
-    bounds: list[Any] = [[None] * len(hits)] * 2
-    if options.interval == "exact":
-        bounds = [side.tolist() for side in clopper_pearson(hits, trials, level=options.level)]
-    return [
-        Estimate(h / t, low, high) if t else Estimate(None, reason=reason)
-        for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
-    ]
 
 
 def _model_rows(view: _View, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -299,7 +228,12 @@ def _subset_table(
     """Return rows made on demand, a block at a time: there may be a million."""
     block = 1024
     views = [
-        _View(label, slices[label].targets(options.target).grouped(options.groups), options, ttp.item())
+        _View(
+            label,
+            slices[label].targets(options.target).grouped(options.groups),
+            options,
+            ttp.item(),
+        )
         for label, _, ttp in parts
     ]
     starts = np.cumsum([0, *(len(scores) for _, scores, _ in parts)])
@@ -320,17 +254,3 @@ def _subset_table(
 
 def _names(counts: TargetCounts, members: Bools) -> list[str]:
     return [counts.models[j] for j in np.flatnonzero(members)]
-
-
-def _bad_option(what: str) -> UsageError:
-    return UsageError(Problem(what, "bad-option"))
-
-
-def _fractional_weights() -> UsageError:
-    return UsageError(
-        Problem(
-            "weights are not whole numbers, so exact binomial intervals do not apply",
-            "fractional-weights",
-        ),
-        hint="add --interval none",
-    )

@@ -12,7 +12,8 @@ from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.predictions import Counted, count_predictions
 from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.methods.mars import MarsOptions, mars_tables, summary
+from clfeval.methods.mars import mars_tables, summary
+from clfeval.methods.mars_options import MarsOptions
 from clfeval.methods.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.prediction import Predictions
@@ -69,9 +70,7 @@ def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, l
     table, _ = read_scores(first, "all")
     count = top_count(options.top, first.slices[None].rows)
     cuts, taken = top_cuts(table, count)
-    tied = [
-        f"'{name}' {number:g}" for name, number in taken.items() if number > count
-    ]
+    tied = [f"'{name}' {number:g}" for name, number in taken.items() if number > count]
     warnings = []
     if tied:
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
@@ -128,7 +127,9 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
     cuts = choose_cuts(every, points)
     warnings = []
     if len(cuts) < len(every):
-        text = f"the sweep lists {len(cuts):,} of {len(every):,} distinct cuts; --points all lists all"
+        text = (
+            f"the sweep lists {len(cuts):,} of {len(every):,} distinct cuts; --points all lists all"
+        )
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *sorted(masks.items())]:
@@ -147,7 +148,10 @@ def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
         rule=options.rule,
         groups=dict(options.groups),
     )
-    return [{"model": item.model, "list": item.kind, "file": item.file, item.key: item.id} for item in listed]
+    return [
+        {"model": item.model, "list": item.kind, "file": item.file, item.key: item.id}
+        for item in listed
+    ]
 
 
 def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
@@ -176,9 +180,13 @@ def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
     targets = whole["positives"] if options.target == "positive" else whole["negatives"]
     said = []
     if not targets:
-        said.append(Warn("no-target", f"the table has no {options.target} row: nothing can be found"))
+        said.append(
+            Warn("no-target", f"the table has no {options.target} row: nothing can be found")
+        )
     elif not whole["found"]:
-        said.append(Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows"))
+        said.append(
+            Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
+        )
     if len(counted.models) == 1:
         said.append(Warn("one-model", "one model: all it finds it finds alone"))
     dropped = sum(file.dropped for file in counted.files)
@@ -188,6 +196,9 @@ def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
         said.append(Warn("blank-lines", f"{counted.blank_rows} blank lines were skipped"))
     for name, count in counted.ties.items():
         said.append(
-            Warn("argmax-ties", f"'{name}': {count} rows tie for the largest class; first class taken")
+            Warn(
+                "argmax-ties",
+                f"'{name}': {count} rows tie for the largest class; first class taken",
+            )
         )
     return said

@@ -58,7 +58,9 @@ def bad_number(column: str) -> Check:
 def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = None) -> Check:
     """Look for labels that are not among the known ones."""
     bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
-    what = "'{value}' is not among truth's labels " + listing(known).replace("{", "{{").replace("}", "}}")
+    what = "'{value}' is not among truth's labels " + listing(known).replace("{", "{{").replace(
+        "}", "}}"
+    )
     return Check(column, "unknown-label", what, bad if only is None else bad & only)
 
 
@@ -96,10 +98,13 @@ def long_checks(row_id: str, model: str, truth: str) -> list[Check]:
     ]  # fmt: skip
 
 
-def unequal_ids(frame: pl.LazyFrame, file: str, row_id: str, model: str, models: Sequence[str]) -> tuple[list[Problem], int]:
+def unequal_ids(
+    frame: pl.LazyFrame, file: str, row_id: str, model: str, models: Sequence[str]
+) -> tuple[list[Problem], int]:
     """Name the ids some model has no row for, at the first row that has the id."""
     have = frame.group_by(row_id).agg(
-        pl.col(ROW).min(), *[(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
+        pl.col(ROW).min(),
+        *[(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)],
     )
     problems: list[Problem] = []
     total = 0
@@ -120,13 +125,14 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
         return (
             pl.scan_csv(
                 file.source.path, separator=file.source.delimiter, glob=False,
-                schema=dict.fromkeys(raw.values(), pl.String), null_values=list(null_values) or None,
+                schema=dict.fromkeys(raw.values(), pl.String),
+                null_values=list(null_values) or None,
             )
             .rename({value: name for name, value in raw.items() if value != name})
             .with_row_index(ROW, offset=2)
         )  # fmt: skip
     assert file.native is not None
-    frame = file.native.collect("polars").to_native().lazy()
+    frame: pl.LazyFrame = file.native.collect("polars").to_native().lazy()
     if null_values:
         marked = pl.all().cast(pl.String, strict=False).is_in(list(null_values))
         frame = frame.with_columns(pl.when(~marked).then(pl.all()).name.keep())

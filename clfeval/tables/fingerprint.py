@@ -98,9 +98,7 @@ def take_fingerprint(source: Source) -> Fingerprint:
     )  # fmt: skip
 
 
-def _first_bad_byte(
-    decoder: codecs.IncrementalDecoder, chunk: bytes, offset: int
-) -> int | None:
+def _first_bad_byte(decoder: codecs.IncrementalDecoder, chunk: bytes, offset: int) -> int | None:
     pending = len(decoder.getstate()[0])
     try:
         decoder.decode(chunk)

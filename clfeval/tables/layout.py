@@ -126,7 +126,10 @@ def _models(
         if split:
             sets.setdefault(split[0], []).append((name, split[1]))
     folded = {
-        column: model for model, pairs in sets.items() if _binds(pairs, classes) for column, _ in pairs
+        column: model
+        for model, pairs in sets.items()
+        if _binds(pairs, classes)
+        for column, _ in pairs
     }
     models: dict[str, ModelColumns] = {}
     for name in free:

@@ -31,7 +31,9 @@ class Peek:
 def peek(file: TableFile) -> dict[str, Peek]:
     """Return a Peek for every column of a table."""
     if file.head is not None:
-        columns = zip(*file.head.sample, strict=True) if file.head.sample else [()] * len(file.columns)
+        columns = (
+            zip(*file.head.sample, strict=True) if file.head.sample else [()] * len(file.columns)
+        )
         return {
             name: Peek(frozenset(value for value in values if value is not None))
             for name, values in zip(file.columns, columns, strict=True)

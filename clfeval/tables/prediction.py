@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.confusion import expand_counts
 from clfeval.tables.csv_head import one_column_hint, read_csv_head
 from clfeval.tables.layout import Layout, recognise
 from clfeval.tables.peek import Peek, peek
@@ -65,13 +65,16 @@ class Predictions:
 
 @contextmanager
 def open_predictions(
-    tables: Sequence[str | os.PathLike[str]] | Any,
+    tables: Any,
     roles: Roles,
     *,
     input_format: str | None = None,
     delimiter: str | None = None,
 ) -> Iterator[Predictions]:
-    """Open paths (or one data frame) as a prediction table; temporary copies live in the block."""
+    """Open a list of paths, or one data frame, as a prediction table.
+
+    Temporary copies of pipes and packed files live as long as the block.
+    """
     if not isinstance(tables, (list, tuple)):
         frame = nw.from_native(tables).lazy()
         columns = tuple(frame.collect_schema().names())
@@ -108,6 +111,9 @@ def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
             hint = one_column_hint(first.columns, first.source.delimiter)
             raise DataError(error.problems, hint=hint or error.hint) from error
         raise
+    if layout.name == "counts":
+        if len(files) > 1:
+            raise DataError(Problem("one counts table at a time", "several-counts", files[1].name))
+        file, roles = expand_counts(first, layout.model_column, roles)
+        return _recognised((file,), roles)
     return Predictions(files, layout, peeks, roles)
-
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import IO, Literal, cast, get_args
 
 from clfeval.errors import DataError, Problem, UsageError, suggestion
+from clfeval.tables.unpack import CHUNK, packing_of, unpack
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson"]
 FORMATS: tuple[str, ...] = get_args(Format)
 STDIN = "<stdin>"
-CHUNK = 1 << 20
 
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -33,7 +32,6 @@ _SUFFIXES: dict[str, Format] = {
     ".ndjson": "ndjson",
     ".jsonl": "ndjson",
 }
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,7 @@ def _from_path(
             magic = stream.read(8)
             if not magic:
                 raise DataError(Problem("the file is empty (0 bytes)", "empty-table", name))
-            if not path.is_file() or _packing(magic):
+            if not path.is_file() or packing_of(magic):
                 return _copied(stack, name, stream, magic, input_format or by_suffix, delimiter)
     except FileNotFoundError as error:
         folder = path.parent if path.parent.is_dir() else Path()
@@ -185,10 +183,10 @@ def _copied(
     magic = _first_bytes(given)
     if not magic:
         raise DataError(Problem("the input is empty (0 bytes)", "empty-table", name))
-    packing = _packing(magic)
+    packing = packing_of(magic)
     if packing:
         path = Path(stack.enter_context(_temporary_file()))
-        _unpack(name, given, path, packing)
+        unpack(name, given, path, packing)
         magic = _first_bytes(path)
         if not magic:
             raise DataError(Problem("the packed file is empty", "empty-table", name))
@@ -215,36 +213,6 @@ def _temporary_file() -> Iterator[str]:
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(8)
-
-
-def _packing(magic: bytes) -> str | None:
-    if magic.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if magic.startswith(_ZSTD) else None
-
-
-def _unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
-    import zlib
-
-    try:
-        with packed.open("rb") as raw, plain.open("wb") as out:
-            if packing == "gzip":
-                import gzip
-
-                with gzip.open(raw) as stream:
-                    shutil.copyfileobj(stream, out, CHUNK)
-            else:
-                if sys.version_info >= (3, 14):
-                    from compression import zstd
-                else:
-                    from backports import zstd
-
-                with zstd.open(raw) as stream:
-                    shutil.copyfileobj(stream, out, CHUNK)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise DataError(
-            Problem(f"the {packing} data is damaged: {error}", "damaged-file", name)
-        ) from error
 
 
 def _by_magic(magic: bytes) -> Format:

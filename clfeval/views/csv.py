@@ -38,9 +38,7 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
 
 def _columns(rows: Table) -> dict[str, bool]:
     """Return the columns in order; True for those that hold estimates."""
-    return {
-        column: isinstance(cell, Estimate) for row in rows[:1] for column, cell in row.items()
-    }
+    return {column: isinstance(cell, Estimate) for row in rows[:1] for column, cell in row.items()}
 
 
 def _names(column: str, wide: bool) -> list[str]:

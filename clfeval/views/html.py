@@ -45,7 +45,7 @@ def _table(part: Section) -> str:
 
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "".join(
-            f'<{tag}{" class=n" if right else ""}>{escape(cell)}</{tag}>'
+            f"<{tag}{' class=n' if right else ''}>{escape(cell)}</{tag}>"
             for cell, right in zip(row, part.numeric, strict=True)
         )
 

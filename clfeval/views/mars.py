@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clfeval.result import Result, Row
+from clfeval.result import Cell, Result, Row
 from clfeval.views.rows import DIGITS, Section, section, show
 
 LISTED = 20  # rows of a long table shown to a person; files get them all
@@ -79,7 +79,9 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
         out += [_sweep(result, scores, digits)]
     if "exclusive" in tables:
         key = "row" if any("row" in row for row in tables["exclusive"][:1]) else "id"
-        out.append(part("Found or missed by one model alone", "exclusive", ["model", "list", "file", key]))
+        out.append(
+            part("Found or missed by one model alone", "exclusive", ["model", "list", "file", key])
+        )
     return out
 
 
@@ -123,11 +125,11 @@ def pair_matrices(result: Result, *, digits: int = DIGITS) -> list[Section]:
     return out
 
 
-def pair_cells(result: Result, measure: str) -> list[list[object]]:
+def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
     models = [row for row in result.tables["models"] if row["slice"] is None]
     index = {str(row["model"]): i for i, row in enumerate(models)}
-    cells: list[list[object]] = [[None] * len(models) for _ in models]
+    cells: list[list[Cell]] = [[None] * len(models) for _ in models]
     for row in models:
         i = index[str(row["model"])]
         cells[i][i] = row[measure]

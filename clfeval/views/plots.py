@@ -21,7 +21,10 @@ def mars_plots(result: Result, *, width: int = 80, color: bool = False) -> str:
     models = [row for row in result.tables["models"] if row["slice"] is None]
     names = [str(row["model"]) for row in models]
     parts = []
-    for column, title in ((found, "Found by one model alone"), (missed, "Missed by one model alone")):
+    for column, title in (
+        (found, "Found by one model alone"),
+        (missed, "Missed by one model alone"),
+    ):
         values = [float(str(row[column])) for row in models]
         parts.append(bars(title, names, values, width=width, color=color))
     if 3 <= len(models) <= 12:

@@ -23,7 +23,7 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table as shown: title, headings, text cells, which columns are numbers, a closing note."""
+    """One table as shown: headings, text cells, which columns are numbers, a closing note."""
 
     title: str
     headings: tuple[str, ...]
@@ -121,5 +121,7 @@ def reasons(result: Result) -> list[str]:
         for row in rows:
             for column, cell in row.items():
                 if isinstance(cell, Estimate) and cell.reason:
-                    said[f"{ABSENT} {heading(column).split(' ↑')[0].split(' ↓')[0]}: {cell.reason}"] = None
+                    said[
+                        f"{ABSENT} {heading(column).split(' ↑')[0].split(' ↓')[0]}: {cell.reason}"
+                    ] = None
     return list(said)

@@ -1,0 +1,52 @@
+"""Small languages of option values: counts, thresholds by model, groups of models."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Literal
+
+from clfeval.errors import Problem, UsageError
+
+
+def count_of(option: str, text: str | None) -> int | Literal["all"] | None:
+    """Parse a whole number from 1 up, or `all`."""
+    if text is None or text == "all":
+        return text  # type: ignore[return-value]
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise UsageError(
+        Problem(f"--{option} '{text}' is neither a whole number from 1 up nor all", "bad-option")
+    )
+
+
+def thresholds_of(texts: Sequence[str]) -> dict[str | None, float]:
+    """Parse `T` and `MODEL=T`."""
+    thresholds: dict[str | None, float] = {}
+    for text in texts:
+        model, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if value != value:
+            raise UsageError(
+                Problem(f"--threshold '{text}' is not a number or MODEL=NUMBER", "bad-option")
+            )
+        thresholds[model if equals else None] = value
+    return thresholds
+
+
+def groups_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, members = text.partition("=")
+        names = next(csv.reader([members]), [])
+        if not equals or not name or not names or not all(names) or name in groups:
+            raise UsageError(
+                Problem(f"--group '{text}' is not NAME=MODEL,MODEL with a new name", "bad-group"),
+                hint="for example --group trees=forest,boosting",
+            )
+        groups[name] = names
+    return groups

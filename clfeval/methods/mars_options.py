@@ -1,0 +1,99 @@
+"""What MARS is asked for, checked; and how its proportions become estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from clfeval.counts.patterns import Counts
+from clfeval.errors import Problem, UsageError
+from clfeval.inference.proportions import clopper_pearson
+from clfeval.result import Estimate
+
+Target = Literal["positive", "negative"]
+Rule = Literal["all", "any"]
+Interval = Literal["exact", "none"]
+Sweep = Literal["threshold", "top"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarsOptions:
+    """What to compute, for which class, under which rule."""
+
+    target: Target = "positive"
+    rule: Rule = "all"
+    level: float = 0.95
+    interval: Interval = "exact"
+    subsets: int | Literal["all"] | None = None
+    best: int | None = None
+    max_effort: float | None = None
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    top: str | None = None
+    sweep: Sweep | None = None
+    points: int | Literal["all"] | None = None
+    lists: tuple[str, ...] = ()  # of found, missed
+
+    def check(self) -> None:
+        """Raise UsageError for values no computation accepts."""
+        allowed: dict[str, tuple[object, tuple[str | None, ...]]] = {
+            "target": (self.target, ("positive", "negative")),
+            "occlusion": (self.rule, ("all", "any")),
+            "interval": (self.interval, ("exact", "none")),
+            "sweep": (self.sweep, (None, "threshold", "top")),
+        }
+        for name, (value, choices) in allowed.items():
+            if value not in choices:
+                known = ", ".join(choice for choice in choices if choice)
+                raise _bad_option(f"--{name} is one of {known}, not '{value}'")
+        for item in self.lists:
+            if item not in ("found", "missed"):
+                raise _bad_option(f"--list is one of found, missed, not '{item}'")
+        if not 0 < self.level < 1:
+            raise _bad_option(f"--level {self.level} is not between 0 and 1")
+        counts = {"subsets": self.subsets, "best": self.best, "points": self.points}
+        for name, number in counts.items():
+            if number not in (None, "all") and (not isinstance(number, int) or number < 1):
+                raise _bad_option(f"--{name} '{number}' is not a whole number from 1 up")
+        if self.max_effort is not None and not self.max_effort >= 0:
+            raise _bad_option(f"--max-effort {self.max_effort} is negative")
+
+    @property
+    def found_name(self) -> str:
+        """The column of exclusive finds: true positives, or true negatives."""
+        return "exclusive_tp" if self.target == "positive" else "exclusive_tn"
+
+    @property
+    def missed_name(self) -> str:
+        """The column of exclusive misses: false negatives, or false positives."""
+        return "exclusive_fn" if self.target == "positive" else "exclusive_fp"
+
+
+def estimates(
+    k: Counts, n: Counts | int | float, reason: str, options: MarsOptions
+) -> list[Estimate]:
+    """Return proportions k / n with exact intervals; where n is 0 undefined, with the reason."""
+    hits, trials = np.broadcast_arrays(k, np.asarray(n))
+    bounds: list[Any] = [[None] * len(hits)] * 2
+    if options.interval == "exact":
+        bounds = [side.tolist() for side in clopper_pearson(hits, trials, level=options.level)]
+    return [
+        Estimate(h / t, low, high) if t else Estimate(None, reason=reason)
+        for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
+    ]
+
+
+def _bad_option(what: str) -> UsageError:
+    return UsageError(Problem(what, "bad-option"))
+
+
+def fractional_weights() -> UsageError:
+    """Build the error for weights that exact intervals cannot take."""
+    return UsageError(
+        Problem(
+            "weights are not whole numbers, so exact binomial intervals do not apply",
+            "fractional-weights",
+        ),
+        hint="add --interval none",
+    )

@@ -1,0 +1,94 @@
+"""Counts tables: `model,tp,fp,fn,tn`, one row per model, read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.layout import COUNT_NAMES, find
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import TableFile, scan
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn."""
+
+    model: str
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+
+def read_confusions(file: TableFile, model_column: str) -> list[Confusion]:
+    """Read every row; raises DataError naming cells that are no counts and models given twice."""
+    columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
+    frame = scan(file, dict.fromkeys([model_column, *columns], "text")).collect("polars")
+    first = 2 if file.head else 1
+    problems: list[Problem] = []
+    rows: dict[str, Confusion] = {}
+    for number, (name, *cells) in enumerate(frame.rows(), start=first):
+        counts = [_count(cell) for cell in cells]
+        for column, cell, count in zip(columns, cells, counts, strict=True):
+            if count is None:
+                what = "missing" if cell is None else f"'{cell}' is not a count"
+                code = "missing-value" if cell is None else "bad-count"
+                problems.append(Problem(what, code, file.name, number, column))
+        if name is None:
+            problems.append(Problem("missing", "missing-value", file.name, number, model_column))
+        elif str(name) in rows:
+            what = f"'{name}' stands in an earlier row already"
+            problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
+        rows[str(name)] = Confusion(str(name), *(count or 0 for count in counts))
+    if problems:
+        raise DataError(problems, hint="counts are whole numbers from 0 up")
+    return list(rows.values())
+
+
+def expand_counts(file: TableFile, model_column: str, roles: Roles) -> tuple[TableFile, Roles]:
+    """Turn the counts of a single model into a weighted wide table of four rows.
+
+    Several models are refused: their counts do not say which rows they share, and that is what
+    MARS is about.
+    """
+    confusions = read_confusions(file, model_column)
+    if roles.models:
+        confusions = [item for item in confusions if item.model in roles.models]
+    if len(confusions) != 1:
+        names = listing(item.model for item in confusions)
+        raise DataError(
+            Problem(
+                f"counts per model ({names}) do not say which rows the models share",
+                "needs-predictions",
+                file.name,
+            ),
+            hint="give the predictions themselves, one column per model",
+        )
+    one = confusions[0]
+    yes = roles.positive or "1"
+    no = "0" if yes == "1" else f"not {yes}"
+    frame = pl.LazyFrame(
+        {
+            "truth": [yes, no, yes, no],
+            one.model: [yes, yes, no, no],
+            "n": [one.tp, one.fp, one.fn, one.tn],
+        },
+        schema={"truth": pl.String, one.model: pl.String, "n": pl.Int64},
+    )
+    plain = Roles(
+        truth="truth", models=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
+    )
+    expanded = replace(file, columns=("truth", one.model, "n"), native=nw.from_native(frame))
+    return replace(expanded, head=None), plain
+
+
+def _count(cell: object) -> int | None:
+    try:
+        number = float(str(cell))
+    except ValueError:
+        return None
+    return int(number) if number >= 0 and number.is_integer() else None
