@@ -28,7 +28,7 @@ class Listed:
     kind: str
     file: str
     key: str  # "id" or "row"
-    id: str
+    id: str | int
 
 
 def list_exclusive(
@@ -65,10 +65,10 @@ def list_exclusive(
                 else:
                     enough = finders == len(unique) - 1 if rule == "all" else finders > 0
                     mask = ~merged[:, j] & enough & (len(unique) > 1)
-                ids = map(as_text, keys[mask].tolist())
                 listed += [
-                    (j, kinds.index(kind), Listed(model, kind, file, key, name or ""))
-                    for name in ids
+                    (j, kinds.index(kind), Listed(model, kind, file, key, name))
+                    for value in keys[mask].tolist()
+                    for name in [int(value) if key == "row" else as_text(value) or ""]
                 ]
     listed.sort(key=lambda item: item[:2])
     return [item for _, _, item in listed]

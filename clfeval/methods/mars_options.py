@@ -92,8 +92,9 @@ def fractional_weights() -> UsageError:
     """Build the error for weights that exact intervals cannot take."""
     return UsageError(
         Problem(
-            "weights are not whole numbers, so exact binomial intervals do not apply",
+            "weights are not whole numbers: exact binomial intervals count rows, and only a "
+            "bootstrap could give others",
             "fractional-weights",
         ),
-        hint="add --interval none",
+        hint="--interval none computes the values without intervals",
     )

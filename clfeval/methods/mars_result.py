@@ -42,6 +42,7 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
         "interval": "clopper-pearson" if options.interval == "exact" else "none",
         "missing": predictions.roles.missing,
         "top": options.top,
+        "sweep": options.sweep,
         "groups": {name: list(members) for name, members in options.groups},
         "by": list(predictions.roles.by),
     }

@@ -14,22 +14,25 @@ def headline(result: Result) -> list[str]:
     """Say what was read, what is positive, and what the two measures mean here."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs)
-    positive, negative = parameters["positive"], parameters["negative"]
-    others = " and ".join(f"'{name}'" for name in negative) if len(negative) < 3 else ""
-    others = others or f"the other {len(negative)} classes"
-    target = parameters["target"]
-    group = positive if target == "positive" else others
-    wanted = summary["positives"] if target == "positive" else summary["negatives"]
-    outside = "every other" if parameters["occlusion"] == "all" else "some other"
-    label = f"'{group}'" if target == "positive" else group
+    negative = parameters["negative"]
+    others = " and ".join(f"'{name}'" for name in negative)
+    if len(negative) > 2:
+        others = f"the {len(negative)} other classes"
+    classes = {
+        "positive": (summary["positives"], f"'{parameters['positive']}'"),
+        "negative": (summary["negatives"], others or "none"),
+    }
+    wanted, label = classes[parameters["target"]]
+    found, missed = summary["found"], summary["missed_by_all"]
+    outside = "every" if parameters["occlusion"] == "all" else "some"
+    counts = ", ".join(f"{count} {name} ({text})" for name, (count, text) in classes.items())
     return [
-        f"MARS of {names}: {summary['rows']} rows, {summary['positives']} positive "
-        f"('{positive}'), {summary['negatives']} negative ({others})",
-        f"target {target} ({label}): {wanted} rows, {summary['found']} found by some model, "
-        f"{summary['missed_by_all']} missed by all",
-        f"ShineThrough ↑ found by this model and by no other model, of those {summary['found']}",
-        f"Occlusion ↓    missed by this model and found by {outside} model (rule "
-        f"'{parameters['occlusion']}'), of those {summary['found']}",
+        f"MARS of {names}: {summary['rows']} rows, {counts}",
+        f"of the {wanted} {parameters['target']} rows ({label}), some model finds {found}, "
+        f"no model {missed}",
+        f"ShineThrough ↑  share of those {found} found by X and by no other model",
+        f"Occlusion ↓     share missed by X and found by {outside} other model "
+        f"(rule '{parameters['occlusion']}')",
     ]
 
 
@@ -42,10 +45,16 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
     models = [_with_slice(row) for row in tables["models"]]
     cut = ["threshold"] if any(row.get("threshold") is not None for row in models) else []
 
-    def part(title: str, name: str, columns: list[str], limit: int = LISTED) -> Section:
+    def part(title: str, name: str, columns: list[str], *, methods: bool = False) -> Section:
         rows = tables[name]
-        shown = [_with_slice(row) for row in rows[:limit]]
-        note = f"all of them: --format csv --table {name}" if len(rows) > limit else ""
+        shown = [_with_slice(row) for row in rows[:LISTED]]
+        note = f"all of them: --format csv --table {name}" if len(rows) > LISTED else ""
+        if methods:
+            used = list(dict.fromkeys(str(row["method"]) for row in shown))
+            if len(used) > 1:
+                columns = [*columns, "method"]
+            else:
+                note = "".join(used)
         return section(
             title, shown, columns, digits=digits, level=level, note=note, total=len(rows)
         )
@@ -69,11 +78,11 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
     if "subsets" in tables:
         out.append(part("Subsets: what any member finds", "subsets", [*sliced, "models", *scores]))
     if "best" in tables:
-        columns = [*sliced, "size", "models", "covered", "gain", "effort", "yield", "method"]
-        out.append(part("Best subset of each size", "best", columns))
+        columns = [*sliced, "size", "models", "covered", "gain", "effort", "yield"]
+        out.append(part("Best subset of each size", "best", columns, methods=True))
     if "max_effort" in tables:
-        columns = [*sliced, "models", "covered", "effort", "yield", "method"]
-        out.append(part("Best subset within the effort", "max_effort", columns))
+        columns = [*sliced, "models", "covered", "effort", "yield"]
+        out.append(part("Best subset within the effort", "max_effort", columns, methods=True))
     if "sweep" in tables:
         scores = ["found", "hits", found, "shine_through", missed, "occlusion"]
         out += [_sweep(result, scores, digits)]

@@ -20,6 +20,15 @@ HEADINGS = {
     "missed_by_all": "missed by all", "p_value": "p",
 }  # fmt: skip
 
+REASONS = {
+    "nothing_found": "no model finds any row of the target class",
+    "no_other_model": "no model is outside, so nothing can be missed alone",
+    "no_positive_prediction": "the model never says positive",
+    "no_positive_truth": "no row is positive",
+    "zero_margin": "nothing is claimed",
+    "too_few_rows": "no rows",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -113,15 +122,13 @@ def section(
 
 
 def reasons(result: Result) -> list[str]:
-    """Explain the dashes: which measures are undefined and why, each once."""
+    """Explain the dashes in words: which measures are undefined and why, each once."""
     said: dict[str, None] = {}
-    for name, rows in result.tables.items():
-        if name not in ("models", "pairs"):
-            continue
-        for row in rows:
+    for name in ("models", "pairs"):
+        for row in result.tables.get(name, ()):
             for column, cell in row.items():
-                if isinstance(cell, Estimate) and cell.reason:
-                    said[
-                        f"{ABSENT} {heading(column).split(' ↑')[0].split(' ↓')[0]}: {cell.reason}"
-                    ] = None
+                if isinstance(cell, Estimate) and cell.reason and cell.reason != "infinite":
+                    title = CATALOG[column].title if column in CATALOG else column
+                    words = REASONS.get(cell.reason, cell.reason.replace("_", " "))
+                    said[f"{ABSENT} {title} is undefined: {words}"] = None
     return list(said)

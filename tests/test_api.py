@@ -1,0 +1,105 @@
+"""`clfeval.mars` for paths and data frames: the same numbers, nothing changed, clear refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import clfeval
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+LABELS = FIXTURES / "breast-cancer" / "labels.parquet"
+OPTIONS: dict[str, Any] = {"positive": "malignant", "best": 2, "lists": ["found"]}
+
+
+def content(result: clfeval.Result) -> dict[str, Any]:
+    """Return the document without what names the input."""
+    document = result.to_dict()
+    for row in document["tables"].get("exclusive", ()):
+        row.pop("file")
+    settings = [part for part in document["signature"].split("|") if not part.startswith("data:")]
+    return {
+        **document,
+        "inputs": [item["rows"] for item in document["inputs"]],
+        "signature": settings,
+    }
+
+
+FRAMES = {
+    "polars": lambda: pl.read_parquet(LABELS),
+    "polars lazy": lambda: pl.scan_parquet(LABELS),
+    "pandas": lambda: pd.read_parquet(LABELS),
+    "arrow": lambda: pyarrow.parquet.read_table(LABELS),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_what_its_file_gives(kind: str) -> None:
+    expected = content(clfeval.mars(LABELS, **OPTIONS))
+    assert content(clfeval.mars(FRAMES[kind](), **OPTIONS)) == expected
+
+
+def test_a_frame_is_not_changed() -> None:
+    frame = pd.read_parquet(LABELS)
+    before = frame.copy(deep=True)
+    clfeval.mars(frame, positive="malignant")
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_missing_values_of_a_frame_are_named_by_row() -> None:
+    frame = pd.DataFrame({"truth": [1, 0, 1], "rf": [0.9, None, 0.2], "svm": [0.8, 0.1, 0.3]})
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.mars(frame)
+    assert str(caught.value).splitlines()[0] == "<frame>:2: column 'rf': missing [missing-value]"
+    kept = clfeval.mars(frame, missing="drop")
+    assert kept.summary["rows"] == 2
+    assert kept.inputs[0].dropped == 1
+
+
+def test_positive_and_thresholds_may_be_given_as_values() -> None:
+    frame = pl.DataFrame(
+        {"truth": [True, False, True], "a": [2.5, -1.0, 0.1], "b": [3.0, 9.0, -4.0]}
+    )
+    result = clfeval.mars(frame, positive=True, threshold={"a": 0.0, None: 1.0})
+    # a: 2.5 and 0.1 are at or above 0; b: 3.0 and 9.0 are at or above 1
+    a, b = result.tables["models"]
+    assert (a["tp"], a["fp"], a["fn"], a["tn"]) == (2, 0, 0, 1)
+    assert (b["tp"], b["fp"], b["fn"], b["tn"]) == (1, 1, 1, 0)
+
+
+def test_shards_together_are_the_whole(tmp_path: Path) -> None:
+    whole = pl.read_parquet(LABELS)
+    paths = []
+    for number, part in enumerate(whole.iter_slices(100)):
+        paths.append(tmp_path / f"part{number}.csv")
+        part.write_csv(paths[-1])
+    together = clfeval.mars(paths, positive="malignant")
+    one = clfeval.mars(LABELS, positive="malignant")
+    assert together.to_dict()["tables"] == one.to_dict()["tables"]
+    assert [item.rows for item in together.inputs] == [100, 100, 85]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"target": "both"}, {"occlusion": "most"}, {"level": 1.0}, {"best": 0}, {"lists": ["all"]}],
+)
+def test_a_value_no_option_knows_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(clfeval.UsageError):
+        clfeval.mars(LABELS, positive="malignant", **options)
+
+
+def test_text_and_notebook_views() -> None:
+    result = clfeval.mars(LABELS, positive="malignant")
+    assert "found by X and by no other model" in str(result)
+    assert result._repr_html_().count("<table>") == 4  # alone, by itself, two matrices of pairs
+
+
+def test_public_names() -> None:
+    assert set(clfeval.__all__) <= set(dir(clfeval))
+    with pytest.raises(AttributeError):
+        clfeval.nothing  # noqa: B018

@@ -1,0 +1,138 @@
+"""The house rules, read from the source: who imports whom, how long files are, what they open with."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "clfeval"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# room -> rooms of this package it may import; libraries it may import besides the standard ones
+ROOMS: dict[str, tuple[set[str], set[str]]] = {
+    "errors": (set(), set()),
+    "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
+    "measures": ({"errors"}, {"numpy", "scipy"}),
+    "inference": ({"errors"}, {"numpy", "scipy"}),
+    "tables": ({"errors"}, {"numpy", "polars", "narwhals", "backports", "compression"}),
+    "counts": ({"errors", "tables"}, {"numpy", "polars", "narwhals"}),
+    "methods": (
+        {"errors", "tables", "counts", "measures", "inference", "result"},
+        {"numpy", "scipy"},
+    ),
+    "gates": ({"errors", "measures", "result"}, set()),
+    "views": ({"errors", "measures", "result"}, {"rich", "plotext"}),
+    "api": ({"errors", "tables", "counts", "methods", "result"}, set()),
+    "cli": (
+        {"errors", "api", "gates", "result", "tables", "views"},
+        {"typer", "rich"},
+    ),
+    "__init__": ({"api", "errors", "result"}, set()),
+    "__main__": ({"cli"}, set()),
+}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_imports_only_what_its_room_may(path: Path) -> None:
+    room = room_of(path)
+    inside, outside = ROOMS[room]
+    for name in imports_of(path):
+        top, _, rest = name.partition(".")
+        if top == "clfeval":
+            target = rest.split(".")[0]
+            assert not target or target == room or target in inside, f"{path} imports {name}"
+        elif top not in sys.stdlib_module_names:
+            assert top in outside, f"{path} imports {name}"
+
+
+def test_no_room_imports_itself_in_a_circle() -> None:
+    """Inside a room too: follow the imports at the top of files and meet no file twice."""
+    graph = {
+        "clfeval." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts): top_imports(path)
+        for path in FILES
+    }
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"circle: {' -> '.join((*trail, name))}"
+        for target in graph.get(name, ()):
+            visit(target, (*trail, name))
+
+    for name in graph:
+        visit(name, ())
+
+
+def top_imports(path: Path) -> set[str]:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {
+        node.module
+        for node in body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("clfeval.")
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_short_and_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 250
+    docstring = ast.get_docstring(ast.parse(text))
+    assert docstring
+    assert docstring.splitlines()[0].endswith((".", ":"))
+
+
+def test_only_the_command_line_prints_and_exits() -> None:
+    for path in FILES:
+        if room_of(path) != "cli":
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            assert not any(isinstance(call, ast.Name) and call.id == "print" for call in calls)
+            assert not any(
+                isinstance(call, ast.Attribute) and call.attr == "exit" for call in calls
+            )
+
+
+def test_the_command_line_starts_without_heavy_libraries() -> None:
+    heavy = "polars numpy scipy plotext narwhals rich.table rich.console".split()
+    script = f"import sys, clfeval.cli.app; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_run_takes_neither_scipy_nor_plotext() -> None:
+    script = (
+        "import sys, clfeval; str(clfeval.mars('fixtures/mars-paper/wide.csv'))\n"
+        "print([m for m in ('scipy', 'plotext', 'pandas', 'pyarrow') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_the_top_level_holds_what_the_project_says() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split("\n")
+    top = {name.split("/")[0] for name in listed if name}
+    known = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Makefile"}
+    known |= {"clfeval", "tests", "fixtures", "completions"}
+    assert {name for name in top if not name.startswith(".")} == known
