@@ -1,14 +1,12 @@
-"""Completion of values: column and model names of the table already on the command line."""
+"""Completion of values: the columns and classes of the table already on the command line."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Sequence
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 METRICS = (
     "accuracy",
@@ -19,18 +17,38 @@ METRICS = (
     "found",
     "missed_by_all",
 )
+# layout.TRUTH_NAMES and ID_NAMES once more, for importing that module would import polars
+TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
+ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
+
+QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
+_PLAIN = re.compile(r"[\w.%+,@/:-]+")
+
+Rows = Sequence[Sequence[str | None]]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the columns of the table."""
-    return _starting(_columns(ctx), incomplete)
+    return _starting(_head(ctx)[0], incomplete)
 
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the columns of the table that may be models."""
-    roles = {"truth", "y_true", "target", "actual", "label", "true_label", "id"}
-    taken = roles | {str(ctx.params.get(name)) for name in ("truth", "id", "weight")}
-    return _starting((name for name in _columns(ctx) if name not in taken), incomplete)
+    columns, _ = _head(ctx)
+    taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
+    taken |= {ctx.params.get("weight"), ctx.params.get("id") or _find(columns, ID_NAMES)}
+    taken.add(ctx.params.get("truth") or _find(columns, TRUTH_NAMES))
+    return _starting((name for name in columns if name not in taken), incomplete)
+
+
+def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to the classes in the first rows of the truth column; delimited text only."""
+    columns, rows = _head(ctx)
+    truth = ctx.params.get("truth") or _find(columns, TRUTH_NAMES)
+    if truth not in columns:
+        return []
+    position = columns.index(truth)
+    return _starting(sorted({row[position] or "" for row in rows}), incomplete)
 
 
 def complete_metric(incomplete: str) -> list[str]:
@@ -38,27 +56,107 @@ def complete_metric(incomplete: str) -> list[str]:
     return _starting((f"{name}=" for name in METRICS), incomplete)
 
 
-def _starting(names: Iterable[str], incomplete: str) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+def _starting(values: Iterable[str], incomplete: str) -> list[str]:
+    """Keep what begins as typed and what the shell asking can insert as one word.
+
+    A line is a suggestion, so no value may hold a line end. The scripts that typer's
+    --install-completion writes for bash and zsh do not quote; zsh even evaluates what it gets, so
+    that a column named `$(...)` would run as a command: they get plain names only.
+    """
+    request = os.environ.get("_CLFEVAL_COMPLETE", "")
+    bare = request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
+    return [
+        value
+        for value in values
+        if value.startswith(incomplete)
+        and value
+        and all(character >= " " and character != "\x7f" for character in value)
+        and (not bare or _PLAIN.fullmatch(value.removesuffix("=")))
+    ]
 
 
-def _columns(ctx: typer.Context) -> list[str]:
-    """Read the header of the first table named; no table, no suggestions, and never an error."""
-    tables = ctx.params.get("tables") or []
-    if not tables or tables[0] == "-" or not os.path.isfile(tables[0]):
-        return []
-    from clfeval.errors import ClfevalError
+def _find(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    loose = {column.strip().casefold(): column for column in columns}
+    return next((loose[name] for name in names if name in loose), None)
+
+
+def _head(ctx: typer.Context) -> tuple[Sequence[str], Rows]:
+    """Read the columns, and of delimited text the first rows, of the first table named.
+
+    No table or a broken one: no columns. Nobody wants an error message amid the line they type.
+    """
+    # an option still without its value stops the parser: the tables then are in `args`
+    for name in ctx.params.get("tables") or ctx.args:
+        path = _existing(name)
+        if path is not None:
+            try:
+                return _read(path, ctx.params.get("input_format"), ctx.params.get("delimiter"))
+            except Exception:  # whatever is wrong with the table, its own command will say
+                break
+    return (), ()
+
+
+def _existing(name: str) -> str | None:
+    """Find the file a word means: shells complete before they expand ~ and $NAME."""
+    import glob
+
+    for path in (name, os.path.expanduser(os.path.expandvars(name))):
+        if os.path.isfile(path):
+            return path
+        if glob.has_magic(path):
+            return next(filter(os.path.isfile, glob.iglob(path, recursive=True)), None)
+    return None
+
+
+def _read(name: str, input_format: str | None, delimiter: str | None) -> tuple[Sequence[str], Rows]:
+    """Read the head of one file, with polars only where the format leaves no other way."""
+    from tempfile import TemporaryDirectory
+
     from clfeval.tables.csv_head import read_csv_head
     from clfeval.tables.source import open_sources
 
-    delimiter = ctx.params.get("delimiter")
-    try:
-        with open_sources(tables[:1], delimiter=delimiter) as sources:
+    with TemporaryDirectory(prefix="clfeval-") as folder:
+        plain = _unpacked_head(name, folder)
+        with open_sources([plain], input_format=input_format, delimiter=delimiter) as sources:
             source = sources[0]
-            if source.text:
-                return list(read_csv_head(source).columns)
-            from clfeval.tables.scan import open_typed
+        if source.text:
+            head = read_csv_head(source)
+            return head.columns, head.sample
+        if source.format == "ndjson":
+            import json
 
-            return list(open_typed(source).columns)
-    except ClfevalError:
-        return []
+            with source.path.open("rb") as lines:
+                return list(json.loads(lines.readline())), ()
+        import polars as pl
+
+        read_schema = pl.read_parquet_schema if source.format == "parquet" else pl.read_ipc_schema
+        return list(read_schema(source.path)), ()
+
+
+def _unpacked_head(name: str, folder: str) -> str:
+    """Return the file itself, or a copy in the folder of the first bytes it unpacks to."""
+    import gzip
+    import sys
+
+    from clfeval.tables.csv_head import HEAD_BYTES
+    from clfeval.tables.unpack import packing_of
+
+    with open(name, "rb") as packed:
+        packing = packing_of(packed.read(8))
+    if packing is None:
+        return name
+    if packing == "gzip":
+        with gzip.open(name) as stream:
+            start = stream.read(HEAD_BYTES)
+    else:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+
+        with zstd.open(name) as stream:
+            start = stream.read(HEAD_BYTES)
+    copy = os.path.join(folder, os.path.basename(os.path.splitext(name)[0]))
+    with open(copy, "wb") as out:
+        out.write(start)
+    return copy

@@ -40,15 +40,20 @@ def bars(
 ) -> str:
     """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
     order = sorted(range(len(names)), key=lambda i: (-values[i], i))[:MOST_BARS]
-    figure = _figure(title, width, len(order) + 4)
+    figure = _figure(title, width, max(len(order), 2) + 4)
     labels = [f"{_short(names[i], width // 3)} {values[i]:g}" for i in reversed(order)]
     places = list(range(1, len(order) + 1))
     bar = figure.bar(
         places, [values[i] for i in reversed(order)], orientation="horizontal", width=0.2
     )
     figure.draw(bar)
-    figure.ruler("x").lim(0, max([*values, 1]))
-    figure.ruler("y").lim(0.5, len(order) + 0.5)
+    most = max([*values, 1])
+    step = max(1, -(-int(most) // 6))
+    ticks = list(range(0, int(most) + 1, step))
+    figure.ruler("x").lim(0, most)
+    figure.ruler("x").ticks(ticks, [str(tick) for tick in ticks])
+    # plotext puts the limits in the middle of the first and the last line: one line is one bar
+    figure.ruler("y").lim(1, max(len(order), 2))
     figure.ruler("y").ticks(places, labels)
     return _drawn(figure, color)
 
@@ -87,7 +92,7 @@ def cell_chart(title: str, names: Sequence[str], cells: Sequence[Sequence[object
             drawn += f" [{block}] " if i == j else f"  {block}  "
         lines.append(f"{i + 1:>2} {name:<{wide - 3}}{drawn}")
     lines.append(f"{' ' * wide}blank is 0, █ is {top:.3f}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _sweep_plots(result: Result, *, width: int, color: bool) -> list[str]:

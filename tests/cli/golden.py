@@ -1,0 +1,59 @@
+"""Command lines and their expected output; `python -m tests.cli.golden` writes it anew."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+FOLDER = ROOT / "fixtures" / "golden"
+
+PAPER = "fixtures/mars-paper/wide.csv"
+CANCER = "fixtures/breast-cancer/labels.csv --positive malignant"
+SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
+
+# file in fixtures/golden -> columns of the screen (0: piped), command line
+COMMANDS: dict[str, tuple[int, str]] = {
+    "paper-80.txt": (80, f"mars {PAPER}"),
+    "paper-140.txt": (140, f"mars {PAPER}"),
+    "paper-piped.txt": (0, f"mars {PAPER}"),
+    "paper-colour.txt": (80, f"mars {PAPER} --color always"),
+    "paper.json": (0, f"mars {PAPER} -f json --subsets all --best 4 --max-effort 5"),
+    "paper.csv": (0, f"mars {PAPER} -f csv"),
+    "paper-pairs.csv": (0, f"mars {PAPER} -f csv --table pairs"),
+    "paper.md": (0, f"mars {PAPER} -f markdown --subsets 2"),
+    "paper-any.txt": (80, f"mars {PAPER} --occlusion any"),
+    "paper-negative.txt": (80, f"mars {PAPER} --target negative --list found --list missed"),
+    "cancer-plots.txt": (80, f"mars {CANCER} --plot"),
+    "cancer-subsets-80.txt": (80, f"mars {CANCER} --subsets 2 --best 3 --max-effort 100"),
+    "cancer-sweep.txt": (100, f"mars {SCORES} --sweep threshold --plot"),
+    "cancer-sweep-top.txt": (100, f"mars {SCORES} --sweep top --points 10 --plot"),
+    "cancer-list.csv": (0, f"mars {SCORES} --list found --list missed -f csv --table exclusive"),
+    "cancer-groups.txt": (80, f"mars {CANCER} --group trees=tree,forest"),
+    "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
+}
+
+
+def output_of(columns: int, command: str) -> str:
+    """Run a command line and return its standard output."""
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    if columns:
+        environment["COLUMNS"] = str(columns)
+    done = subprocess.run(
+        [sys.executable, "-m", "clfeval", *command.split(), "--quiet"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for file, (columns, command) in COMMANDS.items():
+        (FOLDER / file).write_text(output_of(columns, command), encoding="utf-8")

@@ -1,0 +1,52 @@
+"""Every documented way of showing a result prints, byte for byte, what fixtures/golden holds.
+
+The files guard the layout; the numbers in them are checked by the tests of methods and inference.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.golden import COMMANDS, FOLDER, output_of
+
+
+@pytest.mark.parametrize("file", COMMANDS)
+def test_standard_output_is_as_kept(file: str) -> None:
+    assert output_of(*COMMANDS[file]) == (FOLDER / file).read_text(encoding="utf-8")
+
+
+def test_no_golden_file_is_left_over() -> None:
+    kept = {path.name for path in FOLDER.iterdir()} - {"ORIGIN.md"}
+    assert kept == set(COMMANDS)
+
+
+def test_nothing_printed_for_a_screen_is_wider_than_it() -> None:
+    for file, (columns, _) in COMMANDS.items():
+        if columns and "colour" not in file:
+            for line in (FOLDER / file).read_text(encoding="utf-8").splitlines():
+                assert len(line) <= columns, (file, line)
+
+
+def test_what_is_piped_is_never_cut() -> None:
+    text = (FOLDER / "paper-piped.txt").read_text(encoding="utf-8")
+    assert "…" not in text
+    assert "[0.043, 0.777]" in text  # the interval of 2 out of 6, beside its value
+
+
+def test_without_colour_there_is_no_escape_and_with_it_nothing_else_changes() -> None:
+    plain = (FOLDER / "paper-80.txt").read_text(encoding="utf-8")
+    coloured = (FOLDER / "paper-colour.txt").read_text(encoding="utf-8")
+    assert "\x1b" not in plain
+    import re
+
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+
+
+def test_the_json_kept_is_one_document_at_full_precision() -> None:
+    document = json.loads((FOLDER / "paper.json").read_text(encoding="utf-8"))
+    c1 = document["tables"]["models"][0]
+    assert c1["shine_through"]["value"] == 2 / 6
+    assert c1["occlusion"]["value"] == 1 / 6

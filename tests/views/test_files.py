@@ -1,0 +1,105 @@
+"""CSV, Markdown, HTML and JUnit keep every name as it is and every number the file promises."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.gates import judge, parse_limit
+from clfeval.views.csv import csv_lines
+from clfeval.views.html import as_html, as_page
+from clfeval.views.junit import as_junit
+from clfeval.views.markdown import escape, markdown_lines
+from clfeval.views.terminal import as_text
+
+NAMES = ["[red]", "<b>x</b>", "a|b", "a,b", 'say "hi"', "two\nlines", "café", "`c`", "_i_ *b*"]
+
+
+@pytest.fixture(scope="module")
+def result() -> clfeval.Result:
+    votes = {name: [1, 0, index % 2] for index, name in enumerate(NAMES)}
+    return clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], **votes}))
+
+
+def test_the_terminal_shows_names_as_they_are(result: clfeval.Result) -> None:
+    text = as_text(result)
+    for name in NAMES:
+        assert all(line in text for line in name.split("\n")), name
+
+
+def test_csv_reads_back(result: clfeval.Result) -> None:
+    rows = list(csv.DictReader(io.StringIO("".join(csv_lines(result, "models")), newline="")))
+    assert [row["model"] for row in rows] == NAMES
+    assert float(rows[0]["recall"]) == 1 / 2
+    assert rows[0]["recall_reason"] == ""
+    # Clopper-Pearson for 1 of 2: low solves 1 - (1 - p)^2 = .025
+    assert float(rows[0]["recall_low"]) == pytest.approx(1 - (1 - 0.025) ** 0.5, rel=1e-12)
+
+
+def test_markdown_escapes_names(result: clfeval.Result) -> None:
+    text = "".join(markdown_lines(result))
+    assert text.startswith("<!-- clfeval:mars -->\n")
+    assert "<b>" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    first = next(line for line in rows if "ShineThrough" in line)
+    bars = first.replace("\\|", "").count("|")
+    assert all(line.replace("\\|", "").count("|") == bars for line in rows[:10])
+    assert escape("a|b\n<i>") == "a\\|b \\<i\\>"
+
+
+class Cells(HTMLParser):
+    """Collects the text of table cells and every tag."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.tags: list[str] = []
+        self.inside = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag in ("td", "th"):
+            self.inside = True
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.cells[-1] += data
+
+
+def test_html_shows_names_as_text_and_runs_nothing(result: clfeval.Result) -> None:
+    parser = Cells()
+    parser.feed(as_page(result))
+    assert set(NAMES) <= set(parser.cells)
+    assert not {"script", "b", "link", "img", "iframe"} & set(parser.tags)
+    assert "http" not in as_html(result)
+
+
+def test_junit_tells_missed_from_undefined(result: clfeval.Result) -> None:
+    limits = [parse_limit("fail-under", f"{NAMES[0]}:recall=0.5")]
+    limits += [parse_limit("fail-under", f"{NAMES[1]}:recall=2")]
+    tree = ElementTree.fromstring(as_junit(judge(result, limits)))
+    suite = tree[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    assert suite[0].get("name") == "[red]: recall fail-under 0.5"
+    assert suite[1][0].tag == "failure"
+    gate = replace(judge(result, limits).gates[0], value=None, passed=False, reason="nothing_found")
+    undefined = ElementTree.fromstring(as_junit(replace(result, gates=(gate,))))
+    assert undefined[0][0][0].tag == "error"
+    assert "nothing_found" in str(undefined[0][0][0].text)
+
+
+def test_a_screen_too_narrow_for_intervals_says_where_they_are(result: clfeval.Result) -> None:
+    assert "intervals: a wider screen" in as_text(result, width=50)
+    assert all(len(line) <= 50 for line in as_text(result, width=50).splitlines())

@@ -1,0 +1,65 @@
+"""Plots tell the truth without colour: bar lengths, cell heights, one marker per curve."""
+
+from __future__ import annotations
+
+import pytest
+
+from clfeval.result import Estimate
+from clfeval.views.plots import MARKERS, SHADES, bars, cell_chart, curves
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 11, 30])
+def test_a_bar_is_as_long_as_its_value(count: int) -> None:
+    values = [float((7 * i) % 23) for i in range(count)]
+    drawn = bars("title", [f"m{i}" for i in range(count)], values, width=80, color=False)
+    lines = [line for line in drawn.splitlines() if "┤" in line]
+    expected = sorted(values, reverse=True)
+    shown = [float(line.split("┤")[0].split()[-1]) for line in lines if line.split("┤")[0].strip()]
+    assert shown == expected
+    room = len(lines[0].split("┤")[1].rstrip("│"))
+    for line, value in zip(lines, expected, strict=False):
+        assert line.count("█") == pytest.approx(value / max(*expected, 1.0) * room, abs=1.6)
+
+
+def test_more_bars_than_fit_are_cut_after_the_longest() -> None:
+    drawn = bars(
+        "t", [f"m{i}" for i in range(50)], [float(i) for i in range(50)], width=60, color=False
+    )
+    assert " m49 49┤" in drawn or "m49 49┤" in drawn
+    assert "m19 19┤" not in drawn
+
+
+def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
+    cells = [
+        [Estimate(0.0), Estimate(0.25), Estimate(0.5)],
+        [Estimate(0.25), Estimate(1.0), Estimate(None, reason="nothing_found")],
+        [Estimate(0.5), Estimate(None, reason="nothing_found"), Estimate(0.001)],
+    ]
+    lines = cell_chart("title", ["a", "b", "c"], cells).splitlines()
+    assert lines[0] == "title"
+    assert "[ ]" in lines[2]  # 0 is blank
+    assert lines[2].endswith("▄")  # half of 8 steps
+    assert "[█]" in lines[3]
+    assert lines[3].endswith("?")  # undefined is no value at all
+    assert f"[{SHADES[1]}]" in lines[4]  # more than nothing is never blank
+    assert "█ is 1.000" in lines[5]
+
+
+def test_curves_have_markers_of_their_own_and_a_key() -> None:
+    names = [f"model {i}" for i in range(14)]
+    drawn = curves("t", "cut", [(n, [0.0, 1.0], [0.0, 1.0]) for n in names], width=70, color=False)
+    key = drawn.splitlines()[-1]
+    for marker, name in zip(MARKERS, names, strict=False):
+        assert f"{marker} {name}" in key
+    assert "(2 more not drawn)" in key
+
+
+def test_without_colour_there_are_no_escape_codes() -> None:
+    drawn = bars("t", ["a"], [1.0], width=40, color=False)
+    assert "\x1b" not in drawn
+
+
+def test_plots_do_not_remember_each_other() -> None:
+    first = bars("t", ["a", "b"], [1.0, 2.0], width=60, color=False)
+    curves("x", "y", [("c", [0.0, 5.0], [3.0, 4.0])], width=60, color=False)
+    assert bars("t", ["a", "b"], [1.0, 2.0], width=60, color=False) == first

@@ -1,0 +1,65 @@
+"""Rounding and wording of cells, the only place where numbers lose digits."""
+
+from __future__ import annotations
+
+import pytest
+
+from clfeval.result import Estimate
+from clfeval.views.rows import exact, heading, interval, number, section, show
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1 / 3, 3, "0.333"),
+        (1.0, 3, "1.000"),
+        (0.9999, 3, ">0.999"),
+        (0.0001, 3, "<0.001"),
+        (0.0, 3, "0.000"),
+        (0.9999, 4, "0.9999"),
+        (0.4, 0, "0"),
+        (12.3456, 2, "12.35"),
+    ],
+)
+def test_what_is_not_quite_one_or_zero_is_not_shown_so(
+    value: float, digits: int, text: str
+) -> None:
+    assert number(value, digits) == text
+
+
+def test_cells() -> None:
+    assert show(None) == "–"
+    assert show(True) == "yes"
+    assert show(7) == "7"
+    assert show("[red]x[/red]") == "[red]x[/red]"
+    assert show(["a", "b"]) == "a + b"
+    assert show(Estimate(0.5, 0.1, 0.9), 2) == "0.50"
+    assert show(Estimate(None, reason="nothing_found")) == "–"
+    assert show(Estimate(None, reason="infinite")) == "∞"
+    assert exact(0.123456) == "0.1235"
+    assert exact(200) == "200"
+
+
+def test_intervals() -> None:
+    assert interval(Estimate(0.5, 0.118117, 0.881883)) == "[0.118, 0.882]"
+    assert interval(Estimate(0.5)) == ""
+    assert interval(3) == ""
+
+
+def test_headings_point_towards_better() -> None:
+    assert heading("shine_through") == "ShineThrough ↑"
+    assert heading("occlusion") == "Occlusion ↓"
+    assert heading("tp") == "TP"
+    assert heading("some_column") == "some column"
+
+
+def test_a_section_puts_the_interval_beside_its_value() -> None:
+    rows = [
+        {"model": "a", "recall": Estimate(0.5, 0.1, 0.9)},
+        {"model": "b", "recall": Estimate(None)},
+    ]
+    part = section("t", rows, ["model", "recall"], level=0.9, total=5)
+    assert part.headings == ("model", "recall ↑", "90 % interval")
+    assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
+    assert part.numeric == (False, True, True)
+    assert part.note == "3 more rows"
