@@ -35,12 +35,12 @@ _BASH = r"""
 # Split a line into `words` as the shell would, without their quotes. The last, unfinished one is
 # in `word`, with the quote still open in `open`; readline replaces it except for its start `kept`.
 _clfeval_split() {
-    local line=$1 char next i begun=
+    local line=$1 char next i begun= outside=
     words=() word= open= kept=
     for ((i = 0; i < ${#line}; i++)); do
         char=${line:i:1} next=${line:i+1:1}
         if [[ $char == "$open" ]]; then
-            open= kept=$word
+            open= kept=$outside
         elif [[ $open == "'" ]]; then
             word+=$char
         elif [[ $char == \\ ]]; then
@@ -50,7 +50,7 @@ _clfeval_split() {
         elif [[ $open ]]; then
             word+=$char
         elif [[ $char == [\"\'] ]]; then
-            open=$char kept=$word begun=1
+            open=$char outside=$kept kept=$word begun=1
         elif [[ $char == [[:space:]] ]]; then
             [[ $begun ]] && words+=("$word")
             word= kept= begun=
@@ -100,13 +100,17 @@ _clfeval_completion() {
         [[ $answer == "$kept"* ]] || continue
         answer=${answer:${#kept}}
         case $open in
-            "'") answer=${answer//"'"/"$quote"} ;;
+            "'")
+                answer=${answer//"'"/"$quote"}
+                [[ $answer == *\' ]] && answer+="'" # readline takes that quote for the closing one
+                ;;
             '"')
                 answer=${answer//\\/\\\\}
                 answer=${answer//\"/\\\"}
                 answer=${answer//\$/\\\$}
                 answer=${answer//\`/\\\`}
                 answer=${answer//!/\"\'!\'\"} # else the history is searched
+                [[ $answer == *\" ]] && answer+='"'
                 ;;
             *) [[ $answer == *= ]] || printf -v answer %q "$answer" ;;
         esac
@@ -205,7 +209,7 @@ function __clfeval_ask --description 'Ask clfeval for suggestions; false when fi
     end
     set asked "'"(string replace -a "'" "'\\''" -- $asked $current)"'"
     # A wide COLUMNS, or each line of a wrapped help text would be a suggestion.
-    set -g __clfeval_answers $option(env COLUMNS=9999 _TYPER_COMPLETE_ARGS="$asked" \
+    set -g __clfeval_answers "$option"(env COLUMNS=9999 _TYPER_COMPLETE_ARGS="$asked" \
         _TYPER_COMPLETE_FISH_ACTION=get-args _CLFEVAL_QUOTES=1 \
         _CLFEVAL_COMPLETE=complete_fish (string replace -r '^~/' ~/ -- $before[1]) 2>/dev/null | string match -r '.+')
     test (count $__clfeval_answers) -gt 0; or contains -- "$before[-1]" @NO_FILES@

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import narwhals as nw
+import polars as pl
 
 from clfeval.counts.judge import Judged
 from clfeval.counts.patterns import Bools
-from clfeval.counts.raw import CountPlan, RawCounts, collect
+from clfeval.counts.raw import RawCounts, collect
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.diagnose import (
+    FILE,
+    PLACE,
+    ROW,
     Check,
     bad_number,
     bad_weight,
@@ -42,37 +46,41 @@ def needs_rows(
 
 
 def raise_complaints(
-    predictions: Predictions, judged: Judged, plan: CountPlan, raw: RawCounts, known: list[str]
+    predictions: Predictions,
+    judged: Judged,
+    known: Sequence[str],
+    *,
+    bad_weights: bool = False,
 ) -> None:
     """Find the rows to blame in every file and raise them all; return if there is none."""
+    layout, roles = predictions.layout, predictions.roles
+    long = layout.name == "long"
+    parts = [numbered(file, roles.null_values) for file in predictions.files]
+    # an observation of a long table may have its rows in several files
+    frames = [pl.concat(parts)] if long else parts
     problems: list[Problem] = []
     totals: Counter[str] = Counter()
-    long = predictions.layout.name == "long"
-    for file in predictions.files:
-        frame = numbered(file, predictions.roles.null_values)
-        checks = (
-            _long(predictions, plan, known) if long else _wide(predictions, judged, plan, known)
-        )
-        if raw.bad_weights and predictions.roles.weight:
-            checks.append(bad_weight(predictions.roles.weight))
-        found, counts = run_checks(frame, file.name, checks)
-        if long and judged.bad_flags and len(predictions.files) == 1:
-            layout = predictions.layout
-            names = [model.name for model in predictions.layout.models]
-            more, total = unequal_ids(frame, file.name, str(layout.id), layout.model_column, names)
-            found, counts = found + more, counts + Counter({"unequal-ids": total})
-        problems += sorted(found, key=lambda problem: problem.row or 0)
+    for frame in frames:
+        checks = _long(predictions, known) if long else _wide(predictions, judged, known)
+        if bad_weights and roles.weight:
+            checks.append(bad_weight(roles.weight))
+        found, counts = run_checks(frame, checks)
+        if long and judged.bad_flags:
+            names = [model.name for model in layout.models]
+            more, count = unequal_ids(frame, str(layout.id), layout.model_column, names)
+            found, counts = found + more, counts + count
+        problems += found
         totals += counts
     if problems:
+        order = [file.name for file in predictions.files]
+        problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
         raise DataError(problems[:KEPT], hint=_hint(problems), totals=totals)
 
 
-def _wide(
-    predictions: Predictions, judged: Judged, plan: CountPlan, known: list[str]
-) -> list[Check]:
+def _wide(predictions: Predictions, judged: Judged, known: Sequence[str]) -> list[Check]:
     strict = predictions.roles.missing == "error"
-    checks = [missing_label(plan.truth)] if strict else []
-    for model in plan.models:
+    checks = [missing_label(predictions.layout.truth)] if strict else []
+    for model in predictions.layout.models:
         for column in model.columns:
             if model.kind == "label":
                 checks += [missing_label(column)] if strict else []
@@ -84,10 +92,12 @@ def _wide(
     return checks
 
 
-def _long(predictions: Predictions, plan: CountPlan, known: list[str]) -> list[Check]:
-    layout, strict = predictions.layout, predictions.roles.missing == "error"
-    kinds = {model.kind for model in plan.models}
-    checks = long_checks(str(layout.id), layout.model_column, layout.truth)
+def _long(predictions: Predictions, known: Sequence[str]) -> list[Check]:
+    layout, roles = predictions.layout, predictions.roles
+    strict = roles.missing == "error"
+    kinds = {model.kind for model in layout.models}
+    constants = [layout.truth, *roles.by, *([roles.weight] if roles.weight else [])]
+    checks = long_checks(str(layout.id), layout.model_column, constants)
     checks += [missing_label(str(layout.id)), missing_label(layout.model_column)]
     if strict:
         checks.append(missing_label(layout.truth))
@@ -110,6 +120,7 @@ def _hint(problems: list[Problem]) -> str | None:
         "bad-weight": "weights count how often a row stands for itself",
         "duplicate-row": "each observation needs one row per model",
         "unequal-ids": "each observation needs one row per model",
+        "conflicting-value": "slices and weights belong to the observation, not to the model",
         "conflicting-truth": "all rows of one observation need the same truth",
     }.get(first.code)
 
@@ -141,12 +152,8 @@ def check_ids(predictions: Predictions) -> None:
     counted = collect(frame.select(n=nw.col(layout.id).n_unique(), rows=nw.len()))
     if counted["n"].item() == counted["rows"].item():
         return
-    for file in predictions.files:
-        problems, totals = run_checks(numbered(file), file.name, [repeated(layout.id)])
-        if problems:
-            raise DataError(problems, hint="each observation stands in one row", totals=totals)
-    raise DataError(
-        Problem("an id stands in more than one file", "duplicate-id", predictions.files[0].name,
-                None, layout.id),
-        hint="each observation stands in one row",
-    )  # fmt: skip
+    frame_of_all = pl.concat(
+        [numbered(file).select(FILE, ROW, PLACE, layout.id) for file in predictions.files]
+    )
+    problems, totals = run_checks(frame_of_all, [repeated(layout.id)])
+    raise DataError(problems, hint="each observation stands in one row", totals=totals)

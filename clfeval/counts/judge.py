@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from clfeval.counts.patterns import Bools, PatternCounts
 from clfeval.counts.raw import MISSING, CountPlan, RawCounts
-from clfeval.errors import DataError, Problem, listing, suggestion
+from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.tables.peek import as_text, distinct_texts
 from clfeval.tables.roles import Roles
 
+MOST_SLICES = 1000
 BINARY = ({"0", "1"}, {"false", "true"})
 PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
 PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
@@ -128,7 +129,13 @@ def slices_of(
         combined = list(zip(*raw.by, strict=True))
         named = {values: slice_label(by, values) for values in set(combined)}
         labels = np.array([named[values] for values in combined], object)
-        for label in sorted(set(labels[keep]), key=natural):
+        found = sorted(set(labels[keep]), key=natural)
+        if len(found) > MOST_SLICES:
+            raise UsageError(
+                Problem(f"--by {listing(by)} makes {len(found):,} slices", "too-many-slices"),
+                hint=f"at most {MOST_SLICES}: slice by a column with few values",
+            )
+        for label in found:
             mask = keep & (labels == label)
             slices[label] = PatternCounts.of(names, truth[mask], votes[mask], n[mask])
     return slices

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.counts.complaints import (
@@ -17,7 +16,6 @@ from clfeval.counts.complaints import (
 )
 from clfeval.counts.judge import (
     Judged,
-    default_positive,
     judge,
     known_labels,
     natural,
@@ -26,14 +24,21 @@ from clfeval.counts.judge import (
     values_of,
 )
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.raw import CountPlan, collect
-from clfeval.counts.reading import Mode, Pass, constants, find_long_models, run_pass
-from clfeval.errors import DataError, Problem, listing
+from clfeval.counts.prepare import prepare
+from clfeval.counts.raw import CountPlan
+from clfeval.counts.reading import (
+    ENGINE_ERRORS,
+    Mode,
+    Pass,
+    constants,
+    explained,
+    run_pass,
+)
+from clfeval.errors import DataError, Problem
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns
-from clfeval.tables.peek import distinct_texts, is_number
+from clfeval.tables.peek import is_number
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +80,6 @@ class Counted:
         return self.predictions.layout.models
 
 
-def prepare(predictions: Predictions) -> tuple[Predictions, str]:
-    """Settle what the pass needs to know beforehand: the positive class, a long table's models."""
-    roles, layout = predictions.roles, predictions.layout
-    positive = roles.positive or default_positive(predictions.peeks[layout.truth].texts)
-    if positive is None:
-        classes: set[str] = set()
-        for file in predictions.files:
-            frame = scan(file, {layout.truth: "text"}, null_values=roles.null_values)
-            found = collect(frame.group_by(layout.truth).agg(nw.len().alias("n")))
-            classes |= distinct_texts(found[layout.truth].to_list())
-        ordered = tuple(sorted(classes, key=natural))
-        positive = resolve_positive(predictions.files[0].name, ordered, roles)
-    if layout.name == "long" and not layout.models:
-        predictions = find_long_models(predictions)
-    for model in predictions.layout.models:
-        if model.kind == "classes" and positive not in model.classes:
-            raise DataError(
-                Problem(
-                    f"model '{model.name}' has no probability column for the positive class "
-                    f"'{positive}'; it has {listing(model.classes)}",
-                    "no-class-column", predictions.files[0].name,
-                )
-            )  # fmt: skip
-    return predictions, positive
-
-
 def count_predictions(
     predictions: Predictions,
     *,
@@ -113,11 +92,18 @@ def count_predictions(
 
     Raises DataError with every problem of the table, found in one second pass.
     """
+    try:
+        return _count(predictions, cuts or {}, any_range=any_range)
+    except ENGINE_ERRORS as error:
+        raise explained(predictions, error) from error
+
+
+def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bool) -> Counted:
     tasks = [FingerprintTask(file.source) if file.source else None for file in predictions.files]
-    predictions, positive = prepare(predictions)
+    predictions, positive = prepare(predictions, tasks)
     name, roles = predictions.files[0].name, predictions.roles
     while True:
-        plan = _plan(predictions, positive, cuts or {})
+        plan = _plan(predictions, positive, cuts)
         done = run_pass(predictions, plan, tasks)
         judged = judge(done.raw, plan, roles)
         scores = _numeric_after_all(judged) if roles.kind is None else set()
@@ -130,7 +116,9 @@ def count_predictions(
     excused = _blank_patterns(done, judged)
     if needs_rows(judged, raw, predictions, excused, loose=done.loose):
         known = sorted(known_labels(judged.classes, roles), key=natural)
-        raise_complaints(predictions, judged, plan, raw, known)
+        raise_complaints(predictions, judged, known, bad_weights=raw.bad_weights > 0)
+        if judged.unknown or judged.bad_flags or raw.bad_weights:
+            raise DataError(Problem("values that fit no role, not found again", "bad-values", name))
     if judged.unbounded and not any_range:
         refuse_unbounded(name, judged.unbounded)
     keep = ~judged.missing

@@ -15,6 +15,7 @@ from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_check import inspect_structure, looks_ragged
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns, guess_kind, match_names
+from clfeval.tables.peek import distinct_texts
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import Reading, TableFile, scan, unreadable
 
@@ -42,7 +43,7 @@ class Pass:
 def run_pass(
     predictions: Predictions, plan: CountPlan, tasks: Sequence[FingerprintTask | None]
 ) -> Pass:
-    """Count the raw values of all files; raises DataError for files no reader accepts."""
+    """Count the raw values of all files; raises what the last reading tried raised."""
     error: Exception | None = None
     text = any(file.head for file in predictions.files)
     modes: list[Mode] = ["fast", "plain", "loose"] if text else ["plain"]
@@ -58,13 +59,28 @@ def run_pass(
             continue
         blank = sum(map(check_structure, predictions.files, tasks))
         return Pass(RawCounts.joined(parts), mode, blank)
+    raise error or RuntimeError("no reading was tried")
+
+
+def explained(predictions: Predictions, error: Exception) -> DataError:
+    """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
     for file in predictions.files:
         if file.head and file.source:
             inspect_structure(file.source, file.columns).check()
     file = predictions.files[0]
-    if file.source and error:
-        raise unreadable(file.source, error) from error
-    raise error or RuntimeError("no reading was tried")
+    if file.source:
+        return unreadable(file.source, error)
+    return DataError(Problem(f"cannot be read: {error}", "bad-file", file.name))
+
+
+def distinct_of(predictions: Predictions, column: str) -> set[str]:
+    """Return the distinct values of one column of all files, as text."""
+    values: set[str] = set()
+    for file in predictions.files:
+        frame = scan(file, {column: "text"}, null_values=predictions.roles.null_values)
+        found = collect(frame.group_by(column).agg(nw.len().alias("n")))
+        values |= distinct_texts(found[column].to_list())
+    return values
 
 
 def readings(predictions: Predictions, mode: Mode) -> dict[str, Reading]:
@@ -119,17 +135,7 @@ def constants(predictions: Predictions) -> list[str]:
 def find_long_models(predictions: Predictions) -> Predictions:
     """List the models of a long table, in alphabetical order, and keep the selected ones."""
     layout, roles = predictions.layout, predictions.roles
-    names: set[str] = set()
-    for file in predictions.files:
-        frame = scan(file, {layout.model_column: "text"}, null_values=roles.null_values)
-        try:
-            found = collect(frame.group_by(layout.model_column).agg(nw.len().alias("n")))
-        except ENGINE_ERRORS as error:
-            if file.head and file.source:
-                inspect_structure(file.source, file.columns).check()
-                raise unreadable(file.source, error) from error
-            raise
-        names |= {str(name) for name in found[layout.model_column].to_list() if name is not None}
+    names = distinct_of(predictions, layout.model_column)
     if not names:
         raise DataError(Problem("no rows to evaluate", "empty-table", predictions.files[0].name))
     chosen = match_names(predictions.files[0].name, sorted(names), roles.models or sorted(names))

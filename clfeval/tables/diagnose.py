@@ -11,7 +11,8 @@ import polars as pl
 from clfeval.errors import KEPT, Problem, listing
 from clfeval.tables.scan import TableFile
 
-ROW, VALUE = "__clfeval_row", "__clfeval_value"
+FILE, ROW, PLACE = "__clfeval_file", "__clfeval_row", "__clfeval_place"
+VALUE = "__clfeval_value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +75,49 @@ def bad_weight(column: str) -> Check:
 
 def repeated(column: str) -> Check:
     """Look for ids that stand in more than one row; the first row is given with each later one."""
-    first = pl.col(ROW).min().over(column)
+    first = pl.col(PLACE).first().over(column)
     return Check(
-        column, "duplicate-id", "'{value}' stands in row {extra} already",
-        (pl.col(ROW) > first) & pl.col(column).is_not_null(), first.cast(pl.String),
+        column, "duplicate-id", "'{value}' stands in {extra} already",
+        (pl.col(PLACE) != first) & pl.col(column).is_not_null(), first,
     )  # fmt: skip
 
 
-def long_checks(row_id: str, model: str, truth: str) -> list[Check]:
-    """Look for rows given twice and for truth that differs within one id."""
+def long_checks(row_id: str, model: str, constants: Sequence[str]) -> list[Check]:
+    """Look for rows given twice, and for truth, slices or weights that differ within one id."""
     pair = pl.struct(row_id, model)
-    first_pair = pl.col(ROW).min().over(pair)
-    first_truth = text_of(truth).first().over(row_id)
-    return [
+    first_pair = pl.col(PLACE).first().over(pair)
+    checks = [
         Check(
-            model, "duplicate-row", "'{value}' answered this id in row {extra} already",
-            pl.col(ROW) > first_pair, first_pair.cast(pl.String),
-        ),
-        Check(
-            truth, "conflicting-truth", "'{value}' where an earlier row of this id has '{extra}'",
-            text_of(truth) != first_truth, first_truth,
-        ),
+            model, "duplicate-row", "'{value}' answered this id in {extra} already",
+            pl.col(PLACE) != first_pair, first_pair,
+        )
     ]  # fmt: skip
+    for name in constants:
+        code = "conflicting-truth" if name == constants[0] else "conflicting-value"
+        first = text_of(name).drop_nulls().first().over(row_id)
+        what = "'{value}' where an earlier row of this id has '{extra}'"
+        checks.append(Check(name, code, what, text_of(name) != first, first))
+    return checks
 
 
 def unequal_ids(
-    frame: pl.LazyFrame, file: str, row_id: str, model: str, models: Sequence[str]
-) -> tuple[list[Problem], int]:
+    frame: pl.LazyFrame, row_id: str, model: str, models: Sequence[str]
+) -> tuple[list[Problem], Counter[str]]:
     """Name the ids some model has no row for, at the first row that has the id."""
-    have = frame.group_by(row_id).agg(
-        pl.col(ROW).min(),
-        *[(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)],
+    marks = [(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
+    have = frame.group_by(row_id, maintain_order=True).agg(
+        pl.col(FILE).first(), pl.col(ROW).first(), *marks
     )
     problems: list[Problem] = []
     total = 0
     for i, name in enumerate(models):
-        lacking = have.filter(~pl.col(f"m{i}")).sort(ROW).select(row_id, ROW).collect()
+        lacking = have.filter(~pl.col(f"m{i}")).select(row_id, FILE, ROW).collect()
         total += lacking.height
         problems += [
             Problem(f"id '{value}' has no row of model '{name}'", "unequal-ids", file, row, model)
-            for value, row in lacking.head(KEPT).iter_rows()
+            for value, file, row in lacking.head(KEPT).iter_rows()
         ]
-    return problems, total
+    return problems, +Counter({"unequal-ids": total})
 
 
 def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
@@ -129,35 +131,41 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
                 null_values=list(null_values) or None,
             )
             .rename({value: name for name, value in raw.items() if value != name})
-            .with_row_index(ROW, offset=2)
+            .pipe(_placed, file.name, 2)
         )  # fmt: skip
     assert file.native is not None
     frame: pl.LazyFrame = file.native.collect("polars").to_native().lazy()
     if null_values:
         marked = pl.all().cast(pl.String, strict=False).is_in(list(null_values))
         frame = frame.with_columns(pl.when(~marked).then(pl.all()).name.keep())
-    return frame.with_row_index(ROW, offset=1)
+    return _placed(frame, file.name, 1)
 
 
-def run_checks(
-    frame: pl.LazyFrame, file: str, checks: Iterable[Check]
-) -> tuple[list[Problem], Counter[str]]:
-    """Run the checks; return the first problems in row order and the totals by code."""
+def _placed(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
+    place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
+    return frame.with_row_index(ROW, offset=first).with_columns(pl.lit(file).alias(FILE), place)
+
+
+def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Problem], Counter[str]]:
+    """Run the checks; return the first problems of each and the totals by code."""
     problems: list[Problem] = []
     totals: Counter[str] = Counter()
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
         found = frame.select(
-            ROW, text_of(check.column).alias(VALUE), extra.alias("extra"), check.bad.alias("bad")
-        ).filter("bad")
-        rows = found.collect(engine="streaming")
+            FILE, ROW, text_of(check.column).alias(VALUE), extra.alias("extra"),
+            check.bad.alias("bad"),
+        ).filter("bad").drop("bad")  # fmt: skip
+        rows = found.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
         problems += [
             Problem(
                 check.what.format(value="" if value is None else value, extra=extra_text),
-                check.code, file, row, check.column,
+                check.code,
+                file,
+                row,
+                check.column,
             )
-            for row, value, extra_text in rows.sort(ROW).head(KEPT).drop("bad").iter_rows()
-        ]  # fmt: skip
-    problems.sort(key=lambda problem: problem.row or 0)
-    return problems[:KEPT], +totals
+            for file, row, value, extra_text in rows.head(KEPT).iter_rows()
+        ]
+    return problems, +totals
