@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import narwhals as nw
 import polars as pl
 
 from clfeval.counts.judge import Judged
 from clfeval.counts.patterns import Bools
-from clfeval.counts.raw import RawCounts, collect
+from clfeval.counts.raw import RawCounts
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.diagnose import (
     FILE,
@@ -28,8 +27,8 @@ from clfeval.tables.diagnose import (
     unequal_ids,
     unknown_label,
 )
+from clfeval.tables.distinct import all_distinct
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import scan
 
 
 def needs_rows(
@@ -147,13 +146,11 @@ def check_ids(predictions: Predictions) -> None:
     layout = predictions.layout
     if layout.id is None or layout.name == "long":
         return
-    frames = [scan(file, {layout.id: "text"}) for file in predictions.files]
-    frame = (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
-    counted = collect(frame.select(n=nw.col(layout.id).n_unique(), rows=nw.len()))
-    if counted["n"].item() == counted["rows"].item():
+    if all_distinct(predictions.files, layout.id, predictions.peeks[layout.id]):
         return
     frame_of_all = pl.concat(
         [numbered(file).select(FILE, ROW, PLACE, layout.id) for file in predictions.files]
     )
     problems, totals = run_checks(frame_of_all, [repeated(layout.id)])
-    raise DataError(problems, hint="each observation stands in one row", totals=totals)
+    if problems:
+        raise DataError(problems, hint="each observation stands in one row", totals=totals)

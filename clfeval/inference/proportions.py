@@ -120,10 +120,16 @@ def _log_density(a: Floats, b: Floats, mode: Floats, x: Floats) -> Floats:
 def _edge(a: Floats, b: Floats, mode: Floats, end: float) -> Floats:
     """Return where, between the mode and `end`, the density has fallen to e**-_CUT of its peak."""
     inner, outer = mode.copy(), np.full_like(mode, end)
+    wide = np.ones(len(mode), bool)
     for _ in range(80):
         middle = (inner + outer) / 2
         alive = _log_density(a, b, mode, middle) > -_CUT
-        inner, outer = np.where(alive, middle, inner), np.where(alive, outer, middle)
+        inner = np.where(wide & alive, middle, inner)
+        outer = np.where(wide & ~alive, middle, outer)
+        # the window need not be exact, only wide enough; each element stops by itself
+        wide &= np.abs(outer - inner) > 0.01 * np.abs(outer - mode)
+        if not wide.any():
+            break
     return outer
 
 

@@ -13,12 +13,18 @@ from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_head import CsvHead
 from clfeval.tables.source import Source
 
-# How a column of text is read. `bit` and `number` are guesses from a sample that polars verifies
+# How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars verifies
 # while parsing; `loose` turns what is no number into null, for the pass that names the bad rows.
-Reading = Literal["bit", "number", "loose", "text"]
+Reading = Literal["bit", "integer", "number", "loose", "text"]
 OTHER_BYTES = "__clfeval_other_bytes"
 
-_DTYPES = {"bit": pl.Int8(), "number": pl.Float64(), "loose": pl.String(), "text": pl.String()}
+_DTYPES = {
+    "bit": pl.Int8(),
+    "integer": pl.Int64(),
+    "number": pl.Float64(),
+    "loose": pl.String(),
+    "text": pl.String(),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,53 @@
+"""Run the topics asked for; exit 1 when a target is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+
+from tests.benchmarks.counting import ROWS, hundred_millions, millions
+from tests.benchmarks.measure import THREADS
+from tests.benchmarks.startup import start_up
+from tests.benchmarks.subsets import all_subsets
+from tests.benchmarks.sweeping import sweep_scores
+
+PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to E")
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=ROWS,
+        metavar="N",
+        help=f"rows of A; B has ten times as many, E a tenth; targets are for {ROWS:,}",
+    )
+    asked = parser.parse_args()
+    rows: int = asked.rows
+    topics: dict[str, Callable[[], bool]] = {
+        "A": lambda: millions(rows),
+        "B": lambda: hundred_millions(10 * rows),
+        "C": all_subsets,
+        "D": start_up,
+        "E": lambda: sweep_scores(max(1, rows // 10)),
+    }
+    chosen = asked.only.upper().split(",") if asked.only else list(topics)
+    unknown = sorted(set(chosen) - set(topics))
+    if unknown:
+        parser.error(f"no topic {', '.join(unknown)}; topics: {', '.join(topics)}")
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    print(f"Python {platform.python_version()}, {packages}")
+    print(f"{platform.machine()}, {os.cpu_count()} CPUs; {THREADS} threads for each process")
+    missed = [name for name in chosen if not topics[name]()]
+    print(f"\ntargets missed in {', '.join(missed)}" if missed else "\nall targets met")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

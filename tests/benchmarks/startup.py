@@ -1,0 +1,30 @@
+"""Topic D: how long the program takes to say anything, beside the libraries it stands on."""
+
+from __future__ import annotations
+
+from tests.benchmarks.measure import clfeval, interleave, python, run
+from tests.benchmarks.report import Line, print_table, ratio
+
+ROUNDS = 15
+LIMIT = 1.5
+VERSION, TYPER = "clfeval --version", "import typer"
+MARS, LIBRARIES = "clfeval mars (10 rows)", "import of libraries"
+
+
+def start_up() -> bool:
+    """D: compiled byte code on both sides, which one run of each beforehand makes sure of."""
+    commands = {
+        TYPER: python("import typer"),
+        VERSION: clfeval("--version"),
+        LIBRARIES: python("import typer, rich.table, polars, numpy, narwhals"),
+        MARS: clfeval("mars", "fixtures/mars-paper/wide.csv"),
+    }
+    for command in commands.values():
+        run(command)
+    done = interleave({name: (command, ROUNDS) for name, command in commands.items()})
+    checks = {
+        VERSION: [ratio(done[VERSION], done[TYPER], LIMIT)],
+        MARS: [ratio(done[MARS], done[LIBRARIES], LIMIT)],
+    }
+    lines = [Line(runs, checks.get(name, ())) for name, runs in done.items()]
+    return print_table("D  start-up with compiled byte code", lines)
