@@ -17,8 +17,15 @@ METRICS = (
     "found",
     "missed_by_all",
 )
-# layout.TRUTH_NAMES and ID_NAMES once more, for importing that module would import polars
-TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
+# Names of clfeval.tables.layout once more, for importing that module would import polars.
+LONG_TRUTH_NAMES = (
+    "truth", "y_true", "target", "actual", "label", "true_label", "actual_class", "true_class",
+)  # fmt: skip
+MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
+PREDICTION_NAMES = (
+    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
+    "score", "y_score", "probability",
+)  # fmt: skip
 ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
 
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
@@ -33,22 +40,22 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the columns of the table that may be models."""
-    columns, _ = _head(ctx)
+    """Complete to the models: what a long table names, else the columns left over."""
+    columns, rows = _head(ctx)
+    model = _find(columns, MODEL_NAMES)
+    if model and _find(columns, (*PREDICTION_NAMES, "tp")):
+        return _starting(_values(columns, rows, model), incomplete)
     taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
     taken |= {ctx.params.get("weight"), ctx.params.get("id") or _find(columns, ID_NAMES)}
-    taken.add(ctx.params.get("truth") or _find(columns, TRUTH_NAMES))
+    taken.add(ctx.params.get("truth") or _find(columns, LONG_TRUTH_NAMES))
     return _starting((name for name in columns if name not in taken), incomplete)
 
 
 def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the classes in the first rows of the truth column; delimited text only."""
     columns, rows = _head(ctx)
-    truth = ctx.params.get("truth") or _find(columns, TRUTH_NAMES)
-    if truth not in columns:
-        return []
-    position = columns.index(truth)
-    return _starting(sorted({row[position] or "" for row in rows}), incomplete)
+    truth = ctx.params.get("truth") or _find(columns, LONG_TRUTH_NAMES)
+    return _starting(_values(columns, rows, truth), incomplete)
 
 
 def complete_metric(incomplete: str) -> list[str]:
@@ -73,6 +80,13 @@ def _starting(values: Iterable[str], incomplete: str) -> list[str]:
         and all(character >= " " and character != "\x7f" for character in value)
         and (not bare or _PLAIN.fullmatch(value.removesuffix("=")))
     ]
+
+
+def _values(columns: Sequence[str], rows: Rows, column: str | None) -> list[str]:
+    if column not in columns:
+        return []
+    position = columns.index(column)
+    return sorted({row[position] or "" for row in rows})
 
 
 def _find(columns: Iterable[str], names: Sequence[str]) -> str | None:
@@ -104,7 +118,7 @@ def _existing(name: str) -> str | None:
         if os.path.isfile(path):
             return path
         if glob.has_magic(path):
-            return next(filter(os.path.isfile, glob.iglob(path, recursive=True)), None)
+            return next(filter(os.path.isfile, glob.iglob(path)), None)  # ** might take minutes
     return None
 
 

@@ -112,11 +112,11 @@ _clfeval_completion() {
                 answer=${answer//!/\"\'!\'\"} # else the history is searched
                 [[ $answer == *\" ]] && answer+='"'
                 ;;
-            *) [[ $answer == *= ]] || printf -v answer %q "$answer" ;;
+            *) printf -v answer %q "$answer" ;;
         esac
         COMPREPLY+=("$answer")
     done
-    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2> /dev/null
+    [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2> /dev/null
     if ((${#COMPREPLY[@]} == 0)); then # nothing: then files, unless a name or class is due
         case ${before[${#before[@]}-1]} in
             @NO_FILES@) compopt +o default 2> /dev/null ;;
@@ -139,7 +139,7 @@ _clfeval_completion() {
   after=("${(@)after:#--}")
   if [[ $PREFIX == --*=* ]]; then
     before+=(${PREFIX%%=*})
-    compset -P '*='
+    compset -P 1 '*='
   elif [[ $PREFIX == -* ]]; then
     current=$PREFIX
   fi
@@ -185,33 +185,24 @@ _FISH = r"""
 # Added by clfeval, as the condition below. typer's condition and arguments each run the program,
 # and hand it the line with fish's quotes, which it reads as a POSIX shell's.
 function __clfeval_ask --description 'Ask clfeval for suggestions; false when files are due'
-    set -l before (commandline -opc)
+    set -l before (commandline -opc) # while completing, fish shows no words after the cursor
     set -l current (commandline -ct)
-    set -l after (commandline -op)
-    set -l start (math (count $before) + 1)
-    test -n "$current"; and set start (math $start + 1)
-    set after $after[$start..-1]
     set -l option
     switch $current
         case '--*=*'
-            set option (string replace -r '=.*' '' -- $current)
-            set -a before $option
-            set option $option=
+            set option (string replace -r '=.*' '=' -- $current)
+            set -a before (string trim --right --chars '=' -- $option)
             set current ''
         case '-*'
         case '*'
             set current ''
     end
-    # Words after the cursor go first, for the table may be among them.
-    set -l asked $before[1..2]
-    if test (count $before) -gt 1
-        set asked $before[1..2] (string match -v -- -- $after) $before[3..-1]
-    end
-    set asked "'"(string replace -a "'" "'\\''" -- $asked $current)"'"
+    set -l asked "'"(string replace -a "'" "'\\''" -- $before $current)"'"
+    set -l program (string replace -r '^~/' ~/ -- $before[1])
     # A wide COLUMNS, or each line of a wrapped help text would be a suggestion.
     set -g __clfeval_answers "$option"(env COLUMNS=9999 _TYPER_COMPLETE_ARGS="$asked" \
         _TYPER_COMPLETE_FISH_ACTION=get-args _CLFEVAL_QUOTES=1 \
-        _CLFEVAL_COMPLETE=complete_fish (string replace -r '^~/' ~/ -- $before[1]) 2>/dev/null | string match -r '.+')
+        _CLFEVAL_COMPLETE=complete_fish $program 2>/dev/null | string match -r '.+')
     test (count $__clfeval_answers) -gt 0; or contains -- "$before[-1]" @NO_FILES@
 end
 

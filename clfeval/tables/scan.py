@@ -13,8 +13,9 @@ from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_head import CsvHead
 from clfeval.tables.source import Source
 
-# How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars verifies
-# while parsing; `loose` turns what is no number into null, for the pass that names the bad rows.
+# How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
+# verifies while parsing; `loose` turns what is no number into null, for the pass that names the
+# bad rows.
 Reading = Literal["bit", "integer", "number", "loose", "text"]
 OTHER_BYTES = "__clfeval_other_bytes"
 
