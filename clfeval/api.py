@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from clfeval.errors import Problem, UsageError
 from clfeval.methods.mars_options import Interval, MarsOptions, Rule, Sweep, Target
 from clfeval.methods.mars_result import mars_result
 from clfeval.result import Result
@@ -108,6 +110,9 @@ def _thresholds(
 ) -> dict[str | None, float]:
     if threshold is None:
         return {}
-    if isinstance(threshold, Mapping):
-        return dict(threshold)
-    return {None: threshold}
+    chosen: dict[str | None, float] = {}
+    chosen.update(threshold if isinstance(threshold, Mapping) else {None: threshold})
+    for value in chosen.values():
+        if not math.isfinite(value):
+            raise UsageError(Problem(f"the threshold {value} is no finite number", "bad-option"))
+    return chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,6 +10,9 @@ from typing import Literal
 from clfeval.errors import Problem, UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
+
+# counts of which fewer are better
+ERRORS = {"fp", "fn", "exclusive_fn", "exclusive_fp", "missed_by_all"}
 
 Kind = Literal["fail-under", "fail-over", "max-drop"]
 Part = Literal["value", "low", "high"]
@@ -32,7 +36,7 @@ def parse_limit(kind: Kind, text: str) -> Limit:
         limit = float(number)
     except ValueError:
         equals = ""
-    if not equals or limit != limit:
+    if not equals or not math.isfinite(limit):
         raise UsageError(
             Problem(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate"),
             hint=f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'",
@@ -85,7 +89,8 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
                 hint=suggestion(limit.model, rows) or f"models: {listing(rows)}",
             )
         rows = {limit.model: rows[limit.model]}
-    known = [name for name, cell in next(iter(rows.values())).items() if _is_number(cell)]
+    first: Row = next(iter(rows.values()), {})
+    known = [name for name, cell in first.items() if _is_number(cell)]
     known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
     if metric not in known:
         raise UsageError(
@@ -117,8 +122,10 @@ def _gate(
         return Gate(limit.kind, metric, model, limit.limit, value, value <= limit.limit)
     if base is None:
         return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
-    measure = CATALOG.get(metric.split(".")[0])
-    worse = value - base if measure and measure.best == "min" else base - value
+    name = metric.split(".")[0]
+    measure = CATALOG.get(name)
+    less_is_better = measure.best == "min" if measure else name in ERRORS
+    worse = value - base if less_is_better else base - value
     return Gate(limit.kind, metric, model, limit.limit, worse, worse <= limit.limit)
 
 

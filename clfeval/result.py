@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, overload
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar, overload
 
 from clfeval import __version__
 
@@ -15,6 +15,9 @@ from clfeval import __version__
 SCHEMA_KIND = "clfeval.result"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +175,15 @@ class Result:
             return cls(
                 command=document["command"],
                 signature=document["signature"],
-                inputs=tuple(Input(**item) for item in document["inputs"]),
+                inputs=tuple(_known(Input, item) for item in document["inputs"]),
                 parameters=document["parameters"],
                 summary=document["summary"],
                 tables={
                     name: [{key: _revived(cell) for key, cell in row.items()} for row in rows]
                     for name, rows in document["tables"].items()
                 },
-                gates=tuple(Gate(**gate) for gate in document["gates"]),
-                warnings=tuple(Warn(**warning) for warning in document["warnings"]),
+                gates=tuple(_known(Gate, gate) for gate in document["gates"]),
+                warnings=tuple(_known(Warn, warning) for warning in document["warnings"]),
                 version=document["version"],
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -222,6 +225,12 @@ def estimate_or_reason(value: float, reason: str) -> Estimate:
     if math.isnan(value):
         return Estimate(None, reason=reason)
     return Estimate(None, reason="infinite") if math.isinf(value) else Estimate(value)
+
+
+def _known(kind: type[T], item: Mapping[str, Any]) -> T:
+    """Build a record from the keys this version knows: later versions may add some."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in item.items() if name in names})
 
 
 def _revived(cell: Any) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -89,8 +90,8 @@ def _values(columns: Sequence[str], rows: Rows, column: str | None) -> list[str]
     return sorted({row[position] or "" for row in rows})
 
 
-def _find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    loose = {column.strip().casefold(): column for column in columns}
+def _find(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    loose = {column.strip().casefold(): column for column in reversed(columns)}
     return next((loose[name] for name in names if name in loose), None)
 
 
@@ -117,8 +118,10 @@ def _existing(name: str) -> str | None:
     for path in (name, os.path.expanduser(os.path.expandvars(name))):
         if os.path.isfile(path):
             return path
-        if glob.has_magic(path):
-            return next(filter(os.path.isfile, glob.iglob(path)), None)  # ** might take minutes
+        # not recursive: ** could search for minutes
+        found = next(filter(os.path.isfile, glob.iglob(path)), None)
+        if found is not None:
+            return found
     return None
 
 
@@ -141,36 +144,26 @@ def _read(name: str, input_format: str | None, delimiter: str | None) -> tuple[S
 
             with source.path.open("rb") as lines:
                 return list(json.loads(lines.readline())), ()
-        import polars as pl
+        from clfeval.tables.scan import open_typed
 
-        read_schema = pl.read_parquet_schema if source.format == "parquet" else pl.read_ipc_schema
-        return list(read_schema(source.path)), ()
+        return open_typed(source).columns, ()
 
 
 def _unpacked_head(name: str, folder: str) -> str:
-    """Return the file itself, or a copy in the folder of the first bytes it unpacks to."""
-    import gzip
-    import sys
+    """Return the file itself, or a copy in the folder of what its first bytes unpack to."""
+    from pathlib import Path
 
-    from clfeval.tables.csv_head import HEAD_BYTES
-    from clfeval.tables.unpack import packing_of
+    from clfeval.errors import DataError
+    from clfeval.tables.unpack import CHUNK, packing_of, unpack
 
-    with open(name, "rb") as packed:
-        packing = packing_of(packed.read(8))
+    with open(name, "rb") as stream:
+        start = stream.read(CHUNK)
+    packing = packing_of(start)
     if packing is None:
         return name
-    if packing == "gzip":
-        with gzip.open(name) as stream:
-            start = stream.read(HEAD_BYTES)
-    else:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-
-        with zstd.open(name) as stream:
-            start = stream.read(HEAD_BYTES)
-    copy = os.path.join(folder, os.path.basename(os.path.splitext(name)[0]))
-    with open(copy, "wb") as out:
-        out.write(start)
-    return copy
+    packed = Path(folder) / "packed"
+    packed.write_bytes(start)
+    plain = Path(folder) / f"plain{Path(Path(name).stem).suffix}"
+    with contextlib.suppress(DataError):  # of a large file it has the start, all that is wanted
+        unpack(name, packed, plain, packing)
+    return str(plain)

@@ -11,27 +11,18 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from clfeval.errors import Problem, UsageError
 
-FILES: Mapping[str, str] = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
+FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is never a file: where there is nothing to suggest, no files are listed.
 NO_FILES = ("--truth", "--model", "--id", "--positive", "--labels", "--weight", "--by")
 
-_HEAD = """\
-# Completion of clfeval for {shell}: {install}
-# Made by `make completions`, do not edit: typer's script, the function in it rewritten by
-# clfeval/cli/completions.py. Each TAB runs the program, which reads the table's header.
-"""
-_INSTALL = {
-    "bash": "source this file, or copy it to\n# ~/.local/share/bash-completion/completions/clfeval",
-    "zsh": "copy this file, with this name, to a folder in\n# $fpath, or source it after compinit",
-    "fish": "copy this file to\n# ~/.config/fish/completions",
-}
+_BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
+# ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.
+# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
 
-_BASH = r"""
 # Split a line into `words` as the shell would, without their quotes. The last, unfinished one is
 # in `word`, with the quote still open in `open`; readline replaces it except for its start `kept`.
 _clfeval_split() {
@@ -126,7 +117,10 @@ _clfeval_completion() {
 }
 """
 
-_ZSH = r"""
+_ZSH = r"""# Completion of clfeval for zsh: copy this file, under this name, to a folder in $fpath,
+# or source it after compinit. Each TAB runs the program, which reads the table's header.
+# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+
 # Rewritten by clfeval. typer's function evaluates what the program prints, where quotes and colons
 # end a name and a column named `\$(...)` runs as a command. This one takes the lines of the fish
 # protocol, value TAB help, as data, and leaves matching and quoting to zsh.
@@ -181,7 +175,10 @@ if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
 fi
 """
 
-_FISH = r"""
+_FISH = r"""# Completion of clfeval for fish: copy this file to ~/.config/fish/completions.
+# Each TAB runs the program, which reads the table's header.
+# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+
 # Added by clfeval, as the condition below. typer's condition and arguments each run the program,
 # and hand it the line with fish's quotes, which it reads as a POSIX shell's.
 function __clfeval_ask --description 'Ask clfeval for suggestions; false when files are due'
@@ -209,62 +206,40 @@ end
 """
 
 
-def scripts() -> dict[str, str]:
-    """Return the text of every script by its file name."""
-    return {
-        FILES["bash"]: _HEAD.format(shell="bash", install=_INSTALL["bash"])
-        + _with_function(_source("bash"), _BASH, "|"),
-        FILES["zsh"]: "#compdef clfeval\n"
-        + _HEAD.format(shell="zsh", install=_INSTALL["zsh"])
-        + _with_function(_source("zsh").removeprefix("#compdef clfeval\n"), _ZSH, "|")
-        + _ZSH_FIRST_TAB,
-        FILES["fish"]: _HEAD.format(shell="fish", install=_INSTALL["fish"])
-        + _filled(_FISH, " ")
-        + _with_condition(_source("fish")),
-    }
+_FUNCTION = r"\n?_clfeval_completion\(\) \{\n.*?\n\}\n"
+_CONDITION = r'--arguments "[^"]*" --condition "[^"]*"'
+_OUR_CONDITION = "--condition __clfeval_ask --arguments '$__clfeval_answers'"
+# shell -> what stands in its place, for each pattern in typer's script
+_CHANGES = {
+    "bash": {_FUNCTION: _BASH},
+    "zsh": {_FUNCTION: _ZSH, r"\Z": _ZSH_FIRST_TAB},
+    "fish": {r"\A": _FISH, _CONDITION: _OUR_CONDITION},
+}
 
 
-def _source(shell: str) -> str:
-    """Ask typer for its script; its blank first line would hide the #compdef from compinit."""
+def script(shell: str) -> str:
+    """Return typer's script for a shell, changed as told here."""
     program = Path(sys.executable).with_name("clfeval")
     environment = {**os.environ, "_CLFEVAL_COMPLETE": f"source_{shell}"}
     run = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
-    return run.stdout.strip() + "\n"
-
-
-def _with_function(script: str, function: str, separator: str) -> str:
-    return _replaced(
-        r"\n?_clfeval_completion\(\) \{\n.*?\n\}\n", _filled(function, separator), script
-    )
-
-
-def _with_condition(script: str) -> str:
-    return _replaced(
-        r'--arguments "[^"]*" --condition "[^"]*"',
-        "--condition __clfeval_ask --arguments '$__clfeval_answers'",
-        script,
-    )
-
-
-def _filled(template: str, separator: str) -> str:
-    return template.replace("@NO_FILES@", separator.join(NO_FILES))
-
-
-def _replaced(pattern: str, new: str, script: str) -> str:
-    changed, count = re.subn(pattern, lambda _: new, script, flags=re.DOTALL)
-    if count != 1:
-        raise UsageError(
-            Problem("typer's completion script has changed its shape", "typer-changed"),
-            hint="see what it is now: _CLFEVAL_COMPLETE=source_bash clfeval",
-        )
-    return changed
+    text = run.stdout.strip() + "\n"  # a blank first line would hide #compdef from compinit
+    names = ("|" if shell != "fish" else " ").join(NO_FILES)
+    for pattern, ours in _CHANGES[shell].items():
+        new = ours.replace("@NO_FILES@", names).replace("\\", r"\\")
+        text, count = re.subn(pattern, new, text, flags=re.DOTALL)
+        if count != 1:
+            raise UsageError(
+                Problem(f"typer's script for {shell} is not what it was", "typer-changed"),
+                hint=f"look at it: _CLFEVAL_COMPLETE=source_{shell} clfeval",
+            )
+    return text
 
 
 def main(folder: str) -> None:
     """Write the scripts into a folder."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in scripts().items():
-        (Path(folder) / name).write_text(text, encoding="utf-8", newline="\n")
+    for shell, name in FILES.items():
+        (Path(folder) / name).write_text(script(shell), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

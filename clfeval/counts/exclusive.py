@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clfeval.counts.judge import natural
 from clfeval.counts.patterns import Bools
 from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import MISSING, collect, vote_expression
@@ -42,7 +43,7 @@ def list_exclusive(
     """List the target rows that one model alone finds (`found`) or alone misses (`missed`).
 
     Missed alone means: by this model, while every other (rule `all`) or some other (rule `any`)
-    finds it. Order: model, kind, then the order of the table.
+    finds it. Order: model, kind, then the order of the table (of the ids, for a long table).
     """
     key = "row" if counted.predictions.layout.id is None else "id"
     member_of = {member: name for name, members in groups.items() for member in members}
@@ -70,6 +71,8 @@ def list_exclusive(
                     for value in keys[mask].tolist()
                     for name in [int(value) if key == "row" else as_text(value) or ""]
                 ]
+    if single:  # a long table has no order of observations
+        listed.sort(key=lambda item: natural(str(item[2].id)))
     listed.sort(key=lambda item: item[:2])
     return [item for _, _, item in listed]
 
@@ -92,6 +95,8 @@ def _hits(frame: nw.LazyFrame[Any], counted: Counted, target: str) -> tuple[NDAr
             )  # fmt: skip
         votes[f"v{i}"] = vote.cast(nw.Int8)
     key = nw.col("id" if counted.predictions.layout.name == "long" else row_id or ROW)
+    if plan.weight is not None:
+        frame = frame.filter(nw.col(plan.weight) > 0)
     table = collect(
         frame.filter(~truth.is_null())
         .filter(is_positive if target == "positive" else ~is_positive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -120,8 +121,6 @@ def slices_of(
     )
     names = tuple(model.name for model in plan.models)
     n = raw.n
-    if n.dtype == np.float64 and np.all(n == np.floor(n)):
-        n = n.astype(np.int64)
     slices: dict[str | None, PatternCounts] = {
         None: PatternCounts.of(names, truth[keep], votes[keep], n[keep])
     }
@@ -155,12 +154,14 @@ def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
-def natural(text: str) -> tuple[int, float, str]:
-    """Order numbers by value and before other text."""
-    try:
-        return (0, float(text), text)
-    except ValueError:
-        return (1, 0.0, text)
+def natural(text: str) -> tuple[tuple[int, float, str], ...]:
+    """Order text with numbers by their value: 2 before 10, fold9 before fold10."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return tuple(
+        (0, float(part), part) if index % 2 else (1, 0.0, part)
+        for index, part in enumerate(parts)
+        if part
+    )
 
 
 def _is_absent(values: list[Any]) -> Bools:

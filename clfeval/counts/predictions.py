@@ -37,7 +37,7 @@ from clfeval.counts.reading import (
 from clfeval.errors import DataError, Problem
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns
-from clfeval.tables.peek import is_number
+from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import Predictions
 
 
@@ -140,7 +140,7 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         classes=judged.classes,
         predictions=predictions,
         thresholds={
-            model.name: None if model.kind == "label" or np.isnan(cut) else cut
+            model.name: cut if model.kind != "label" and np.isfinite(cut) else None
             for model in plan.models
             for cut in [plan.thresholds[model.name]]
         },
@@ -186,7 +186,7 @@ def _plan(predictions: Predictions, positive: str, cuts: Mapping[str, float]) ->
 
 def _numeric_after_all(judged: Judged) -> set[str]:
     """Models guessed to hold labels whose unknown values are all numbers: they hold scores."""
-    return {name for name, values in judged.unknown.items() if all(map(is_number, values))}
+    return {name for name, values in judged.unknown.items() if all(map(is_score, values))}
 
 
 def _with_scores(predictions: Predictions, names: set[str]) -> Predictions:

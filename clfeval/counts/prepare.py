@@ -17,7 +17,7 @@ from clfeval.counts.judge import (
 from clfeval.counts.reading import check_structure, distinct_of, find_long_models
 from clfeval.errors import DataError, Problem, listing
 from clfeval.tables.fingerprint import FingerprintTask
-from clfeval.tables.peek import is_number
+from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import Predictions
 
 
@@ -70,6 +70,6 @@ def _strange_labels(
     for model in layout.models:
         column = layout.prediction if layout.name == "long" else model.columns[0]
         texts = predictions.peeks[column].texts
-        if model.kind == "label" and not (texts <= known or all(map(is_number, texts))):
+        if model.kind == "label" and not (texts <= known or all(map(is_score, texts))):
             strange[model.name] = frozenset(texts - known)
     return strange

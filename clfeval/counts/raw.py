@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.tables.layout import ModelColumns
+from clfeval.tables.peek import is_absent
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
-OTHER_BYTES = "__clfeval_other_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class RawCounts:
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score.
     origin: the number of the file each combination was counted in.
+    text_bytes, no_tail: bytes in fields read as text, rows without their last field.
     """
 
     truth: list[Any]
@@ -52,7 +54,8 @@ class RawCounts:
     bad_weights: int
     ranges: Mapping[str, tuple[float, float]]
     ties: Mapping[str, int]
-    other_bytes: int
+    text_bytes: int
+    no_tail: int
     origin: NDArray[np.int64]
 
     @classmethod
@@ -79,7 +82,8 @@ class RawCounts:
             bad_weights=sum(part.bad_weights for part in parts),
             ranges=ranges,
             ties={name: sum(part.ties[name] for part in parts) for name in parts[0].ties},
-            other_bytes=sum(part.other_bytes for part in parts),
+            text_bytes=sum(part.text_bytes for part in parts),
+            no_tail=sum(part.no_tail for part in parts),
             origin=np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
         )
 
@@ -103,11 +107,15 @@ def count_raw(frame: nw.LazyFrame[Any], plan: CountPlan) -> RawCounts:
         good = usable_weight(plan.weight)
         values["w"] = nw.when(good).then(nw.col(plan.weight)).cast(nw.Float64)
         values["x"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1)).cast(nw.Int64)
-        sums += [nw.col("w").sum(), nw.col("x").sum()]
+        weight = nw.col(plan.weight).cast(nw.Float64)
+        broken = (weight.round(0) != weight).cast(nw.Int64)
+        values["y"] = nw.when(good).then(broken).otherwise(nw.lit(0)).cast(nw.Int64)
+        sums += [nw.col("w").sum(), nw.col("x").sum(), nw.col("y").sum()]
     columns = frame.collect_schema().names()
-    if OTHER_BYTES in columns:
-        values["ob"] = nw.col(OTHER_BYTES)
-        sums.append(nw.col("ob").sum())
+    for mark in (TEXT_BYTES, NO_TAIL):
+        if mark in columns:
+            values[mark] = nw.col(mark)
+            sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
     grouped = collect(frame.select(*picked).group_by(*keys).agg(*sums))
     return _unpacked(grouped, plan)
@@ -115,17 +123,19 @@ def count_raw(frame: nw.LazyFrame[Any], plan: CountPlan) -> RawCounts:
 
 def _unpacked(grouped: nw.DataFrame[Any], plan: CountPlan) -> RawCounts:
     def column(name: str) -> list[Any]:
-        return grouped[name].to_list()
+        return [None if is_absent(value) else value for value in grouped[name].to_list()]
 
     rows = np.array(column("rows"), np.int64)
     n: Any = rows
     if plan.weight is not None:
         n = np.array([value or 0.0 for value in column("w")], np.float64)
+        if not sum(column("y")):
+            n = n.astype(np.int64)
     ranges = {}
     for i, model in enumerate(plan.models):
         if model.kind != "label":
-            lows = [v for v in column(f"lo{i}") if v is not None and v == v]
-            highs = [v for v in column(f"hi{i}") if v is not None and v == v]
+            lows = [v for v in column(f"lo{i}") if v is not None]
+            highs = [v for v in column(f"hi{i}") if v is not None]
             if lows:
                 ranges[model.name] = (min(lows), max(highs))
     return RawCounts(
@@ -142,7 +152,8 @@ def _unpacked(grouped: nw.DataFrame[Any], plan: CountPlan) -> RawCounts:
             for i, model in enumerate(plan.models)
             if f"tie{i}" in grouped.columns
         },
-        other_bytes=sum(column("ob")) if "ob" in grouped.columns else 0,
+        text_bytes=sum(column(TEXT_BYTES)) if TEXT_BYTES in grouped.columns else 0,
+        no_tail=sum(column(NO_TAIL)) if NO_TAIL in grouped.columns else 0,
         origin=np.zeros(len(rows), np.int64),
     )
 

@@ -17,7 +17,7 @@ from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns, guess_kind, match_names
 from clfeval.tables.peek import distinct_texts
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import Reading, TableFile, scan, unreadable
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Reading, TableFile, scan, unreadable
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -51,14 +51,19 @@ def run_pass(
         if mode == "fast" and not _all_bits(predictions, plan):
             continue
         try:
-            parts = [count_raw(frame, plan) for frame in frames(predictions, mode)]
+            parts = [count_raw(frame, plan) for frame in frames(predictions, mode, watch=True)]
         except ENGINE_ERRORS as refused:
             error = refused
             continue
         if mode == "fast" and not all(map(_single_bytes, predictions.files, parts, tasks)):
             continue
-        blank = sum(map(check_structure, predictions.files, tasks))
-        return Pass(RawCounts.joined(parts), mode, blank)
+        raw = RawCounts.joined(parts)
+        short = None if predictions.layout.name == "long" else raw.no_tail > 0
+        blank = sum(
+            check_structure(file, task, short_rows=short)
+            for file, task in zip(predictions.files, tasks, strict=True)
+        )
+        return Pass(raw, mode, blank)
     raise error or RuntimeError("no reading was tried")
 
 
@@ -102,7 +107,7 @@ def readings(predictions: Predictions, mode: Mode) -> dict[str, Reading]:
 
 
 def frames(
-    predictions: Predictions, mode: Mode, *, keep_id: bool = False
+    predictions: Predictions, mode: Mode, *, keep_id: bool = False, watch: bool = False
 ) -> list[nw.LazyFrame[Any]]:
     """Return the lazy frames to count, one per file; a long table becomes a single wide one."""
     layout, roles = predictions.layout, predictions.roles
@@ -110,8 +115,7 @@ def frames(
     if keep_id and layout.id is not None:
         chosen.setdefault(layout.id, "text")
     scans = [
-        scan(file, chosen, null_values=roles.null_values, count_bytes=mode == "fast")
-        for file in predictions.files
+        scan(file, chosen, null_values=roles.null_values, watch=watch) for file in predictions.files
     ]
     if layout.name != "long":
         return scans
@@ -170,20 +174,27 @@ def _single_bytes(file: TableFile, raw: RawCounts, task: FingerprintTask | None)
     if fingerprint.quotes or not fingerprint.ascii:
         return False
     fields = int(raw.rows.sum()) * (1 + len(raw.votes))
-    return fingerprint.field_bytes - file.head.header_bytes - raw.other_bytes == fields
+    return fingerprint.field_bytes - file.head.header_bytes - raw.text_bytes == fields
 
 
-def check_structure(file: TableFile, task: FingerprintTask | None) -> int:
-    """Raise for ragged rows, NUL bytes and wrong encodings; return the number of blank lines."""
+def check_structure(
+    file: TableFile, task: FingerprintTask | None, *, short_rows: bool | None = None
+) -> int:
+    """Raise for ragged rows, NUL bytes and wrong encodings; return the number of blank lines.
+
+    `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
+    Byte counts then settle tables without quote marks, where no row was refused as too long.
+    """
     if file.head is None or file.source is None or task is None:
         return 0
     fingerprint = task.result()
     suspect = fingerprint.nul_at is not None or fingerprint.bad_utf8_at is not None
     suspect = suspect or looks_ragged(fingerprint, len(file.columns))
-    if not suspect and fingerprint.quotes:
-        last = file.columns[-1]
-        frame = scan(file, {last: "text"}).select(nw.col(last).is_null().any())
-        suspect = bool(collect(frame).item())
+    if not suspect and short_rows is None:
+        every = scan(file, {}, watch=True).select(nw.col(NO_TAIL).sum(), nw.col(TEXT_BYTES).sum())
+        short_rows = bool(collect(every)[NO_TAIL].item())
+    if fingerprint.quotes and short_rows:
+        suspect = True
     if not suspect:
         return 0
     structure = inspect_structure(file.source, file.columns)

@@ -17,6 +17,7 @@ from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import collect, finite, score_column
 from clfeval.counts.reading import frames
 from clfeval.errors import Problem, UsageError, listing
+from clfeval.tables.peek import is_absent
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def read_scores(
         return np.concatenate([table[name].to_numpy().astype(np.float64) for table in tables])
 
     weights: Any = column("w")
-    if np.all(weights == np.floor(weights)):
+    if counted.slices[None].n.dtype == np.int64:
         weights = weights.astype(np.int64)
     scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), weights)
     masks: dict[str, NDArray[np.bool_]] = {}
@@ -85,7 +86,7 @@ def _slice_masks(table: nw.DataFrame[Any], counted: Counted) -> dict[str, NDArra
     masks: dict[str, NDArray[np.bool_]] = {}
     for values in table.select(names).unique().rows():
         same = [
-            table[name].is_null() if value is None else table[name] == value
+            table[name].is_null() if is_absent(value) else table[name] == value
             for name, value in zip(names, values, strict=True)
         ]
         mask = np.all([part.fill_null(value=False).to_numpy() for part in same], axis=0)
@@ -100,8 +101,8 @@ def top_count(text: str, rows: int | float) -> float:
         fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
         fraction = Fraction(0)
-    share = "." in text or "%" in text
-    if fraction <= 0 or (share and fraction > 1) or (not share and fraction.denominator != 1):
+    share = fraction.denominator != 1 or "." in text or "%" in text
+    if fraction <= 0 or (share and fraction > 1):
         raise UsageError(
             Problem(f"--top '{text}' is neither a count nor a fraction", "bad-top"),
             hint="a count like 200, or a fraction like 0.05 or 5%",

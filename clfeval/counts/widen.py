@@ -46,7 +46,11 @@ def widen(
             for name in counts
         ],
         *[
-            (nw.col(f"l{i}") != nw.col(f"h{i}")).fill_null(False).cast(nw.Int8).alias(name)
+            nw.when(nw.col(f"l{i}").is_null())
+            .then(nw.lit(0))
+            .otherwise((nw.col(f"l{i}") != nw.col(f"h{i}")).cast(nw.Int8))
+            .cast(nw.Int8)
+            .alias(name)
             for i, name in enumerate(differs)
         ],
         *[nw.col(f"h{i}").alias(f"k{i}") for i in range(len(constants))],

@@ -42,12 +42,17 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
     x, m = pairs[:, 0], pairs[:, 1]
     tail = (1 - level) / 2
     low, high = np.zeros(len(x)), np.ones(len(x))
-    some, missed = x > 0, x < m
-    low[some] = _beta_quantile(tail, x[some], m[some] - x[some] + 1)
-    few = missed & (2 * x < m)
-    high[few] = _beta_quantile(1 - tail, x[few] + 1, m[few] - x[few])
-    many = missed & ~few  # the upper bound of hits is one minus the lower bound of misses
-    high[many] = 1 - _beta_quantile(tail, m[many] - x[many], x[many] + 1)
+    some, missed, few = x > 0, x < m, 2 * x <= m
+    upper = 1 - tail
+    # above one half, take one minus the bounds of the misses: no digits are lost next to one
+    for mask, bound, p, a, b in (
+        (some & few, low, tail, x, m - x + 1),
+        (missed & few, high, upper, x + 1, m - x),
+        (some & ~few, low, upper, m - x + 1, x),
+        (missed & ~few, high, tail, m - x, x + 1),
+    ):
+        quantile = _beta_quantile(p, a[mask], b[mask])
+        bound[mask] = np.where(few[mask], quantile, 1 - quantile)
     low[m == 0] = high[m == 0] = np.nan
     index = where.ravel()
     return low[index].reshape(hits.shape), high[index].reshape(hits.shape)

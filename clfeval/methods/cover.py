@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +17,8 @@ from clfeval.methods.coverage import EXACT_MODELS, SubsetScores, score_all_subse
 ENUMERATED = "exact: all subsets"
 PROGRAM = "exact: integer program"
 GREEDY = "greedy"
+FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
+ATTEMPTS = 50
 SECONDS = 60.0  # the integer program's limit; beyond it the answer is called a bound
 
 
@@ -47,7 +53,7 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
         exact, method = _program(counts, size=wanted)
         if exact is not None:
             choices.append(Choice(exact, method))
-        if exact is None or exact.covered[0] > step.covered[0]:
+        if exact is None or exact.covered[0] != step.covered[0]:
             choices.append(Choice(step, GREEDY))
     return choices
 
@@ -87,11 +93,12 @@ def _greedy(counts: TargetCounts, sizes: int) -> Bools:
 def _program(
     counts: TargetCounts, *, size: int | None = None, effort: float | None = None
 ) -> tuple[SubsetScores | None, str]:
-    """Solve maximum coverage by branch and bound.
+    """Solve maximum coverage by branch and bound; answers are checked in whole numbers.
 
     Variables: x_j, model j is in; u_p in 0..1, pattern p is claimed. u_p <= sum of x_j over the
     models that claim p, and under an effort limit also u_p >= x_j for each of them. Maximise the
-    covered rows, with sum x <= size or claimed rows <= effort.
+    covered rows, with sum x = size or claimed rows <= effort. The solver allows a limit to be
+    passed by one part in a million; such an answer is cut off and the next one asked for.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array, hstack, identity
@@ -108,28 +115,53 @@ def _program(
     who = coo_array(patterns.astype(float))
     constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
     if size is not None:
-        constraints.append(LinearConstraint(np.r_[np.ones(k), np.zeros(m)], ub=size))
+        constraints.append(LinearConstraint(np.r_[np.ones(k), np.zeros(m)], lb=size, ub=size))
     if effort is not None:
         row, model = np.nonzero(patterns)
         each = np.arange(len(row))
-        both = coo_array(
-            (
-                np.r_[np.ones(len(row)), -np.ones(len(row))],
-                (np.r_[each, each], np.r_[row + k, model]),
-            ),
-            shape=(len(row), k + m),
-        )
+        signs = np.r_[np.ones(len(row)), -np.ones(len(row))]
+        places = (np.r_[each, each], np.r_[row + k, model])
+        both = coo_array((signs, places), shape=(len(row), k + m))
         constraints.append(LinearConstraint(both, lb=0.0))
-        constraints.append(LinearConstraint(np.r_[np.zeros(k), weight], ub=effort))
-    answer = milp(
-        np.r_[np.zeros(k), -gain],
-        integrality=np.r_[np.ones(k), np.zeros(m)],
-        bounds=Bounds(0, 1),
-        constraints=constraints,
-        options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
-    )
-    if answer.x is None:
-        return None, PROGRAM
-    members: NDArray[np.bool_] = answer.x[:k] > 0.5
-    method = PROGRAM if answer.status == 0 else f"best found in {SECONDS:g} s, not proved best"
-    return score_subsets(counts, members[None, :]), method
+        unit = max(effort, 1.0)
+        constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
+    unproved = f"integer program, not proved best in {SECONDS:g} s"
+    for attempt in range(ATTEMPTS):
+        with _quiet_stdout():
+            answer = milp(
+                np.r_[np.zeros(k), -gain],
+                integrality=np.r_[np.ones(k), np.zeros(m)],
+                bounds=Bounds(0, 1),
+                constraints=constraints,
+                options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
+            )
+        if answer.x is None:
+            return None, PROGRAM
+        members: NDArray[np.bool_] = answer.x[:k] > 0.5
+        scores = score_subsets(counts, members[None, :])
+        if effort is None or scores.effort[0] <= effort:
+            fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE
+            rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
+            return scores, rounded if answer.status == 0 else unproved
+        other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]
+        constraints.append(LinearConstraint(other, lb=1.0 - members.sum()))
+    return None, f"integer program, gave up after {ATTEMPTS} answers above the limit"
+
+
+@contextmanager
+def _quiet_stdout() -> Iterator[None]:
+    """Keep the solver's own chatter, written past Python, out of standard output."""
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+    except (OSError, ValueError, AttributeError):
+        yield  # closed: nothing to keep clean
+        return
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(sink)

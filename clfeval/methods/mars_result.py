@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -157,15 +156,19 @@ def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
 
 def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
     """Join what changes numbers, then the hashes of the input and of its sufficient statistic."""
-    used: Mapping[str, float | None] = counted.thresholds
-    cuts = sorted({f"{cut:g}" for cut in used.values() if cut is not None})
+    cuts = {name: cut for name, cut in counted.thresholds.items() if cut is not None}
+    shown = ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
+    if len(set(cuts.values())) <= 1:
+        shown = "".join(repr(cut) for cut in set(cuts.values())) or "none"
+    groups = ",".join(f"{name}={'+'.join(sorted(m))}" for name, m in sorted(options.groups))
     data = "+".join(f.sha256[:8] if f.sha256 else "-" for f in counted.files)
     parts: list[tuple[str, Any]] = [
         ("cmd", "mars"),
         ("target", options.target),
         ("rule", options.rule),
         ("pos", counted.positive),
-        ("cut", f"top {options.top}" if options.top else ",".join(cuts) or "none"),
+        ("cut", f"top {options.top}" if options.top else shown),
+        *([("group", groups)] if groups else []),
         ("miss", roles.missing),
         ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
         ("data", data),

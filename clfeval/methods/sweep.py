@@ -32,8 +32,13 @@ class SweepCounts:
 
 
 def distinct_cuts(scores: Sequence[Floats]) -> Floats:
-    """Return every score of the target rows once, ascending: nothing changes between them."""
-    return np.unique(np.concatenate([np.unique(column) for column in scores]))
+    """Return every score of the target rows once, ascending: nothing changes between them.
+
+    Infinity, which no file format agrees on, is replaced by the largest number; minus infinity,
+    where all rows are positive, is left out.
+    """
+    cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
+    return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
 
 
 def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
@@ -67,9 +72,20 @@ def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> Swe
     else:
         found, hits = n.sum() - below(top1, n), n.sum() - under
         exclusive, missed = alone, alone_not
-    if len(scores) == 1:
-        missed = np.zeros_like(missed)  # nobody is outside
-    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
+    if len(scores) == 1:  # nobody is outside: all that is found is found alone
+        exclusive, missed = hits, np.zeros_like(missed)
+    found, hits, exclusive, missed, missed_any = _settled(
+        n, found, hits, exclusive, missed, found - hits
+    )
+    return SweepCounts(cuts, found, hits, exclusive, missed, missed_any)
+
+
+def _settled(n: Counts, *differences: Counts) -> list[Counts]:
+    """Set to 0 what differences of sums of fractional weights leave of nothing."""
+    if n.dtype.kind != "f":
+        return list(differences)
+    residue = 1e-12 * float(n.sum())
+    return [np.where(np.abs(part) <= residue, 0.0, part) for part in differences]
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, NDArray[np.int64]]:

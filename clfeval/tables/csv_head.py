@@ -83,10 +83,13 @@ def _check_names(source: Source, columns: tuple[str, ...]) -> None:
         elif "\0" in name:
             what = f"the name of column {position} holds a NUL byte"
             problems.append(Problem(what, "nul-byte", source.name, 1))
+        elif name == "*" or (name.startswith("^") and name.endswith("$")):
+            what = f"the name '{name}' of column {position} means several columns to the engine"
+            problems.append(Problem(what, "bad-column-name", source.name, 1))
     if problems:
         codes = {problem.code for problem in problems}
-        hint = "give every column a name of its own"
-        if "duplicate-column" not in codes:
+        hint = "give every column a plain name of its own"
+        if not codes & {"duplicate-column", "bad-column-name"}:
             hint = ENCODING_HINT if "not-utf8" in codes else NUL_HINT
         raise DataError(problems, hint=hint)
 

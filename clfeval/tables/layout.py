@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -98,7 +98,7 @@ def _wide(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
     row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
     taken = {truth, row_id, roles.weight, *roles.by, ""}
     free = [name for name in columns if name not in taken]
-    models = _models(free, peeks, truth, roles.kind)
+    models = [_ordered(m, roles.labels) for m in _models(free, peeks, truth, roles.kind)]
     name: LayoutName = "wide"
     ignored: tuple[str, ...] = ()
     if any(model.kind == "classes" for model in models):
@@ -142,6 +142,18 @@ def _models(
         else:
             models[name] = ModelColumns(name, kind or guess_kind(peeks[name], classes), (name,))
     return list(models.values())
+
+
+def _ordered(model: ModelColumns, labels: tuple[str, ...]) -> ModelColumns:
+    """Put the class columns in the declared order: the first of equal probabilities wins."""
+    if model.kind != "classes" or not labels:
+        return model
+    pairs = sorted(
+        zip(model.columns, model.classes, strict=True),
+        key=lambda pair: labels.index(pair[1]) if pair[1] in labels else len(labels),
+    )
+    columns, classes = zip(*pairs, strict=True)
+    return replace(model, columns=columns, classes=classes)
 
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clfeval.tables.csv_head import SAMPLE_ROWS
 from clfeval.tables.scan import TableFile
+
+_SCORE = re.compile(
+    r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,7 @@ class Peek:
     @property
     def numeric(self) -> bool:
         """True when there are values and all are numbers."""
-        return self.typed_number or (bool(self.texts) and all(map(is_number, self.texts)))
+        return self.typed_number or (bool(self.texts) and all(map(is_score, self.texts)))
 
     @property
     def bit(self) -> bool:
@@ -58,22 +62,18 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
 
 def as_text(value: object) -> str | None:
     """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
-    if value is None or value != value:
+    if is_absent(value):
         return None
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return "true" if value else "false"
     return str(value)
 
 
-def is_number(text: str) -> bool:
-    """Tell whether text is a number (infinities and NaN included)."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+def is_absent(value: object) -> bool:
+    """Tell whether a cell is missing: None, NaN, or pandas' NA (which refuses to be compared)."""
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
-def is_missing_number(value: float | None) -> bool:
-    """Tell whether a number is absent: null or NaN."""
-    return value is None or math.isnan(value)
+def is_score(text: str) -> bool:
+    """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
+    return bool(_SCORE.fullmatch(text))

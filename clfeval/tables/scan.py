@@ -17,7 +17,9 @@ from clfeval.tables.source import Source
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows.
 Reading = Literal["bit", "integer", "number", "loose", "text"]
-OTHER_BYTES = "__clfeval_other_bytes"
+# Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
+# polars refuse rows that are too long), and whether the last field is absent (short rows end so).
+TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {
     "bit": pl.Int8(),
@@ -44,16 +46,16 @@ def scan(
     readings: Mapping[str, Reading],
     *,
     null_values: Sequence[str] = (),
-    count_bytes: bool = False,
+    watch: bool = False,
 ) -> nw.LazyFrame[Any]:
-    """Scan the named columns; with `count_bytes` add the length of the text fields per row."""
+    """Scan the named columns; with `watch` read every field of a text table and add its marks."""
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
-    return nw.from_native(_scan_text(file, readings, null_values, count_bytes))
+    return nw.from_native(_scan_text(file, readings, null_values, watch))
 
 
 def _scan_text(
-    file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], count_bytes: bool
+    file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
     # polars keeps the doubled quote marks of a quoted header name
@@ -69,11 +71,14 @@ def _scan_text(
         pl.col(name).cast(pl.Float64, strict=False) if reading == "loose" else pl.col(name)
         for name, reading in readings.items()
     ]
-    if count_bytes:
-        others = [name for name in file.columns if readings.get(name) != "bit"]
-        if others:
-            length = pl.sum_horizontal(pl.col(name).str.len_bytes() for name in others)
-            wanted.append(length.cast(pl.Int64).alias(OTHER_BYTES))
+    if watch:
+        texts = [name for name in file.columns if readings.get(name, "text") == "text"]
+        if "bit" not in readings.values():  # then only their being read matters
+            texts = [name for name in texts if name not in readings]
+        lengths = [pl.col(name).str.len_bytes() for name in texts]
+        length = pl.sum_horizontal(lengths) if lengths else pl.lit(0)
+        wanted.append(length.cast(pl.Int64).alias(TEXT_BYTES))
+        wanted.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
     return frame.select(wanted)
 
 

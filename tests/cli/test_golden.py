@@ -6,15 +6,23 @@ The files guard the layout; the numbers in them are checked by the tests of meth
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from tests.cli.golden import COMMANDS, FOLDER, output_of
 
 
+NUMBER = re.compile(r"-?\d+\.\d{6,}(?:e-?\d+)?")
+
+
 @pytest.mark.parametrize("file", COMMANDS)
 def test_standard_output_is_as_kept(file: str) -> None:
-    assert output_of(*COMMANDS[file]) == (FOLDER / file).read_text(encoding="utf-8")
+    """To the byte, but for the last digits of full-precision numbers: processors differ there."""
+    output, kept = output_of(*COMMANDS[file]), (FOLDER / file).read_text(encoding="utf-8")
+    assert NUMBER.sub("#", output) == NUMBER.sub("#", kept)
+    numbers = [float(text) for text in NUMBER.findall(output)]
+    assert numbers == pytest.approx([float(text) for text in NUMBER.findall(kept)], rel=1e-12)
 
 
 def test_no_golden_file_is_left_over() -> None:
@@ -39,8 +47,6 @@ def test_without_colour_there_is_no_escape_and_with_it_nothing_else_changes() ->
     plain = (FOLDER / "paper-80.txt").read_text(encoding="utf-8")
     coloured = (FOLDER / "paper-colour.txt").read_text(encoding="utf-8")
     assert "\x1b" not in plain
-    import re
-
     stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
 

@@ -1,0 +1,183 @@
+"""Scores of rows: top counts, each model's cut for its top rows, ranks, groups, reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.counts.predictions import count_predictions
+from clfeval.counts.scores import (
+    ScoreTable,
+    grouped_scores,
+    ranks,
+    read_scores,
+    top_count,
+    top_cuts,
+    weight_above,
+)
+from clfeval.tables.prediction import open_predictions
+from clfeval.tables.roles import Roles
+from tests import reference as ref
+from tests.engines import ENGINES
+from tests.reference import ScoredRow
+from tests.strategies import frame_of, names, scored_tables
+
+
+def table_of(rows: list[ScoredRow]) -> ScoreTable:
+    columns = zip(*[row.scores for row in rows], strict=True)
+    n = np.array([row.n for row in rows], np.int64)
+    return ScoreTable(names(len(rows[0].scores)), tuple(map(np.array, columns)), n)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "count"),
+    [
+        ("200", 1000, 200),
+        ("1", 1000, 1),
+        ("2000", 1000, 2000),  # more than there are: all of them
+        ("1e3", 5000, 1000),
+        ("0.05", 1000, 50),
+        ("5%", 1000, 50),
+        ("0.5%", 1000, 5),
+        ("1.0", 1000, 1000),
+        ("100%", 1000, 1000),
+        ("0.29", 100, 29),  # 0.29 * 100 is 28.999999999999996 in floating point
+        ("0.57", 100, 57),  # and this one 56.99999999999999
+        ("0.1", 19, 1),  # 1.9, rounded down
+        ("33.3%", 10, 3),
+    ],
+)
+def test_top_count(text: str, rows: int, count: int) -> None:
+    assert top_count(text, rows) == count
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "0.0", "1.5", "101%", "5.5.5", "x", "", "%", "1/0"])
+def test_top_that_is_neither_count_nor_fraction(text: str) -> None:
+    with pytest.raises(clfeval.UsageError, match="neither a count nor a fraction"):
+        top_count(text, 1000)
+
+
+def test_top_of_less_than_a_row() -> None:
+    with pytest.raises(clfeval.UsageError, match="less than one row") as caught:
+        top_count("0.01", 99)
+    assert "0.010101" in str(caught.value)  # 1 / 99
+
+
+def test_top_cuts_by_hand() -> None:
+    scores = np.array([0.9, 0.7, 0.7, 0.4, 0.1])
+    table = ScoreTable(("a",), (scores,), np.array([2, 1, 3, 1, 5], np.int64))
+    assert weight_above(scores, table.n).tolist() == [0, 2, 2, 2 + 4, 2 + 4 + 1]
+    expected = {
+        1: (0.9, 2), 2: (0.9, 2), 3: (0.7, 6), 6: (0.7, 6), 7: (0.4, 7), 8: (0.1, 12),
+        99: (0.1, 12),
+    }  # fmt: skip
+    for count, (cut, taken) in expected.items():
+        assert top_cuts(table, count) == ({"a": cut}, {"a": taken})
+
+
+@settings(deadline=None, max_examples=60)
+@given(scored_tables(), st.integers(1, 30))
+def test_top_cuts_and_ranks_take_the_same_rows(rows: list[ScoredRow], count: int) -> None:
+    table = table_of(rows)
+    cuts, taken = top_cuts(table, count)
+    ranked = ranks(table, table)
+    voted = ref.voted_top(rows, count)
+    for j, name in enumerate(table.models):
+        claimed = [row.votes[j] == 1 for row in voted]
+        assert (table.scores[j] >= cuts[name]).tolist() == claimed
+        assert (ranked.scores[j] >= -count).tolist() == claimed
+        assert taken[name] == sum(row.n for row, mine in zip(rows, claimed, strict=True) if mine)
+
+
+def test_ranks_are_among_all_rows_not_the_target_alone() -> None:
+    everything = ScoreTable(("a",), (np.array([0.9, 0.5, 0.5, 0.1]),), np.array([1, 1, 2, 1]))
+    target = everything.where(np.array([False, True, False, True]))
+    # .5 has one row above it, .1 has 1 + 1 + 2
+    assert [column.tolist() for column in ranks(everything, target).scores] == [[-2, -5]]
+
+
+def test_grouped_scores_take_the_best_for_the_target() -> None:
+    columns = (np.array([0.1, 0.9]), np.array([0.5, 0.5]), np.array([0.3, 0.2]))
+    table = ScoreTable(("a", "b", "c"), columns, np.array([1, 1]))
+    groups = {"g": ("a", "c")}
+    found = grouped_scores(table, groups, "positive")
+    assert found.models == ("g", "b")
+    assert [column.tolist() for column in found.scores] == [[0.3, 0.9], [0.5, 0.5]]
+    negative = grouped_scores(table, groups, "negative")
+    assert [column.tolist() for column in negative.scores] == [[0.1, 0.2], [0.5, 0.5]]
+    assert grouped_scores(table, {}, "positive").models == table.models
+
+
+@settings(deadline=None, max_examples=25)
+@given(scored_tables(rows=(2, 9)), st.integers(1, 12), st.sampled_from(["positive", "negative"]))
+def test_top_rows_as_votes_of_the_whole_command(
+    rows: list[ScoredRow], count: int, target: str
+) -> None:
+    frame = frame_of(rows)
+    options: dict[str, Any] = {"weight": "n", "kind": "score", "interval": "none"}
+    result = clfeval.mars(frame, top=count, target=target, **options)
+    voted = ref.voted_top(rows, count)
+    tied = False
+    for j, row in enumerate(result.tables["models"]):
+        assert (row["tp"], row["fp"], row["fn"], row["tn"]) == ref.confusion(voted, j)
+        found = row["exclusive_tp"] if target == "positive" else row["exclusive_tn"]
+        assert found == ref.etp(voted, [j], target)
+        tied = tied or row["tp"] + row["fp"] > count
+    assert ("ties-at-cut" in [warning.code for warning in result.warnings]) == tied
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
+    frame = pl.DataFrame(
+        {
+            "truth": ["1", "1", "0", "1", None, "0"],
+            "a": [0.5, None, 0.25, float("nan"), 0.75, 1.0],
+            "b": [0.125, 0.5, 0.75, 0.5, 0.25, 0.0],
+            "site": ["x", "x", None, "y", "y", "y"],
+            "n": [1, 2, 3, 4, 5, 6],
+        }
+    )
+    roles = Roles(weight="n", by=("site",), missing="drop", positive="1")
+    with open_predictions(ENGINES[engine](frame), roles) as predictions:
+        counted = count_predictions(predictions)
+        found = {kind: read_scores(counted, kind) for kind in ("positive", "negative", "all")}
+    rows = {
+        kind: sorted(zip(*map(np.ndarray.tolist, (*table.scores, table.n)), strict=True))
+        for kind, (table, _) in found.items()
+    }
+    assert rows["positive"] == [(0.5, 0.125, 1)]
+    assert rows["negative"] == [(0.25, 0.75, 3), (1.0, 0.0, 6)]
+    assert rows["all"] == sorted(rows["positive"] + rows["negative"])
+    everything, masks = found["all"]
+    assert {name: everything.n[mask].tolist() for name, mask in masks.items()} == {
+        "site=x": [1], "site=y": [6], "site=(missing)": [3],
+    }  # fmt: skip
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    paths = []
+    for number, part in enumerate([{"a": [0.9, 0.2]}, {"a": [0.4]}]):
+        paths.append(tmp_path / f"{number}.csv")
+        pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
+    with open_predictions(paths, Roles(kind="score")) as predictions:
+        table, masks = read_scores(count_predictions(predictions), "all")
+    assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
+
+
+def test_labels_cannot_be_swept(paper: Path) -> None:
+    with pytest.raises(clfeval.UsageError, match="scores are needed"):
+        clfeval.mars(paper / "wide.csv", sweep="threshold")
+    with pytest.raises(clfeval.UsageError, match="scores are needed"):
+        clfeval.mars(paper / "wide.csv", top=2)
+
+
+def test_top_and_threshold_exclude_each_other(paper: Path) -> None:
+    with pytest.raises(clfeval.UsageError, match="give one"):
+        clfeval.mars(paper / "scores.csv", top=2, threshold=0.5)

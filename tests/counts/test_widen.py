@@ -1,0 +1,87 @@
+"""Long to wide on every engine: predictions, constants, and the flags for what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts.raw import collect
+from clfeval.counts.widen import widen
+from tests.engines import ENGINES
+
+LONG = pl.DataFrame(
+    {
+        "id": ["1", "1", "2", "2", "3", "4", "4", "4", "5", "5"],
+        "model": ["a", "b", "b", "a", "a", "a", "a", "b", "a", "b"],
+        "said": ["1", "0", "1", "0", "1", "0", "1", "1", None, "0"],
+        "truth": ["1", "1", "0", "0", "1", "1", "1", "1", "0", "1"],
+        "site": ["x", "x", "y", "y", "x", None, None, None, "z", "z"],
+    }
+)
+# id: a says, b says, how often a and b have it, whether truth and site differ, truth, site
+WIDE: dict[str, tuple[Any, ...]] = {
+    "1": ("1", "0", 1, 1, 0, 0, "1", "x"),
+    "2": ("0", "1", 1, 1, 0, 0, "0", "y"),
+    "3": ("1", None, 1, 0, 0, 0, "1", "x"),  # b lacks it
+    "4": ("1", "1", 2, 1, 0, 0, "1", None),  # a has it twice
+    "5": (None, "0", 1, 1, 1, 0, "1", "z"),  # truth is 0 in one row and 1 in the other
+}
+COLUMNS = ["p0", "p1", "c0", "c1", "d0", "d1", "k0", "k1"]
+
+
+def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], tuple[str, ...]]:
+    wide, flags = widen(
+        nw.from_native(native).lazy(),
+        row_id="id", model="model", prediction="said", models=models, constants=["truth", "site"],
+    )  # fmt: skip
+    table = collect(wide)
+    columns = [name for name in COLUMNS if name in table.columns]
+    cells = [[None if pd.isna(v) else v for v in table[name].to_list()] for name in columns]
+    return dict(zip(table["id"].to_list(), zip(*cells, strict=True), strict=True)), flags
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_observation_becomes_one_row(engine: str) -> None:
+    rows, flags = spread(ENGINES[engine](LONG), ["a", "b"])
+    assert flags == ("c0", "c1", "d0", "d1")
+    assert rows == WIDE
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_models_left_out_do_not_count(engine: str) -> None:
+    rows, flags = spread(ENGINES[engine](LONG), ["b"])
+    assert flags == ("c0", "d0", "d1")
+    assert {key: row[:2] for key, row in rows.items()} == {
+        key: (row[1], row[3]) for key, row in WIDE.items()
+    }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_scores_stay_numbers(engine: str) -> None:
+    scored = LONG.head(4).with_columns(said=pl.Series([0.25, 0.5, 0.75, 1.0]))
+    rows, _ = spread(ENGINES[engine](scored), ["a", "b"])
+    assert {key: row[:2] for key, row in rows.items()} == {"1": (0.25, 0.5), "2": (1.0, 0.75)}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_constant_missing_throughout_an_observation_is_no_conflict(engine: str) -> None:
+    long = pl.DataFrame(
+        {
+            "id": ["1", "1", "2", "2", "3", "3"],
+            "model": ["a", "b"] * 3,
+            "prediction": ["1", "0", "1", "1", "0", "1"],
+            "truth": ["1", "1", "0", "0", None, None],
+            "site": ["x", "x", None, None, "y", "y"],
+        }
+    )
+    result = clfeval.mars(ENGINES[engine](long), by="site", missing="drop")
+    assert [(row["slice"], row["rows"]) for row in result.tables["slices"]] == [
+        ("site=(missing)", 1),
+        ("site=x", 1),
+    ]
+    assert result.inputs[0].dropped == 1

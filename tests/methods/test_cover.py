@@ -1,0 +1,223 @@
+"""Choosing models: enumeration, integer program and greedy against all subsets by brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.methods import cover
+from clfeval.methods.cover import (
+    ENUMERATED,
+    GREEDY,
+    PROGRAM,
+    Choice,
+    best_subsets,
+    best_within_effort,
+)
+from tests import reference as ref
+from tests.reference import Row
+from tests.strategies import counts_of, names, tables
+
+TARGETS = st.sampled_from(["positive", "negative"])
+
+
+def members_of(choice: Choice) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(choice.scores.members[0]).tolist())
+
+
+def covered_by(choice: Choice) -> int:
+    return int(choice.scores.covered[0])
+
+
+def best_by_hand(rows: list[Row], target: str, size: int) -> tuple[int, ...]:
+    """Most covered, then least effort, then the models that come first."""
+    return min(
+        (subset for subset in ref.subsets_of(len(rows[0].votes)) if len(subset) == size),
+        key=lambda s: (-ref.covered(rows, s, target), ref.effort(rows, s, target), s),
+    )
+
+
+def most_within(rows: list[Row], target: str, limit: float) -> int | None:
+    """Most rows any non-empty subset covers with at most `limit` claims; None if none fits."""
+    fits = [
+        ref.covered(rows, subset, target)
+        for subset in ref.subsets_of(len(rows[0].votes))
+        if subset and ref.effort(rows, subset, target) <= limit
+    ]
+    return max(fits, default=None)
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS)
+def test_best_subset_of_every_size(rows: list[Row], target: str) -> None:
+    k = len(rows[0].votes)
+    choices = best_subsets(counts_of(rows).targets(target), k + 3)
+    expected = [best_by_hand(rows, target, size) for size in range(1, k + 1)]
+    assert [members_of(choice) for choice in choices] == expected
+    for choice, subset in zip(choices, expected, strict=True):
+        assert choice.method == ENUMERATED
+        assert covered_by(choice) == ref.covered(rows, subset, target)
+        assert choice.scores.effort[0] == ref.effort(rows, subset, target)
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS, st.integers(0, 40))
+def test_best_within_effort(rows: list[Row], target: str, limit: int) -> None:
+    choice = best_within_effort(counts_of(rows).targets(target), limit)
+    most = most_within(rows, target, limit)
+    if choice is None:
+        assert most is None
+        return
+    subset = members_of(choice)
+    assert covered_by(choice) == most == ref.covered(rows, subset, target)
+    claimed = ref.effort(rows, subset, target)
+    assert choice.scores.effort[0] == claimed <= limit
+    ties = [s for s in ref.subsets_of(len(rows[0].votes)) if ref.covered(rows, s, target) == most]
+    cheapest = min(ref.effort(rows, s, target) for s in ties if s)
+    assert claimed == cheapest, "ties go to less effort"
+
+
+def test_within_effort_by_hand() -> None:
+    # a finds 5 rows with 1 false claim, b finds 4 others with 10 false ones, c finds 3 others
+    rows = [Row(1, (1, 0, 0), 5), Row(1, (0, 1, 0), 4), Row(1, (0, 0, 1), 3)]
+    rows += [Row(0, (1, 0, 0), 1), Row(0, (0, 1, 0), 10)]
+    counts = counts_of(rows).targets("positive")
+    # efforts: c 3; a 5 + 1; a and c 9; b 4 + 10; b and c 17; a and b 20; all 23
+    limits = {2: None, 3: (2,), 5: (2,), 6: (0,), 8: (0,), 9: (0, 2), 19: (0, 2)}
+    limits |= {20: (0, 1), 22: (0, 1), 23: (0, 1, 2), 24: (0, 1, 2)}
+    for limit, expected in limits.items():
+        choice = best_within_effort(counts, limit)
+        assert (None if choice is None else members_of(choice)) == expected, f"effort {limit}"
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables(), TARGETS)
+def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -> None:
+    counts = counts_of(rows).targets(target)
+    assume(counts.hits.any())
+    k = len(rows[0].votes)
+    expected = {
+        size: ref.covered(rows, best_by_hand(rows, target, size), target)
+        for size in range(1, k + 1)
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cover, "EXACT_MODELS", 0)
+        choices = best_subsets(counts, k)
+    exact = [choice for choice in choices if choice.method == PROGRAM]
+    greedy = [choice for choice in choices if choice.method == GREEDY]
+    assert [covered_by(choice) for choice in exact] == list(expected.values())
+    assert all(len(members_of(choice)) <= size for size, choice in enumerate(exact, start=1))
+    for choice in greedy:  # listed only where it finds less
+        assert covered_by(choice) < expected[len(members_of(choice))]
+    assert len(exact) + len(greedy) == len(choices)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables(), TARGETS, st.integers(0, 40))
+def test_integer_program_within_effort(rows: list[Row], target: str, limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cover, "EXACT_MODELS", 0)
+        choice = best_within_effort(counts_of(rows).targets(target), limit)
+    most = most_within(rows, target, limit)
+    if choice is None:
+        assert not most, "nothing fits, or what fits covers nothing"
+        return
+    assert choice.method == PROGRAM
+    assert covered_by(choice) == most
+    assert ref.effort(rows, members_of(choice), target) <= limit
+
+
+def greedy_trap() -> TargetCounts:
+    """Greedy takes the big model c first; the best pair is a and b, 5 + 5 rows."""
+    rows = [
+        Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
+        Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
+    ]  # fmt: skip
+    return counts_of(rows).targets("positive")
+
+
+def test_greedy_is_shown_beside_the_program_only_where_it_finds_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    choices = best_subsets(greedy_trap(), 2)
+    assert [(choice.method, members_of(choice), covered_by(choice)) for choice in choices] == [
+        (PROGRAM, (2,), 6),
+        (PROGRAM, (0, 1), 10),
+        (GREEDY, (0, 2), 8),  # c, then a: 6 + 2
+    ]
+
+
+def test_the_program_returns_subsets_of_the_size_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`best_subsets` promises one subset for each size 1..sizes, as the enumeration gives."""
+    counts = counts_of([Row(1, (1, 0, 0))]).targets(
+        "positive"
+    )  # the first model finds all there is
+    sizes = [len(members_of(choice)) for choice in best_subsets(counts, 3)]
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    exact = [c for c in best_subsets(counts, 3) if c.method == PROGRAM]
+    assert [len(members_of(choice)) for choice in exact] == sizes == [1, 2, 3]
+
+
+def test_the_program_alone_beyond_twenty_models() -> None:
+    # model j finds rows j and j + 1 of 23 equal rows: one model for every two rows
+    k = 22
+    hits = np.array([[j in (row - 1, row) for j in range(k)] for row in range(k + 1)], bool)
+    ones = np.ones(k + 1, np.int64)
+    counts = PatternCounts.of(names(k), np.ones(k + 1, bool), hits, ones).targets("positive")
+    choices = [choice for choice in best_subsets(counts, 3) if choice.method == PROGRAM]
+    assert [covered_by(choice) for choice in choices] == [2, 4, 6]
+    within = best_within_effort(counts, 7)
+    assert within is not None
+    assert covered_by(within) == 7  # three apart and one next to another: 2 + 2 + 3
+    assert int(within.scores.effort[0]) == 7
+
+
+def crowd(big: int) -> list[Row]:
+    """Efforts: a and b big + 3 each, c big + 1, a and b 2 big + 3, b and c 2 big + 4."""
+    return [Row(1, (1, 0, 1), big), Row(1, (0, 1, 0), big), Row(0, (1, 1, 0), 3), Row(1, (0, 0, 1))]
+
+
+@pytest.mark.parametrize("big", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("part", ["big - 1", "big + 2", "2*big + 2", "2*big + 3", "2*big + 4"])
+def test_the_effort_limit_holds_to_the_row_for_large_counts(
+    big: int, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The solver's tolerances must not let one claimed row too many through, nor lose any."""
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    limit = {
+        "big - 1": big - 1, "big + 2": big + 2,
+        "2*big + 2": 2 * big + 2, "2*big + 3": 2 * big + 3, "2*big + 4": 2 * big + 4,
+    }[part]  # fmt: skip
+    rows = crowd(big)
+    choice = best_within_effort(counts_of(rows).targets("positive"), limit)
+    assert choice is None or ref.effort(rows, members_of(choice)) <= limit
+    assert (None if choice is None else covered_by(choice)) == most_within(rows, "positive", limit)
+
+
+def test_the_program_writes_nothing_to_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The solver prints from C++, past sys.stdout, where the result alone belongs."""
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    for limit in (10**9 + 3, 2 * 10**9 + 2):
+        best_within_effort(counts_of(crowd(10**9)).targets("positive"), limit)
+    assert capfd.readouterr().out == ""
+
+
+def test_greedy_that_beats_an_unfinished_program_is_not_withheld(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Out of time the program may hold less than greedy found; the better must be in the list."""
+    counts = greedy_trap()
+    poor = counts_of([Row(1, (1, 0, 0))]).targets("positive")
+    first = best_subsets(poor, 1)[0]
+    unfinished = cover.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    monkeypatch.setattr(cover, "_program", lambda *_, **__: (unfinished, "not proved best"))
+    assert max(map(covered_by, best_subsets(counts, 1))) == 6  # c, which greedy takes first

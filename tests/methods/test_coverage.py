@@ -1,0 +1,211 @@
+"""Every number of MARS for every subset: the paper's table, a brute force, and the identities."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clfeval.counts.patterns import TargetCounts
+from clfeval.methods import coverage
+from clfeval.methods.coverage import SubsetScores, found, score_all_subsets, score_subsets
+from tests import reference as ref
+from tests.example import PAPER
+from tests.reference import Row
+from tests.strategies import counts_of, members_matrix, tables
+
+TARGETS = st.sampled_from(["positive", "negative"])
+
+
+def of(scores: SubsetScores, index: int, what: str) -> int:
+    return int(getattr(scores, what)[index])
+
+
+def by_subset(scores: SubsetScores) -> dict[tuple[int, ...], tuple[int, int, int, int, int]]:
+    """Return covered, effort, ETP, EFN all, EFN any under each subset's members."""
+    fields = ("covered", "effort", "exclusive_found", "missed_all", "missed_any")
+    return {
+        tuple(np.flatnonzero(members).tolist()): tuple(of(scores, i, name) for name in fields)
+        for i, members in enumerate(scores.members)
+    }  # type: ignore[return-value]
+
+
+def by_hand(rows: list[Row], target: str) -> dict[tuple[int, ...], tuple[int, ...]]:
+    return {
+        subset: (
+            ref.covered(rows, subset, target),
+            ref.effort(rows, subset, target),
+            ref.etp(rows, subset, target),
+            ref.efn(rows, subset, "all", target),
+            ref.efn(rows, subset, "any", target),
+        )
+        for subset in ref.subsets_of(len(rows[0].votes))
+    }
+
+
+def every(rows: list[Row], target: str) -> SubsetScores:
+    return score_all_subsets(counts_of(rows).targets(target))
+
+
+@pytest.mark.parametrize(
+    ("models", "etp", "efn_all", "efn_any"),
+    [
+        ([0], 2, 1, 3), ([1], 0, 0, 4), ([2], 0, 0, 5), ([3], 1, 0, 2),
+        ([0, 1], 2, 0, 1), ([0, 2], 2, 1, 2), ([0, 3], 4, 0, 0),
+        ([1, 2], 0, 1, 4), ([1, 3], 2, 0, 2), ([2, 3], 1, 0, 2),
+    ],
+)  # fmt: skip
+def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_any: int) -> None:
+    counts = counts_of(PAPER).targets("positive")
+    scores = score_subsets(counts, members_matrix([models], 4))
+    assert found(counts) == 6
+    assert of(scores, 0, "exclusive_found") == etp
+    assert of(scores, 0, "missed_all") == efn_all
+    assert of(scores, 0, "missed_any") == efn_any
+    assert scores.missed("all")[0] == efn_all
+    assert scores.missed("any")[0] == efn_any
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS)
+def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], target: str) -> None:
+    counts = counts_of(rows).targets(target)
+    subsets = list(ref.subsets_of(len(rows[0].votes)))
+    listed = score_subsets(counts, members_matrix(subsets, len(rows[0].votes)))
+    assert by_subset(every(rows, target)) == by_hand(rows, target) == by_subset(listed)
+    assert found(counts) == ref.ttp(rows, target)
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS)
+def test_identities(rows: list[Row], target: str) -> None:
+    k = len(rows[0].votes)
+    scores = by_subset(every(rows, target))
+    ttp = ref.ttp(rows, target)
+    everybody = tuple(range(k))
+    singles = [scores[(j,)] for j in range(k)]
+    assert sum(etp for _, _, etp, _, _ in singles) <= ttp
+    assert scores[everybody] == (ttp, ref.effort(rows, everybody, target), ttp, 0, 0)
+    for subset, (covered, claimed, etp, efn_all, efn_any) in scores.items():
+        assert 0 <= efn_all <= efn_any
+        assert efn_any == (ttp - covered if subset != everybody else 0)
+        assert etp <= covered <= claimed
+        for j in set(everybody) - set(subset):
+            larger = scores[tuple(sorted((*subset, j)))]
+            assert larger[2] >= etp, "ETP is monotone in S"
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(models=(2, 2)), TARGETS)
+def test_two_models_rules_agree_and_a_miss_is_the_others_find(rows: list[Row], target: str) -> None:
+    scores = by_subset(every(rows, target))
+    for own, other in [((0,), (1,)), ((1,), (0,))]:
+        _, _, _, efn_all, efn_any = scores[own]
+        assert efn_all == efn_any == scores[other][2]
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS, st.randoms(use_true_random=False))
+def test_order_of_models_and_rows_is_irrelevant(
+    rows: list[Row], target: str, chance: random.Random
+) -> None:
+    k = len(rows[0].votes)
+    order = list(range(k))
+    chance.shuffle(order)  # new column i holds old model order[i]
+    moved = [Row(row.truth, tuple(row.votes[j] for j in order), row.n) for row in rows]
+    chance.shuffle(moved)
+    expected = by_subset(every(rows, target))
+    for subset, numbers in by_subset(every(moved, target)).items():
+        assert numbers == expected[tuple(sorted(order[i] for i in subset))]
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables())
+def test_exchanging_zero_and_one_turns_one_target_into_the_other(rows: list[Row]) -> None:
+    assert by_subset(every(rows, "negative")) == by_subset(every(ref.exchanged(rows), "positive"))
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(), TARGETS)
+def test_weights_equal_repetition(rows: list[Row], target: str) -> None:
+    assert by_subset(every(rows, target)) == by_subset(every(ref.repeated(rows), target))
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(models=(2, 6)), TARGETS, st.data())
+def test_groups_equal_the_subset_of_their_members(
+    rows: list[Row], target: str, data: st.DataObject
+) -> None:
+    k = len(rows[0].votes)
+    group = data.draw(st.sets(st.integers(0, k - 1), min_size=1, max_size=k))
+    counts = counts_of(rows).targets(target)
+    grouped = counts.grouped([("g", tuple(f"m{j}" for j in sorted(group)))])
+    columns, rewritten = ref.merged(rows, [group], target)
+    own = grouped.models.index("g")
+    assert columns[own] == tuple(sorted(group))
+    scores = by_subset(score_all_subsets(grouped))
+    assert scores == by_hand(rewritten, target)
+    covered, claimed, etp, _, efn_any = scores[(own,)]
+    # the rule `all` asks every model outside; a group outside answers as one, so it may differ
+    ungrouped = by_hand(rows, target)[tuple(sorted(group))]
+    assert (covered, claimed, etp, efn_any) == (*ungrouped[:3], ungrouped[4])
+
+
+def test_one_group_leaves_the_rule_all_of_the_group_itself_unchanged() -> None:
+    counts = counts_of(PAPER).targets("positive").grouped([("g", ("m1", "m2"))])
+    assert counts.models == ("m0", "g", "m3")
+    scores = by_subset(score_all_subsets(counts))
+    assert scores[(1,)] == (2, 6, 0, 1, 4)  # C2, C3: rows 2, 4; claimed 1-5 and 9; EFN row 7
+
+
+def test_many_models_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(3)
+    rows = [
+        Row(
+            chance.randint(0, 1),
+            tuple(chance.randint(0, 1) for _ in range(9)),
+            chance.randint(1, 9),
+        )
+        for _ in range(60)
+    ]
+    counts = counts_of(rows).targets("positive")
+    whole = by_subset(score_all_subsets(counts))
+    subsets = members_matrix(list(ref.subsets_of(9)), 9)
+    monkeypatch.setattr(coverage, "_CELLS", 1000)
+    assert by_subset(score_subsets(counts, subsets)) == whole
+    assert whole[(0, 4, 8)] == by_hand_one(rows, (0, 4, 8))
+
+
+def by_hand_one(rows: list[Row], subset: tuple[int, ...]) -> tuple[int, ...]:
+    rules = (ref.efn(rows, subset, rule) for rule in ("all", "any"))
+    return (ref.covered(rows, subset), ref.effort(rows, subset), ref.etp(rows, subset), *rules)
+
+
+def test_more_models_than_the_exact_limit_are_refused() -> None:
+    counts = counts_of([Row(1, (1,) * 21)]).targets("positive")
+    with pytest.raises(ValueError, match="21 models"):
+        score_all_subsets(counts)
+
+
+def test_no_subsets_and_no_rows() -> None:
+    empty = np.zeros((0, 2), bool)
+    none = np.zeros(0, np.int64)
+    counts = TargetCounts(("a", "b"), empty, none, empty, none)
+    assert found(counts) == 0
+    assert len(score_subsets(counts, empty)) == 0
+    assert set(by_subset(score_all_subsets(counts)).values()) == {(0, 0, 0, 0, 0)}
+
+
+@pytest.mark.parametrize(("k", "size"), [(1, 1), (4, 2), (5, 3), (6, 6)])
+def test_listing_subsets_of_one_size(k: int, size: int) -> None:
+    listed = [tuple(np.flatnonzero(row).tolist()) for row in coverage.combinations_of(k, size)]
+    assert listed == list(combinations(range(k), size))
+
+
+def test_singles_and_pairs_in_table_order() -> None:
+    assert coverage.singles(3).tolist() == members_matrix([[0], [1], [2]], 3).tolist()
+    assert coverage.pairs(3).tolist() == members_matrix([[0, 1], [0, 2], [1, 2]], 3).tolist()

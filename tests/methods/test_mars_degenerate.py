@@ -1,0 +1,184 @@
+"""Degenerate tables: every number and every reason of MARS where something is empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.result import Estimate, Result, Row
+
+NOTHING_FOUND = Estimate(None, reason="nothing_found")
+NO_OTHER_MODEL = Estimate(None, reason="no_other_model")
+NO_PREDICTION = Estimate(None, reason="no_positive_prediction")
+NO_TRUTH = Estimate(None, reason="no_positive_truth")
+
+
+def mars(truth: str, *votes: str, **options: Any) -> Result:
+    """Run on votes written as bit strings, one per model, named a, b, ..."""
+    columns = dict(zip("abcdef", votes, strict=False))
+    frame = {name: list(map(int, bits)) for name, bits in {"truth": truth, **columns}.items()}
+    return clfeval.mars(pl.DataFrame(frame), interval="none", **options)
+
+
+def shown(row: Row, *names: str) -> tuple[Any, ...]:
+    """Return cells, an estimate as its value, or as itself when undefined."""
+    cells = (row[name] for name in names)
+    return tuple(
+        cell.value if isinstance(cell, Estimate) and cell.value is not None else cell
+        for cell in cells
+    )
+
+
+MEASURES = ("accuracy", "precision", "recall", "shine_through", "occlusion")
+
+
+def codes(result: Result) -> list[str]:
+    return [warning.code for warning in result.warnings]
+
+
+def test_no_positives() -> None:
+    result = mars("0000", "0100", "0000")
+    assert (result.summary["positives"], result.summary["found"]) == (0, 0)
+    a, b = result.tables["models"]
+    assert shown(a, "tp", "fp", "fn", "tn", "exclusive_tp", "exclusive_fn") == (0, 1, 0, 3, 0, 0)
+    assert shown(a, *MEASURES) == (3 / 4, 0 / 1, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)
+    assert shown(b, *MEASURES) == (4 / 4, NO_PREDICTION, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)
+    (pair,) = result.tables["pairs"]
+    assert shown(pair, "covered", "effort", "yield") == (0, 1, 0.0)
+    # both models together: nothing found is the first thing wrong, not the lack of others
+    assert shown(pair, "shine_through", "occlusion") == (NOTHING_FOUND, NOTHING_FOUND)
+    assert codes(result) == ["no-target"]
+
+
+def test_no_negatives_as_target() -> None:
+    result = mars("11", "10", "01", target="negative")
+    assert (result.summary["negatives"], result.summary["found"]) == (0, 0)
+    for row in result.tables["models"]:
+        assert shown(row, "shine_through", "occlusion") == (NOTHING_FOUND, NOTHING_FOUND)
+        assert shown(row, "recall") == (1 / 2,)
+    assert codes(result) == ["no-target"]
+
+
+def test_nothing_found_by_anyone() -> None:
+    result = mars("1100", "0010", "0000")
+    assert (result.summary["found"], result.summary["missed_by_all"]) == (0, 2)
+    a, b = result.tables["models"]
+    assert shown(a, *MEASURES) == (1 / 4, 0 / 1, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
+    assert shown(b, *MEASURES) == (2 / 4, NO_PREDICTION, 0 / 2, NOTHING_FOUND, NOTHING_FOUND)
+    assert codes(result) == ["nothing-found"]
+    subsets = mars("1100", "0010", "0000", subsets="all").tables["subsets"]
+    assert [row["models"] for row in subsets] == [["b"], ["a"], ["a", "b"]]  # least effort first
+    assert subsets[0]["yield"] == Estimate(None, reason="zero_margin")  # nothing claimed
+
+
+def test_all_found_by_all() -> None:
+    result = mars("1110", "1110", "1111", "1110")
+    assert (result.summary["found"], result.summary["missed_by_all"]) == (3, 0)
+    for row in result.tables["models"]:
+        assert shown(row, "exclusive_tp", "shine_through", "exclusive_fn") == (0, 0 / 3, 0)
+        assert shown(row, "occlusion", "recall") == (0 / 3, 3 / 3)
+    assert not result.warnings
+
+
+@pytest.mark.parametrize("rule", ["all", "any"])
+def test_one_model(rule: str) -> None:
+    result = mars("1100", "1010", occlusion=rule)
+    (row,) = result.tables["models"]
+    assert shown(row, "exclusive_tp", "exclusive_fn") == (1, 0)
+    assert shown(row, *MEASURES) == (2 / 4, 1 / 2, 1 / 2, 1.0, NO_OTHER_MODEL)
+    assert result.tables["pairs"] == []
+    assert codes(result) == ["one-model"]
+
+
+@pytest.mark.parametrize("rule", ["all", "any"])
+def test_two_models(rule: str) -> None:
+    result = mars("11110", "11001", "01100", occlusion=rule)
+    # found: 1 2 3; a alone 1, b alone 3; what a misses alone is what b finds alone
+    a, b = result.tables["models"]
+    assert shown(a, "exclusive_tp", "exclusive_fn", "shine_through", "occlusion") == (
+        1, 1, 1 / 3, 1 / 3,
+    )  # fmt: skip
+    assert shown(b, "exclusive_tp", "exclusive_fn", "shine_through", "occlusion") == (
+        1, 1, 1 / 3, 1 / 3,
+    )  # fmt: skip
+    (pair,) = result.tables["pairs"]
+    assert shown(pair, "covered", "effort", "shine_through") == (3, 4, 1.0)
+    assert shown(pair, "exclusive_fn", "occlusion", "p_value") == (0, NO_OTHER_MODEL, 1.0)
+
+
+def test_a_model_without_hits() -> None:
+    result = mars("1110", "1101", "0000", "0111")
+    # found: all three; a alone 1, c alone 3, both 2; b finds nothing, and 2 it alone misses
+    a, b, c = result.tables["models"]
+    assert shown(a, "exclusive_tp", "exclusive_fn") == (1, 0)
+    assert shown(b, "tp", "exclusive_tp", "exclusive_fn") == (0, 0, 1)
+    assert shown(b, *MEASURES) == (1 / 4, NO_PREDICTION, 0 / 3, 0 / 3, 1 / 3)
+    assert shown(c, "exclusive_tp", "exclusive_fn") == (1, 0)
+    any_rule = mars("1110", "1101", "0000", "0111", occlusion="any").tables["models"][1]
+    assert shown(any_rule, "exclusive_fn", "occlusion") == (3, 3 / 3)
+
+
+@pytest.mark.parametrize(
+    ("truth", "vote", "expected"),
+    [
+        ("1", "1", (1 / 1, 1 / 1, 1 / 1, 1 / 1, NO_OTHER_MODEL)),
+        ("1", "0", (0 / 1, NO_PREDICTION, 0 / 1, NOTHING_FOUND, NOTHING_FOUND)),
+        ("0", "1", (0 / 1, 0 / 1, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)),
+        ("0", "0", (1 / 1, NO_PREDICTION, NO_TRUTH, NOTHING_FOUND, NOTHING_FOUND)),
+    ],
+)
+def test_a_single_row_and_model(truth: str, vote: str, expected: tuple[Any, ...]) -> None:
+    (row,) = mars(truth, vote).tables["models"]
+    assert shown(row, *MEASURES) == expected
+
+
+def test_a_single_row_with_intervals() -> None:
+    frame = pl.DataFrame({"truth": [1], "a": [1], "b": [0]})
+    a, b = clfeval.mars(frame, level=0.9).tables["models"]
+    # one of one: low solves p = .05; none of one: high solves 1 - p = .05
+    assert (a["shine_through"].low, a["shine_through"].high) == (pytest.approx(0.05), 1.0)
+    assert (a["occlusion"].low, a["occlusion"].high) == (0.0, pytest.approx(0.95))
+    assert (b["shine_through"].value, b["occlusion"].value) == (0.0, 1.0)
+    assert b["precision"] == NO_PREDICTION
+
+
+@pytest.mark.parametrize("frame", [{"truth": [], "a": []}, {"truth": [1], "a": [1], "n": [0]}])
+def test_a_table_without_rows_is_an_error(frame: dict[str, list[int]]) -> None:
+    table = pl.DataFrame(frame, schema=dict.fromkeys(frame, pl.Int64))
+    with pytest.raises(clfeval.DataError, match="no rows to evaluate"):
+        clfeval.mars(table, weight="n" if "n" in frame else None)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_a_threshold_that_is_no_number_is_refused(wrong: float) -> None:
+    """It must not end in a traceback, nor in a document that JSON cannot hold."""
+    frame = pl.DataFrame({"truth": [1, 0], "a": [0.7, 0.2]})
+    try:
+        document = clfeval.mars(frame, threshold=wrong).to_json()
+    except clfeval.UsageError:
+        return
+    assert Result.from_json(document).tables["models"][0]["tp"] == 0
+
+
+def test_infinite_scores_can_be_swept_and_saved() -> None:
+    """Log-odds of 0 and 1: with a threshold given they are ordinary scores.
+
+    Minus infinity is no threshold anybody can give; every number is above it, so the lowest cut
+    listed is 2.
+    """
+    frame = pl.DataFrame({"truth": [1, 1, 0], "a": [float("-inf"), 2.0, float("inf")]})
+    result = clfeval.mars(frame, threshold=0, sweep="threshold")
+    assert [row["found"] for row in result.tables["sweep"]] == [1]
+    assert Result.from_json(result.to_json()).summary == result.summary
+
+
+@pytest.mark.parametrize("top", [0.00005, "0.00005", "0.005%"])
+def test_a_small_top_fraction_may_be_a_number(top: float | str) -> None:
+    """`str(0.00005)` is 5e-05: a fraction all the same."""
+    frame = pl.DataFrame({"truth": [1, 0, 0], "a": [0.9, 0.4, 0.1], "n": [10, 100_000, 99_990]})
+    (row,) = clfeval.mars(frame, weight="n", top=top).tables["models"]
+    # 200 000 * .00005 = 10 rows
+    assert (row["tp"], row["fp"], row["threshold"]) == (10, 0, 0.9)

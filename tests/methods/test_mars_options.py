@@ -1,0 +1,160 @@
+"""Options of MARS: subsets, best, effort, groups, slices, weights, level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import clfeval
+from clfeval.result import Estimate
+from tests import reference as ref
+from tests.example import PAPER, SAYS, TRUE
+from tests.reference import Row
+from tests.strategies import frame_of, tables
+
+
+def value(cell: Any) -> float | None:
+    assert isinstance(cell, Estimate)
+    return cell.value
+
+
+def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
+    result = clfeval.mars(paper / "wide.csv", subsets=2, best=4, max_effort=6)
+    assert len(result.tables["subsets"]) == 4 + 6
+    best = result.tables["best"]
+    # one: C4 finds 2 4 7 10; two: with C1 also 6 8, that is all, at 9 claims (1-8 and 10);
+    # three: C2 or C3 each add claim 9 and no other, so the tie goes to the one that comes first
+    assert (SAYS["C2"] | SAYS["C3"]) - (SAYS["C1"] | SAYS["C4"]) == {9}
+    assert 9 in SAYS["C2"] & SAYS["C3"]
+    chosen = [["C4"], ["C1", "C4"], ["C1", "C2", "C4"], ["C1", "C2", "C3", "C4"]]
+    assert [row["models"] for row in best] == chosen
+    assert [(row["size"], row["covered"], row["gain"]) for row in best] == [
+        (1, 4, 4), (2, 6, 2), (3, 6, 0), (4, 6, 0),
+    ]  # fmt: skip
+    # with at most 6 claims: C4 (5 claims, 4 found); C3 and C4 claim 2 3 4 5 7 9 10
+    (within,) = result.tables["max_effort"]
+    assert (within["models"], within["covered"], within["effort"]) == (["C4"], 4, 5)
+    assert clfeval.mars(paper / "wide.csv", max_effort=2).tables["max_effort"] == []
+
+
+def test_groups_of_the_example(paper: Path) -> None:
+    result = clfeval.mars(paper / "wide.csv", groups={"pair": ["C1", "C3"]})
+    rows = {row["model"]: row for row in result.tables["models"]}
+    assert list(rows) == ["pair", "C2", "C4"]
+    union = SAYS["C1"] | SAYS["C3"]
+    assert (rows["pair"]["tp"], rows["pair"]["fp"]) == (len(union & TRUE), len(union - TRUE))
+    alone = union & TRUE - SAYS["C2"] - SAYS["C4"]
+    assert rows["pair"]["exclusive_tp"] == len(alone) == 2  # as the pair C1 C3 without groups
+    assert rows["pair"]["exclusive_fn"] == len({4})  # 2 is found by C3 of the pair
+    assert result.summary["found"] == 6
+
+
+def test_slices_are_their_own_tables() -> None:
+    frame = pl.DataFrame(
+        {
+            "site": ["x", "x", "y", "y", "y"], "truth": [1, 1, 1, 1, 0],
+            "a": [1, 0, 1, 0, 1], "b": [0, 0, 1, 1, 0],
+        }
+    )  # fmt: skip
+    options: dict[str, Any] = {"subsets": "all", "kind": "label"}
+    whole = clfeval.mars(frame, by="site", **options)
+    assert [row["slice"] for row in whole.tables["slices"]] == ["site=x", "site=y"]
+    for site in ("x", "y"):
+        part = clfeval.mars(frame.filter(pl.col("site") == site).drop("site"), **options)
+        for name in ("models", "pairs", "subsets"):
+            own = [row for row in whole.tables[name] if row["slice"] == f"site={site}"]
+            assert [{**row, "slice": None} for row in own] == list(part.tables[name])
+
+
+def test_weights_equal_repetition_intervals_included(paper: Path) -> None:
+    weighted = pl.read_csv(paper / "weighted.csv").with_columns(pl.col("n") * 3)
+    long = weighted.select(pl.exclude("n").repeat_by("n")).explode(pl.all())
+    assert long.height == 30
+    options: dict[str, Any] = {"subsets": "all", "best": 3, "max_effort": 20}
+    ours = clfeval.mars(weighted, weight="n", **options)
+    theirs = clfeval.mars(long, **options)
+    assert ours.tables == theirs.tables
+    assert ours.summary == theirs.summary
+
+
+def test_level_and_interval_none(paper: Path) -> None:
+    rows = clfeval.mars(paper / "wide.csv", level=0.5).tables["models"]
+    cell = rows[0]["shine_through"]
+    expected = binomtest(2, 6).proportion_ci(0.5, method="exact")
+    assert (cell.low, cell.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+    for row in clfeval.mars(paper / "wide.csv", interval="none").tables["models"]:
+        assert row["recall"] == Estimate(row["tp"] / 6)
+
+
+def test_fractional_weights_are_refused_or_counted_as_floats() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0], "a": [1, 0, 1], "b": [1, 1, 0], "w": [0.5, 0.25, 2]})
+    with pytest.raises(clfeval.UsageError, match="fractional-weights"):
+        clfeval.mars(frame, weight="w")
+    result = clfeval.mars(frame, weight="w", interval="none")
+    assert result.summary["found"] == 0.5 + 0.25
+    a, b = result.tables["models"]
+    assert (a["tp"], a["fp"], a["fn"], a["tn"]) == (0.5, 2.0, 0.25, 0.0)
+    assert value(b["shine_through"]) == 0.25 / 0.75
+    assert result.tables["pairs"][0]["p_value"] is None
+
+
+def test_fractional_weights_that_add_up_are_fractional_still() -> None:
+    """Two rows of weight one half are not one row: the exact interval is refused all the same."""
+    frame = pl.DataFrame(
+        {"truth": [1, 1, 0, 0], "a": [1, 1, 0, 0], "b": [1, 1, 1, 1], "w": [0.5, 0.5, 1.5, 0.5]}
+    )
+    with pytest.raises(clfeval.UsageError, match="fractional-weights"):
+        clfeval.mars(frame, weight="w")
+
+
+def test_the_example_is_the_same_as_sets_and_as_bit_strings() -> None:
+    for i, row in enumerate(PAPER, start=1):
+        assert row.truth == (i in TRUE)
+        assert list(row.votes) == [i in SAYS[name] for name in SAYS]
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    tables(models=(1, 5), rows=(1, 10)),
+    st.sampled_from(["positive", "negative"]),
+    st.sampled_from(["all", "any"]),
+)
+def test_every_table_of_the_result_against_brute_force(
+    rows: list[Row], target: str, rule: str
+) -> None:
+    k = len(rows[0].votes)
+    result = clfeval.mars(
+        frame_of(rows), weight="n", kind="label", labels=["0", "1"], positive="1",
+        target=target, occlusion=rule, subsets="all", best=k, interval="none",
+    )  # fmt: skip
+    hit, miss = ("tp", "fn") if target == "positive" else ("tn", "fp")
+    ttp = ref.ttp(rows, target)
+    assert (result.summary["found"], result.summary["rows"]) == (ttp, sum(row.n for row in rows))
+    assert result.summary["missed_by_all"] == ref.targets(rows, target) - ttp
+    for j, row in enumerate(result.tables["models"]):
+        assert (row["tp"], row["fp"], row["fn"], row["tn"]) == ref.confusion(rows, j)
+    subsets = {tuple(row["models"]): row for row in result.tables["subsets"]}
+    assert len(subsets) == 2**k - 1
+    for subset in ref.subsets_of(k):
+        if not subset:
+            continue
+        row = subsets[tuple(f"m{j}" for j in subset)]
+        covered, claimed = ref.covered(rows, subset, target), ref.effort(rows, subset, target)
+        etp, efn = ref.etp(rows, subset, target), ref.efn(rows, subset, rule, target)
+        assert (row["covered"], row["effort"]) == (covered, claimed)
+        assert value(row["yield"]) == (covered / claimed if claimed else None)
+        assert (row[f"exclusive_{hit}"], row[f"exclusive_{miss}"]) == (etp, efn)
+        assert value(row["shine_through"]) == (etp / ttp if ttp else None)
+        assert value(row["occlusion"]) == (efn / ttp if ttp and len(subset) < k else None)
+    for row in result.tables["pairs"]:
+        same = subsets[tuple(row["models"])]
+        assert {key: row[key] for key in same} == dict(same)
+    for row in result.tables["best"]:
+        same = subsets[tuple(row["models"])]
+        assert {key: row[key] for key in same} == dict(same)

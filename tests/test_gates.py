@@ -1,0 +1,250 @@
+"""Gates: exact at the limit, an undefined value never passes, like is compared with like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.gates import Limit, judge, parse_limit
+from clfeval.result import Estimate, Gate, Result
+
+SETTINGS = "cmd:mars|target:positive|rule:all|pos:1|cut:none|data:1111|stats:2222|clfeval:0.1.0"
+
+
+def result(*models: dict[str, Any], signature: str = SETTINGS, **summary: Any) -> Result:
+    """Build a Result by hand: rows of the table of models and entries of the summary."""
+    rows = [{"slice": None, **row} for row in models]
+    return Result("mars", signature, (), {}, summary, {"models": rows})
+
+
+def rf(**cells: Any) -> dict[str, Any]:
+    return {"model": "rf", **cells}
+
+
+def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Gate]:
+    return list(judge(of, [parse_limit(kind, text)], baseline).gates)
+
+
+def gate(of: Result, kind: Any, text: str, baseline: Result | None = None) -> Gate:
+    (only,) = gates(of, kind, text, baseline)
+    return only
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "part", "model", "limit"),
+    [
+        ("recall=0.9", "recall", "value", None, 0.9),
+        ("rf:recall=0.9", "recall", "value", "rf", 0.9),
+        ("rf:recall.low=.8", "recall", "low", "rf", 0.8),
+        ("recall.high=1e-3", "recall", "high", None, 0.001),
+        ("a:b=c:recall=-1", "recall", "value", "a:b=c", -1.0),
+        ("v1.low:recall=1", "recall", "value", "v1.low", 1.0),
+    ],
+)
+def test_parsing(text: str, metric: str, part: Any, model: str | None, limit: float) -> None:
+    assert parse_limit("fail-under", text) == Limit("fail-under", metric, part, model, limit)
+
+
+@pytest.mark.parametrize("text", ["recall", "recall=", "recall=high", "=", "", "recall=nan"])
+def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(clfeval.UsageError, match="bad-gate") as caught:
+        parse_limit("fail-under", text)
+    assert caught.value.hint is not None
+    assert "recall=0.9" in caught.value.hint
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.floats(0, 1).filter(lambda x: x > 0))
+def test_exactly_at_the_limit_passes_and_one_ulp_beyond_fails(limit: float) -> None:
+    below, above = math.nextafter(limit, -1), math.nextafter(limit, 2)
+    for value, under, over in [(limit, True, True), (below, False, True), (above, True, False)]:
+        given_ = result(rf(recall=Estimate(value)))
+        assert gate(given_, "fail-under", f"recall={limit!r}").passed == under
+        assert gate(given_, "fail-over", f"recall={limit!r}").passed == over
+
+
+def test_the_gate_says_what_it_judged() -> None:
+    judged = judge(
+        result(rf(recall=Estimate(0.8, 0.7, 0.9))),
+        [
+            parse_limit("fail-under", "recall=0.75"),
+            parse_limit("fail-under", "recall.low=0.75"),
+            parse_limit("fail-over", "recall.high=0.9"),
+        ],
+    )
+    assert judged.gates == (
+        Gate("fail-under", "recall", "rf", 0.75, 0.8, True),
+        Gate("fail-under", "recall.low", "rf", 0.75, 0.7, False),
+        Gate("fail-over", "recall.high", "rf", 0.9, 0.9, True),
+    )
+    assert not judged.passed
+
+
+@pytest.mark.parametrize("kind", ["fail-under", "fail-over"])
+def test_an_undefined_value_fails_and_says_why(kind: str) -> None:
+    given_ = result(rf(occlusion=Estimate(None, reason="nothing_found"), recall=Estimate(0.5)))
+    limit = "-9" if kind == "fail-under" else "9"  # any number would do
+    judged = gate(given_, kind, f"occlusion={limit}")
+    assert (judged.value, judged.passed, judged.reason) == (None, False, "nothing_found")
+    judged = gate(given_, kind, f"recall.low={limit}")
+    assert (judged.value, judged.passed, judged.reason) == (None, False, "no_interval")
+
+
+def test_an_undefined_measure_of_a_whole_run_fails() -> None:
+    frame = pl.DataFrame({"truth": [1, 0], "a": [0, 0], "b": [0, 1]})
+    found = gates(clfeval.mars(frame), "fail-under", "shine_through=0")
+    assert [(g.model, g.passed, g.reason) for g in found] == [
+        ("a", False, "nothing_found"),
+        ("b", False, "nothing_found"),
+    ]
+    assert gate(clfeval.mars(frame), "fail-under", "a:precision=0").reason == (
+        "no_positive_prediction"
+    )
+
+
+def test_every_model_is_judged_unless_one_is_named(paper: Path) -> None:
+    run = clfeval.mars(paper / "wide.csv")
+    # recalls 3/6, 2/6, 1/6, 4/6
+    verdicts = {g.model: g.passed for g in gates(run, "fail-under", "recall=0.5")}
+    assert verdicts == {"C1": True, "C2": False, "C3": False, "C4": True}
+    assert gate(run, "fail-under", f"C3:recall={1 / 6!r}").passed
+    assert gate(run, "fail-under", "C1:RECALL=0.5").passed
+    assert gate(run, "fail-under", "C1:sensitivity=0.5").metric == "recall", "an alias"
+    assert gate(run, "fail-over", "C1:fp=2").passed
+    assert not gate(run, "fail-over", "C2:fp=2").passed  # 1, 3 and 9
+
+
+def test_slices_are_not_judged() -> None:
+    frame = pl.DataFrame({"truth": [1, 1], "a": [1, 0], "site": ["x", "y"]})
+    run = clfeval.mars(frame, by="site", kind="label")
+    assert gate(run, "fail-under", "recall=0.5").value == 1 / 2
+
+
+def test_numbers_of_the_summary(paper: Path) -> None:
+    run = clfeval.mars(paper / "wide.csv")
+    assert gate(run, "fail-under", "found=6") == Gate("fail-under", "found", None, 6.0, 6, True)
+    assert not gate(run, "fail-over", "positives=5").passed
+    with pytest.raises(clfeval.UsageError, match="'rule' is no number"):
+        gates(run, "fail-under", "rule=1")
+
+
+def test_unknown_names_are_refused_with_a_suggestion(paper: Path) -> None:
+    run = clfeval.mars(paper / "wide.csv")
+    with pytest.raises(clfeval.UsageError, match="did you mean 'recall'"):
+        gates(run, "fail-under", "recal=1")
+    with pytest.raises(clfeval.UsageError, match=r"no model 'C9'.*unknown-model"):
+        gates(run, "fail-under", "C9:recall=1")
+
+
+def test_max_drop_of_a_higher_is_better_measure() -> None:
+    before, after = result(rf(recall=Estimate(0.75))), result(rf(recall=Estimate(0.5)))
+    assert gate(after, "max-drop", "recall=0.25", before) == (
+        Gate("max-drop", "recall", "rf", 0.25, 0.75 - 0.5, True)
+    )
+    less = math.nextafter(0.25, 0)
+    assert not gate(after, "max-drop", f"recall={less!r}", before).passed
+    # a rise is a drop below zero
+    assert gate(before, "max-drop", "recall=0", after).value == 0.5 - 0.75
+    assert gate(before, "max-drop", "recall=0", before).passed
+
+
+def test_max_drop_of_occlusion_which_is_better_low() -> None:
+    before, after = result(rf(occlusion=Estimate(0.25))), result(rf(occlusion=Estimate(0.5)))
+    assert gate(after, "max-drop", "occlusion=0.25", before).passed
+    assert not gate(after, "max-drop", "occlusion=0.125", before).passed
+    assert gate(before, "max-drop", "occlusion=0", after).value == 0.25 - 0.5
+
+
+@pytest.mark.parametrize("metric", ["fp", "fn", "exclusive_fn", "missed_by_all"])
+def test_more_errors_are_a_drop_too(metric: str) -> None:
+    """A count of errors is better low, though it is no measure of the catalogue."""
+    if metric == "missed_by_all":  # stands in the summary
+        few, many = result(missed_by_all=3), result(missed_by_all=9)
+    else:
+        few, many = result(rf(**{metric: 3})), result(rf(**{metric: 9}))
+    assert not gate(many, "max-drop", f"{metric}=0", few).passed
+    assert gate(few, "max-drop", f"{metric}=0", many).passed
+
+
+def test_max_drop_with_something_undefined_or_gone() -> None:
+    nothing = Estimate(None, reason="nothing_found")
+    defined, undefined = result(rf(recall=Estimate(0.5))), result(rf(recall=nothing))
+    now = gate(undefined, "max-drop", "recall=1", defined)
+    assert (now.value, now.passed, now.reason) == (None, False, "nothing_found")
+    then = gate(defined, "max-drop", "recall=1", undefined)
+    assert (then.value, then.passed) == (None, False)
+    other = result({"model": "svm", "recall": Estimate(0.9)})
+    gone = judge(defined, [parse_limit("max-drop", "recall=1")], other)
+    assert gone.gates[0].reason == "not_in_baseline"
+    assert not gone.passed
+    assert [warning.code for warning in gone.warnings] == ["baseline-models"]
+    assert "'svm'" in gone.warnings[0].message
+
+
+def test_max_drop_needs_a_baseline() -> None:
+    with pytest.raises(clfeval.UsageError, match="saved result"):
+        gates(result(rf(recall=Estimate(1.0))), "max-drop", "recall=0")
+
+
+def test_a_baseline_of_other_data_or_version_is_welcome() -> None:
+    here = result(rf(recall=Estimate(0.5)))
+    there = replace(here, signature=SETTINGS.replace("1111", "9").replace("2222", "8") + "9")
+    assert gate(here, "max-drop", "recall=0", there).passed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target": "negative"}, {"occlusion": "any"}, {"level": 0.9}, {"interval": "none"},
+        {"threshold": 0.6}, {"top": 3}, {"positive": "0"}, {"missing": "drop"},
+        {"threshold": {"C1": 0.6}}, {"threshold": 0.50000001}, {"groups": {"pair": ["C1", "C2"]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_baseline_with_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
+    """Whatever setting changes numbers stands in the signature."""
+    here = clfeval.mars(paper / "scores.csv")
+    there = clfeval.mars(paper / "scores.csv", **options)
+    for one, two in ((here, there), (there, here)):
+        with pytest.raises(clfeval.UsageError, match="other settings"):
+            judge(one, [], two)
+
+
+def test_thresholds_exchanged_between_models_are_other_settings(paper: Path) -> None:
+    here = clfeval.mars(paper / "scores.csv", threshold={"C1": 0.3, "C2": 0.7})
+    there = clfeval.mars(paper / "scores.csv", threshold={"C1": 0.7, "C2": 0.3})
+    assert here.tables["models"] != there.tables["models"]
+    with pytest.raises(clfeval.UsageError, match="other settings"):
+        judge(here, [], there)
+
+
+def test_a_run_against_itself_saved_and_read_again(paper: Path) -> None:
+    run = clfeval.mars(paper / "wide.csv")
+    saved = Result.from_json(run.to_json())
+    limits = [parse_limit("max-drop", f"{m}=0") for m in ("recall", "occlusion", "found")]
+    judged = judge(run, limits, saved)
+    assert len(judged.gates) == 4 + 4 + 1
+    assert judged.passed
+
+
+def test_a_judged_result_can_be_saved(paper: Path) -> None:
+    """An infinite limit is a number to float(), and none to JSON."""
+    run = clfeval.mars(paper / "wide.csv")
+    try:
+        judged = judge(run, [parse_limit("fail-over", "recall=inf")])
+    except clfeval.UsageError:
+        return
+    assert Result.from_json(judged.to_json()).passed
+
+
+def test_a_result_without_models_is_refused_by_name() -> None:
+    with pytest.raises(clfeval.UsageError, match="recall"):
+        gates(result(), "fail-under", "recall=0.5")
