@@ -9,6 +9,14 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
+from clfeval.tables.names import (
+    ID_NAMES,
+    LONG_TRUTH_NAMES,
+    MODEL_NAMES,
+    PREDICTION_NAMES,
+    find,
+)
+
 METRICS = (
     "accuracy",
     "precision",
@@ -18,17 +26,6 @@ METRICS = (
     "found",
     "missed_by_all",
 )
-# Names of clfeval.tables.layout once more, for importing that module would import polars.
-LONG_TRUTH_NAMES = (
-    "truth", "y_true", "target", "actual", "label", "true_label", "actual_class", "true_class",
-)  # fmt: skip
-MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
-PREDICTION_NAMES = (
-    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-    "score", "y_score", "probability",
-)  # fmt: skip
-ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
-
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
 
@@ -43,19 +40,19 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: what a long table names, else the columns left over."""
     columns, rows = _head(ctx)
-    model = _find(columns, MODEL_NAMES)
-    if model and _find(columns, (*PREDICTION_NAMES, "tp")):
+    model = find(columns, MODEL_NAMES)
+    if model and find(columns, (*PREDICTION_NAMES, "tp")):
         return _starting(_values(columns, rows, model), incomplete)
     taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
-    taken |= {ctx.params.get("weight"), ctx.params.get("id") or _find(columns, ID_NAMES)}
-    taken.add(ctx.params.get("truth") or _find(columns, LONG_TRUTH_NAMES))
+    taken |= {ctx.params.get("weight"), ctx.params.get("id") or find(columns, ID_NAMES)}
+    taken.add(ctx.params.get("truth") or find(columns, LONG_TRUTH_NAMES))
     return _starting((name for name in columns if name not in taken), incomplete)
 
 
 def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the classes in the first rows of the truth column; delimited text only."""
     columns, rows = _head(ctx)
-    truth = ctx.params.get("truth") or _find(columns, LONG_TRUTH_NAMES)
+    truth = ctx.params.get("truth") or find(columns, LONG_TRUTH_NAMES)
     return _starting(_values(columns, rows, truth), incomplete)
 
 
@@ -88,11 +85,6 @@ def _values(columns: Sequence[str], rows: Rows, column: str | None) -> list[str]
         return []
     position = columns.index(column)
     return sorted({row[position] or "" for row in rows})
-
-
-def _find(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    loose = {column.strip().casefold(): column for column in reversed(columns)}
-    return next((loose[name] for name in names if name in loose), None)
 
 
 def _head(ctx: typer.Context) -> tuple[Sequence[str], Rows]:

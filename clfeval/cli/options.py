@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from clfeval.cli.complete import complete_column, complete_metric, complete_model
+from clfeval.cli.complete import complete_class, complete_column, complete_metric, complete_model
 
 INPUT, ROLES, OUTPUT, GATES = "Input", "Columns", "Output", "Gates"
 
@@ -92,6 +92,7 @@ Positive = Annotated[
         "--positive",
         help="The positive class; all others are negative. Default 1 or true.",
         rich_help_panel=ROLES,
+        autocompletion=complete_class,
     ),
 ]
 Labels = Annotated[

@@ -8,7 +8,7 @@ import narwhals as nw
 import polars as pl
 
 from clfeval.errors import DataError, Problem, listing
-from clfeval.tables.layout import COUNT_NAMES, find
+from clfeval.tables.names import COUNT_NAMES, find
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
 

@@ -8,18 +8,17 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion, unknown_column
+from clfeval.tables.names import (
+    COUNT_NAMES,
+    ID_NAMES,
+    LONG_TRUTH_NAMES,
+    MODEL_NAMES,
+    PREDICTION_NAMES,
+    TRUTH_NAMES,
+    find,
+)
 from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Kind, LayoutName, Roles
-
-TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
-LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
-MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
-PREDICTION_NAMES = (
-    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-    "score", "y_score", "probability",
-)  # fmt: skip
-ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
-COUNT_NAMES = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +200,3 @@ def match_names(file: str, names: Sequence[str], patterns: Sequence[str]) -> lis
             )
         chosen += [name for name in found if name not in chosen]
     return chosen
-
-
-def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the column that matches the earliest of the names, case and outer spaces aside."""
-    loose = {column.strip().casefold(): column for column in reversed(list(columns))}
-    return next((loose[name] for name in names if name in loose), None)

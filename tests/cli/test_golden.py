@@ -12,7 +12,6 @@ import pytest
 
 from tests.cli.golden import COMMANDS, FOLDER, output_of
 
-
 NUMBER = re.compile(r"-?\d+\.\d{6,}(?:e-?\d+)?")
 
 

@@ -1,0 +1,21 @@
+"""The column names that say what a column is, when nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
+LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
+MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
+PREDICTION_NAMES = (
+    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
+    "score", "y_score", "probability",
+)  # fmt: skip
+ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
+COUNT_NAMES = ("tp", "fp", "fn", "tn")
+
+
+def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    """Return the column that matches the earliest of the names, case and outer spaces aside."""
+    loose = {column.strip().casefold(): column for column in reversed(list(columns))}
+    return next((loose[name] for name in names if name in loose), None)
