@@ -67,7 +67,7 @@ def mars(
         models=_strings(model),
         id=id,
         positive=as_text(positive),
-        labels=tuple(text for text in map(as_text, labels) if text is not None),
+        labels=tuple(text for text in map(as_text, _items(labels)) if text is not None),
         kind=kind,
         thresholds=_thresholds(threshold),
         weight=weight,
@@ -103,6 +103,10 @@ def mars(
 
 def _strings(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _items(values: object) -> Sequence[object]:
+    return (values,) if isinstance(values, str) else tuple(values)  # type: ignore[arg-type]
 
 
 def _thresholds(

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from enum import IntEnum
 
 SHOWN = 5  # problems printed without --verbose
+HEADER_ONLY = "the table holds a header and nothing else"
 KEPT = 1000  # problems carried along; beyond that only totals
 
 

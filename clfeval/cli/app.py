@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
 from clfeval import __version__
 from clfeval.cli import mars
+from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
 
 app = typer.Typer(
@@ -48,14 +48,23 @@ def main() -> NoReturn:
     """Run the program and leave with its exit code; never with a bare traceback."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us quietly, with 141
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _leave)
     code = _run()
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        code = _complain(f"cannot write standard output: {error.strerror} [output]", ExitCode.USAGE)
-        _forget_stdout()
+        abandon("stdout")
+        note(f"cannot write standard output: {error.strerror} [output]")
+        code = ExitCode.USAGE
     sys.exit(int(code))
+
+
+def _leave(number: int, _: object) -> None:
+    """Turn a signal into an orderly exit, which removes temporary files."""
+    sys.exit(128 + number)
 
 
 def _run() -> int:
@@ -65,38 +74,40 @@ def _run() -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
-        return _complain("\n".join(error.lines(verbose=verbose)), error.exit_code)
+        note("\n".join(error.lines(verbose=verbose)))
+        return error.exit_code
     except KeyboardInterrupt:
-        return _complain("interrupted", ExitCode.INTERRUPTED)
+        note("interrupted")
+        return ExitCode.INTERRUPTED
     except OSError as error:
-        if sys.stdout is None or error.filename is None:
-            _forget_stdout()
-            return _complain(f"cannot write: {error.strerror} [output]", ExitCode.USAGE)
-        return _bug()
+        if error.filename is not None:
+            return _bug()
+        for stream in ("stdout", "stderr"):
+            _check(stream)
+        note(f"cannot write: {error.strerror} [output]")
+        return ExitCode.USAGE
     except Exception:  # the boundary: whatever else arrives here is our fault
         return _bug()
     return ExitCode.OK
 
 
-def _complain(text: str, code: ExitCode) -> ExitCode:
-    if sys.stderr is not None:
-        print(text, file=sys.stderr)  # noqa: T201
-    return code
+def _check(stream: Literal["stdout", "stderr"]) -> None:
+    """Let go of a stream that is closed or full."""
+    try:
+        file = getattr(sys, stream)
+        if file is not None:
+            file.flush()
+    except (OSError, ValueError):
+        abandon(stream)
 
 
 def _bug() -> ExitCode:
     import traceback
 
+    note(traceback.format_exc())
     report = "this is a bug in clfeval; please report it with the lines above"
-    return _complain(f"{traceback.format_exc()}\n{report} (clfeval {__version__})", ExitCode.BUG)
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter from flushing a broken stdout once more on its way out."""
-    try:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    except OSError:
-        sys.stdout = None
+    note(f"{report} (clfeval {__version__})")
+    return ExitCode.BUG
 
 
 if __name__ == "__main__":

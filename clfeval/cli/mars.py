@@ -9,7 +9,7 @@ import typer
 from clfeval.cli import options as o
 from clfeval.cli.output import SavedFiles, note, print_result, screen_for, stdout_pieces
 from clfeval.cli.parsing import count_of, groups_of, thresholds_of
-from clfeval.cli.progress import waiting
+from clfeval.cli.progress import stop_at_once, waiting
 from clfeval.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -172,10 +172,11 @@ def mars_command(
 
     limits = limits_of(fail_under, fail_over, max_drop, baseline)
     screen = screen_for(color=color, plot=plot, digits=digits)
-    with SavedFiles(save, gates=bool(limits)) as files:
+    with SavedFiles(save, inputs=tables, gates=bool(limits)) as files:
         with waiting(tables):
             from clfeval.api import mars
 
+            stop_at_once()
             result = mars(
                 tables,
                 truth=truth, model=model, id=id, positive=positive, labels=labels,
@@ -197,7 +198,7 @@ def mars_command(
         result = finished(result, limits, baseline)
         written = files.write(result, table=table, digits=digits)
         pieces = stdout_pieces(result, format, table=table, screen=screen)
-        print_result(pieces)
+        print_result(pieces, for_people=format == "table")
     if not quiet:
         for warning in result.warnings:
             note(f"note: {warning.message} [{warning.code}]")

@@ -7,10 +7,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
 
@@ -33,8 +33,12 @@ class Screen:
 class SavedFiles:
     """Files to write: opened before anything is computed, renamed when their text is complete."""
 
-    def __init__(self, names: Sequence[str], *, gates: bool) -> None:
-        """Open a temporary file beside each target; raises UsageError for a bad name or folder."""
+    def __init__(self, names: Sequence[str], *, inputs: Sequence[str], gates: bool) -> None:
+        """Open a temporary file beside each target.
+
+        Raises UsageError for a bad name or folder, and for a target that is also an input.
+        """
+        self._inputs = {os.path.realpath(name) for name in inputs}
         self._stack = ExitStack()
         self._files: list[tuple[Path, str, IO[str]]] = []
         try:
@@ -66,6 +70,11 @@ class SavedFiles:
                     f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"
                 ),
                 hint="add --fail-under, --fail-over or --max-drop",
+            )
+        if os.path.realpath(name) in self._inputs:
+            raise UsageError(
+                Problem(f"--save '{name}' would replace the table it is made from", "output"),
+                hint="give the result another name",
             )
         try:
             if path.is_dir():
@@ -146,20 +155,37 @@ def stdout_pieces(result: Result, format: str, *, table: str, screen: Screen) ->
     yield as_text(result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots)
 
 
-def print_result(pieces: Iterable[str]) -> None:
-    """Write the result to stdout; raises UsageError when stdout is closed or full."""
+def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
+    """Write the result to stdout; raises UsageError when stdout is closed or full.
+
+    People get what their terminal can show; programs get UTF-8 whatever the locale.
+    """
     if sys.stdout is None:
         raise UsageError(Problem("standard output is closed", "output"))
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
+        if for_people:
+            sys.stdout.reconfigure(errors="replace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         for text in pieces:
             sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
+        abandon("stdout")
         raise UsageError(
             Problem(f"cannot write standard output: {error.strerror}", "output")
         ) from error
+
+
+def abandon(stream: Literal["stdout", "stderr"]) -> None:
+    """Let go of a stream that cannot be written, so that leaving does not fail on it again."""
+    number = {"stdout": 1, "stderr": 2}[stream]
+    with suppress(OSError):
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, number)
+        os.close(sink)
+    setattr(sys, stream, None)
 
 
 def screen_for(*, color: str, plot: bool | None, digits: int) -> Screen:
@@ -186,9 +212,9 @@ def note(text: str) -> None:
     """Say something on stderr, if anybody is there."""
     if sys.stderr is not None:
         try:
-            print(text, file=sys.stderr)  # noqa: T201
-        except OSError:  # a closed stderr must not cost the result
-            sys.stderr = None
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
+        except OSError:  # a closed or full stderr must not cost the result
+            abandon("stderr")
 
 
 def _umask() -> int:

@@ -1,13 +1,20 @@
-"""A sign of life: a spinner on a terminal's stderr, after a second, gone when done."""
+"""Waiting: Ctrl-C ends it at once, and after a second a terminal's stderr shows a spinner."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 DELAY = 1.0  # seconds before anything is shown
+
+
+def stop_at_once() -> None:
+    """Let Ctrl-C end a read that waits: importing polars makes such calls start over."""
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 @contextmanager

@@ -88,6 +88,8 @@ def _wide(predictions: Predictions, judged: Judged, known: Sequence[str]) -> lis
             else:
                 checks += [missing_score(column)] if strict else []
                 checks.append(bad_number(column))
+    if predictions.layout.id is not None:
+        checks.append(repeated(predictions.layout.id))
     return checks
 
 

@@ -27,18 +27,19 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prepare import prepare
 from clfeval.counts.raw import CountPlan
 from clfeval.counts.reading import (
-    ENGINE_ERRORS,
     Mode,
     Pass,
     constants,
     explained,
     run_pass,
 )
-from clfeval.errors import DataError, Problem
+from clfeval.errors import HEADER_ONLY, DataError, Problem
+from clfeval.tables.diagnose import count_blank
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns
 from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import ENGINE_ERRORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,9 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
     if judged.classes:
         resolve_positive(name, judged.classes, roles)
     raw = done.raw
-    excused = _blank_patterns(done, judged)
+    blank = _blank_rows(predictions, done, judged)
+    # rows without any value are blank lines, unless there are more of them than blank lines
+    excused = judged.empty & (raw.rows[judged.empty].sum() <= blank)
     if needs_rows(judged, raw, predictions, excused, loose=done.loose):
         known = sorted(known_labels(judged.classes, roles), key=natural)
         raise_complaints(predictions, judged, known, bad_weights=raw.bad_weights > 0)
@@ -123,7 +126,9 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         refuse_unbounded(name, judged.unbounded)
     keep = ~judged.missing
     if not raw.n[keep].sum() > 0:
-        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=_why_empty(done))
+        raise DataError(
+            Problem("no rows to evaluate", "empty-table", name), hint=_why_empty(done, blank)
+        )
     check_ids(predictions)
     return Counted(
         slices=slices_of(raw, plan, roles.by, keep, positive),
@@ -145,7 +150,7 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
             for cut in [plan.thresholds[model.name]]
         },
         ties={model: count for model, count in raw.ties.items() if count},
-        blank_rows=done.blank_rows,
+        blank_rows=blank,
         plan=plan,
         mode=done.mode,
         positive_values=values_of(raw.truth, positive),
@@ -200,15 +205,14 @@ def _with_scores(predictions: Predictions, names: set[str]) -> Predictions:
     return replace(predictions, layout=replace(layout, models=models))
 
 
-def _blank_patterns(done: Pass, judged: Judged) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Blank lines look like rows without any value; excuse them only if they explain all such."""
-    empty_rows = int(done.raw.rows[judged.empty].sum())
-    if done.blank_rows and done.blank_rows >= empty_rows:
-        return judged.empty
-    return np.zeros_like(judged.empty)
+def _blank_rows(predictions: Predictions, done: Pass, judged: Judged) -> int:
+    """Count blank lines, if some rows look like them: without truth and without any answer."""
+    if not done.raw.rows[judged.empty].sum():
+        return 0
+    return sum(map(count_blank, predictions.files))
 
 
-def _why_empty(done: Pass) -> str:
-    if not done.raw.rows.sum():
-        return "the table holds a header and nothing else"
+def _why_empty(done: Pass, blank: int) -> str:
+    if done.raw.rows.sum() <= blank:
+        return HEADER_ONLY
     return "every row lacks a value or has weight 0"

@@ -7,23 +7,29 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
-import polars as pl
 
 from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw
 from clfeval.counts.widen import widen
-from clfeval.errors import DataError, Problem
+from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.tables.csv_check import inspect_structure, looks_ragged
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.layout import ModelColumns, guess_kind, match_names
 from clfeval.tables.peek import distinct_texts
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Reading, TableFile, scan, unreadable
+from clfeval.tables.scan import (
+    ENGINE_ERRORS,
+    NO_TAIL,
+    TEXT_BYTES,
+    Reading,
+    TableFile,
+    scan,
+    unreadable,
+)
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
 # loose  as plain, but what is no number becomes null for the second pass to name
 Mode = Literal["fast", "plain", "loose"]
-ENGINE_ERRORS = (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,6 @@ class Pass:
 
     raw: RawCounts
     mode: Mode
-    blank_rows: int
 
     @property
     def loose(self) -> bool:
@@ -45,8 +50,7 @@ def run_pass(
 ) -> Pass:
     """Count the raw values of all files; raises what the last reading tried raised."""
     error: Exception | None = None
-    text = any(file.head for file in predictions.files)
-    modes: list[Mode] = ["fast", "plain", "loose"] if text else ["plain"]
+    modes: tuple[Mode, ...] = ("fast", "plain", "loose")
     for mode in modes:
         if mode == "fast" and not _all_bits(predictions, plan):
             continue
@@ -59,11 +63,9 @@ def run_pass(
             continue
         raw = RawCounts.joined(parts)
         short = None if predictions.layout.name == "long" else raw.no_tail > 0
-        blank = sum(
+        for file, task in zip(predictions.files, tasks, strict=True):
             check_structure(file, task, short_rows=short)
-            for file, task in zip(predictions.files, tasks, strict=True)
-        )
-        return Pass(raw, mode, blank)
+        return Pass(raw, mode)
     raise error or RuntimeError("no reading was tried")
 
 
@@ -71,7 +73,7 @@ def explained(predictions: Predictions, error: Exception) -> DataError:
     """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
     for file in predictions.files:
         if file.head and file.source:
-            inspect_structure(file.source, file.columns).check()
+            inspect_structure(file.source, file.columns)
     file = predictions.files[0]
     if file.source:
         return unreadable(file.source, error)
@@ -141,7 +143,8 @@ def find_long_models(predictions: Predictions) -> Predictions:
     layout, roles = predictions.layout, predictions.roles
     names = distinct_of(predictions, layout.model_column)
     if not names:
-        raise DataError(Problem("no rows to evaluate", "empty-table", predictions.files[0].name))
+        name = predictions.files[0].name
+        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
     chosen = match_names(predictions.files[0].name, sorted(names), roles.models or sorted(names))
     classes = predictions.peeks[layout.truth].texts
     kind = roles.kind or guess_kind(predictions.peeks[layout.prediction], classes)
@@ -153,6 +156,7 @@ def _all_bits(predictions: Predictions, plan: CountPlan) -> bool:
     """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
     if (
         predictions.layout.name != "wide"
+        or not all(file.head for file in predictions.files)
         or predictions.roles.weight
         or predictions.roles.null_values
     ):
@@ -166,27 +170,31 @@ def _single_bytes(file: TableFile, raw: RawCounts, task: FingerprintTask | None)
     """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
 
     The bytes that are neither header, delimiter, line end nor in a text column must be exactly
-    one for each such field.
+    one for each such field that is not empty.
     """
     if task is None or file.head is None:
         return True
     fingerprint = task.result()
     if fingerprint.quotes or not fingerprint.ascii:
         return False
-    fields = int(raw.rows.sum()) * (1 + len(raw.votes))
+    absent = sum(
+        int(raw.rows[[value is None for value in column]].sum())
+        for column in (raw.truth, *raw.votes)
+    )
+    fields = int(raw.rows.sum()) * (1 + len(raw.votes)) - absent
     return fingerprint.field_bytes - file.head.header_bytes - raw.text_bytes == fields
 
 
 def check_structure(
     file: TableFile, task: FingerprintTask | None, *, short_rows: bool | None = None
-) -> int:
-    """Raise for ragged rows, NUL bytes and wrong encodings; return the number of blank lines.
+) -> None:
+    """Raise for ragged rows, NUL bytes and wrong encodings.
 
     `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
     Byte counts then settle tables without quote marks, where no row was refused as too long.
     """
     if file.head is None or file.source is None or task is None:
-        return 0
+        return
     fingerprint = task.result()
     suspect = fingerprint.nul_at is not None or fingerprint.bad_utf8_at is not None
     suspect = suspect or looks_ragged(fingerprint, len(file.columns))
@@ -195,8 +203,5 @@ def check_structure(
         short_rows = bool(collect(every)[NO_TAIL].item())
     if fingerprint.quotes and short_rows:
         suspect = True
-    if not suspect:
-        return 0
-    structure = inspect_structure(file.source, file.columns)
-    structure.check()
-    return structure.blank_rows
+    if suspect:
+        inspect_structure(file.source, file.columns)

@@ -19,22 +19,26 @@ def widen(
 ) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
     """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
 
-    Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight).
+    Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight);
+    truth is missing if any row of the id lacks it. Blank lines are left out.
     Flags: c0.. how often each model has the id (0, 1, or 2 for more), d0.. 1 where a constant
     differs within the id.
     """
     marks = [nw.col(model) == name for name in models]
-    spread = frame.select(
+    blank = nw.col(row_id).is_null() & nw.col(model).is_null() & nw.col(prediction).is_null()
+    spread = frame.filter(~blank).select(
         nw.col(row_id).alias("id"),
         *[nw.when(mark).then(nw.col(prediction)).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
         *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
+        nw.col(constants[0]).is_null().cast(nw.Int32).alias("gap"),
     )
     gathered = spread.group_by("id").agg(
         *[nw.col(f"p{i}").max() for i in range(len(models))],
         *[nw.col(f"c{i}").sum() for i in range(len(models))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
         *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
+        nw.col("gap").sum(),
     )
     counts = [f"c{i}" for i in range(len(models))]
     differs = [f"d{i}" for i in range(len(constants))]
@@ -53,6 +57,7 @@ def widen(
             .alias(name)
             for i, name in enumerate(differs)
         ],
-        *[nw.col(f"h{i}").alias(f"k{i}") for i in range(len(constants))],
+        nw.when(nw.col("gap") == 0).then(nw.col("h0")).alias("k0"),
+        *[nw.col(f"h{i}").alias(f"k{i}") for i in range(1, len(constants))],
     )
     return wide, (*counts, *differs)

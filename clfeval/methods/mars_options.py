@@ -57,7 +57,7 @@ class MarsOptions:
             if number not in (None, "all") and (not isinstance(number, int) or number < 1):
                 raise _bad_option(f"--{name} '{number}' is not a whole number from 1 up")
         if self.max_effort is not None and not self.max_effort >= 0:
-            raise _bad_option(f"--max-effort {self.max_effort} is negative")
+            raise _bad_option(f"--max-effort {self.max_effort} is no number of rows")
 
     @property
     def found_name(self) -> str:

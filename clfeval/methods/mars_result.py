@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from clfeval.methods.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
+
+SAFE = " !#$&'()*+,-./:;<=>?@[]^_`{}~"  # in a signature; not the bar that separates its parts
 
 
 def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
@@ -175,7 +178,7 @@ def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
         ("stats", counted.slices[None].digest()[:8]),
         ("clfeval", __version__),
     ]
-    return "|".join(f"{key}:{value}" for key, value in parts)
+    return "|".join(f"{key}:{quote(str(value), safe=SAFE)}" for key, value in parts)
 
 
 def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:

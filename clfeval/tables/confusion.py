@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import narwhals as nw
 import polars as pl
 
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.tables.names import COUNT_NAMES, find
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
@@ -44,8 +44,12 @@ def read_confusions(file: TableFile, model_column: str) -> list[Confusion]:
             what = f"'{name}' stands in an earlier row already"
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
         rows[str(name)] = Confusion(str(name), *(count or 0 for count in counts))
+    if not rows:
+        raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
     if problems:
-        raise DataError(problems, hint="counts are whole numbers from 0 up")
+        bad = any(problem.code != "duplicate-row" for problem in problems)
+        hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
+        raise DataError(problems, hint=hint)
     return list(rows.values())
 
 

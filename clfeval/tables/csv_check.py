@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.csv_head import ENCODING_HINT, NUL_HINT
@@ -17,23 +16,9 @@ _HINTS = {
     "nul-byte": NUL_HINT,
     "short-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
     "long-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "cr-only": r"convert line ends: tr -s '\r' '\n' < FILE > NEW",
     "bad-csv": "a quoted field ends with a single quote mark; one inside it is doubled",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What the slow look found: problems to raise, or only how many lines are blank."""
-
-    problems: tuple[Problem, ...]
-    totals: Counter[str]
-    blank_rows: int
-
-    def check(self) -> None:
-        """Raise the problems, if any."""
-        if self.problems:
-            hint = next((_HINTS[p.code] for p in self.problems if p.code in _HINTS), None)
-            raise DataError(self.problems, hint=hint, totals=self.totals)
 
 
 def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
@@ -44,20 +29,34 @@ def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
     return not fingerprint.quotes and fingerprint.delimiters != fingerprint.lines * (columns - 1)
 
 
-def inspect_structure(source: Source, columns: tuple[str, ...]) -> Structure:
-    """Read the whole file record by record; the header is row 1, blank lines count as rows."""
-    problems: list[Problem] = []
-    totals: Counter[str] = Counter()
-    blank = 0
-    for row, record in _records(source):
-        if not record:
-            blank += 1
-            continue
-        for problem in _record_problems(source.name, row, record, columns):
+def inspect_structure(source: Source, columns: tuple[str, ...]) -> None:
+    """Read the whole file record by record and raise what is wrong with its shape.
+
+    The header is row 1; blank lines count as rows and are nothing wrong.
+    """
+    problems = _bare_returns(source)
+    totals = Counter(problem.code for problem in problems)
+    for row, record in () if problems else _records(source):
+        for problem in _record_problems(source.name, row, record, columns) if record else ():
             totals[problem.code] += 1
             if len(problems) < KEPT:
                 problems.append(problem)
-    return Structure(tuple(problems), totals, blank)
+    if problems:
+        hint = next((_HINTS[p.code] for p in problems if p.code in _HINTS), None)
+        raise DataError(problems, hint=hint, totals=totals)
+
+
+def _bare_returns(source: Source) -> list[Problem]:
+    """Find lines with a carriage return amid them, where no quote mark may make it a character."""
+    found = []
+    with source.path.open("rb") as stream:
+        for row, line in enumerate(stream, start=1):
+            if b'"' in line:
+                return []
+            if b"\r" in line.rstrip(b"\r\n") and len(found) < KEPT:
+                what = "a bare carriage return (CR) amid the line, a line end to some programs"
+                found.append(Problem(what, "cr-only", source.name, row))
+    return found
 
 
 def _records(source: Source) -> Iterator[tuple[int, list[str]]]:

@@ -22,6 +22,7 @@ class CsvHead:
     columns: tuple[str, ...]
     sample: tuple[tuple[str | None, ...], ...]
     header_bytes: int  # of the names alone, without delimiters and line end
+    header_row: int = 1  # more when blank lines stand above it
 
 
 def read_csv_head(source: Source) -> CsvHead:
@@ -42,27 +43,28 @@ def read_csv_head(source: Source) -> CsvHead:
         )
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
     records = _records(source, text, whole)
-    header = next(records, [])
+    header_row, header = next(records, (1, []))
     columns = tuple(header)
     if not any(columns):
         raise DataError(Problem("no header line", "empty-table", source.name, 1))
     _check_names(source, columns)
     sample = tuple(
-        tuple(cell or None for cell in row) for row in records if len(row) == len(columns)
+        tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
     )
-    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns))
+    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), header_row)
 
 
-def _records(source: Source, text: str, whole: bool) -> Iterator[list[str]]:
-    """Yield the records of the head that are surely complete."""
+def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of the head that are surely complete, with their rows; no blank lines."""
     if not whole:
         text = text[: text.rfind("\n") + 1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
     try:
-        for number, record in enumerate(row for row in reader if row):
-            if number > SAMPLE_ROWS:
+        for row, record in enumerate(reader, start=1):
+            if row > SAMPLE_ROWS:
                 return
-            yield record
+            if record:
+                yield row, record
     except csv.Error as error:
         raise DataError(
             Problem(f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num)
@@ -83,13 +85,10 @@ def _check_names(source: Source, columns: tuple[str, ...]) -> None:
         elif "\0" in name:
             what = f"the name of column {position} holds a NUL byte"
             problems.append(Problem(what, "nul-byte", source.name, 1))
-        elif name == "*" or (name.startswith("^") and name.endswith("$")):
-            what = f"the name '{name}' of column {position} means several columns to the engine"
-            problems.append(Problem(what, "bad-column-name", source.name, 1))
     if problems:
         codes = {problem.code for problem in problems}
         hint = "give every column a plain name of its own"
-        if not codes & {"duplicate-column", "bad-column-name"}:
+        if "duplicate-column" not in codes:
             hint = ENCODING_HINT if "not-utf8" in codes else NUL_HINT
         raise DataError(problems, hint=hint)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from clfeval.errors import KEPT, Problem, listing
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import TableFile, scan
 
 FILE, ROW, PLACE = "__clfeval_file", "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -73,6 +73,14 @@ def bad_weight(column: str) -> Check:
     return Check(column, "bad-weight", what, ~good.fill_null(value=False))
 
 
+def count_blank(file: TableFile) -> int:
+    """Count the lines of a text table that hold no value at all."""
+    if file.head is None:
+        return 0
+    every = pl.len() - numbered(file).select(pl.len()).collect().item()
+    return int(scan(file, {file.columns[0]: "text"}).to_native().select(every).collect().item())
+
+
 def repeated(column: str) -> Check:
     """Look for ids that stand in more than one row; the first row is given with each later one."""
     first = pl.col(PLACE).first().over(column)
@@ -89,7 +97,7 @@ def long_checks(row_id: str, model: str, constants: Sequence[str]) -> list[Check
     checks = [
         Check(
             model, "duplicate-row", "'{value}' answered this id in {extra} already",
-            pl.col(PLACE) != first_pair, first_pair,
+            (pl.col(PLACE) != first_pair) & pl.col(row_id).is_not_null(), first_pair,
         )
     ]  # fmt: skip
     for name in constants:
@@ -105,8 +113,10 @@ def unequal_ids(
 ) -> tuple[list[Problem], Counter[str]]:
     """Name the ids some model has no row for, at the first row that has the id."""
     marks = [(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
-    have = frame.group_by(row_id, maintain_order=True).agg(
-        pl.col(FILE).first(), pl.col(ROW).first(), *marks
+    have = (
+        frame.filter(pl.col(row_id).is_not_null())
+        .group_by(row_id, maintain_order=True)
+        .agg(pl.col(FILE).first(), pl.col(ROW).first(), *marks)
     )
     problems: list[Problem] = []
     total = 0
@@ -121,24 +131,32 @@ def unequal_ids(
 
 
 def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
-    """Read a table for naming rows: text files as text with row 2 first, others from row 1."""
+    """Read a table for naming rows: text files as text, header first; others from row 1.
+
+    Lines without any value are blank and not named.
+    """
     if file.head is not None and file.source is not None:
         raw = {name: name.replace('"', '""') for name in file.columns}
-        return (
+        frame = (
             pl.scan_csv(
                 file.source.path, separator=file.source.delimiter, glob=False,
                 schema=dict.fromkeys(raw.values(), pl.String),
-                null_values=list(null_values) or None,
             )
             .rename({value: name for name, value in raw.items() if value != name})
-            .pipe(_placed, file.name, 2)
+            .pipe(_placed, file.name, file.head.header_row + 1)
+            .filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
         )  # fmt: skip
-    assert file.native is not None
-    frame: pl.LazyFrame = file.native.collect("polars").to_native().lazy()
-    if null_values:
-        marked = pl.all().cast(pl.String, strict=False).is_in(list(null_values))
-        frame = frame.with_columns(pl.when(~marked).then(pl.all()).name.keep())
-    return _placed(frame, file.name, 1)
+    else:
+        assert file.native is not None
+        typed: pl.DataFrame = file.native.collect("polars").to_native()
+        frame = _placed(typed.lazy(), file.name, 1)
+    if not null_values:
+        return frame
+    kept = [
+        pl.when(~text_of(name).is_in(list(null_values))).then(pl.col(name)).alias(name)
+        for name in file.columns
+    ]
+    return frame.with_columns(kept)
 
 
 def _placed(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:

@@ -21,7 +21,7 @@ class Fingerprint:
     sha256: str
     size: int = 0
     newlines: int = 0
-    returns: int = 0
+    returns: int = 0  # carriage returns, each before a newline or not
     delimiters: int = 0
     quotes: int = 0
     ascii: bool = True

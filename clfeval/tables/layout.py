@@ -121,7 +121,7 @@ def _models(
     classes = peeks[truth].texts
     sets: dict[str, list[tuple[str, str]]] = {}
     for name in free:
-        split = _probability_name(name, classes) if peeks[name].numeric else None
+        split = _probability_name(name, classes) if peeks[name].mostly_numeric else None
         if split:
             sets.setdefault(split[0], []).append((name, split[1]))
     folded = {
@@ -157,7 +157,8 @@ def _ordered(model: ModelColumns, labels: tuple[str, ...]) -> ModelColumns:
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
     """Labels when the values are truth's labels, scores when they are numbers, else labels."""
-    return "score" if column.numeric and not column.texts <= classes else "label"
+    strange = Peek(column.texts - classes, column.typed_number and not column.texts <= classes)
+    return "score" if strange.mostly_numeric else "label"
 
 
 def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:

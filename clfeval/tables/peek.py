@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clfeval.tables.csv_head import SAMPLE_ROWS
@@ -27,13 +27,26 @@ class Peek:
         return self.typed_number or (bool(self.texts) and all(map(is_score, self.texts)))
 
     @property
+    def mostly_numeric(self) -> bool:
+        """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
+        numbers = sum(map(is_score, self.texts))
+        return self.numeric or numbers > len(self.texts) - numbers
+
+    @property
     def bit(self) -> bool:
         """True when every value is a bare 0 or 1."""
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
 
-def peek(file: TableFile) -> dict[str, Peek]:
-    """Return a Peek for every column of a table."""
+def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
+    """Return a Peek for every column of a table; the null values are left out."""
+    return {
+        name: Peek(found.texts.difference(null_values), found.typed_number)
+        for name, found in _peek(file).items()
+    }
+
+
+def _peek(file: TableFile) -> dict[str, Peek]:
     if file.head is not None:
         columns = (
             zip(*file.head.sample, strict=True) if file.head.sample else [()] * len(file.columns)

@@ -15,7 +15,7 @@ from clfeval.tables.csv_head import one_column_hint, read_csv_head
 from clfeval.tables.layout import Layout, recognise
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.roles import Roles
-from clfeval.tables.scan import TableFile, open_typed
+from clfeval.tables.scan import ENGINE_ERRORS, TableFile, check_names, open_typed, unreadable
 from clfeval.tables.source import open_sources
 
 FRAME = "<frame>"
@@ -78,6 +78,7 @@ def open_predictions(
     if not isinstance(tables, (list, tuple)):
         frame = nw.from_native(tables).lazy()
         columns = tuple(frame.collect_schema().names())
+        check_names(FRAME, columns)
         yield _recognised((TableFile(FRAME, columns, native=frame),), roles)
         return
     with open_sources(tables, input_format=input_format, delimiter=delimiter) as sources:
@@ -85,10 +86,20 @@ def open_predictions(
         for source in sources:
             if source.text:
                 head = read_csv_head(source)
+                check_names(source.name, head.columns, row=head.header_row)
                 files.append(TableFile(source.name, head.columns, source, head=head))
             else:
                 files.append(open_typed(source))
         yield _recognised(tuple(files), roles)
+
+
+def _peeked(file: TableFile, roles: Roles) -> dict[str, Peek]:
+    try:
+        return peek(file, roles.null_values)
+    except ENGINE_ERRORS as error:
+        if file.source is None:
+            raise
+        raise unreadable(file.source, error) from error
 
 
 def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
@@ -103,7 +114,7 @@ def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
                 Problem("; ".join(parts), "different-columns", other.name),
                 hint="files read together need one set of columns",
             )
-    peeks = peek(first)
+    peeks = _peeked(first, roles)
     try:
         layout = recognise(first.name, peeks, roles)
     except DataError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +13,8 @@ import polars as pl
 from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_head import CsvHead
 from clfeval.tables.source import Source
+
+ENGINE_ERRORS = (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError)
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
@@ -89,6 +92,16 @@ def _scan_typed(
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
     schema = frame.collect_schema()
+    loose = [
+        name
+        for name, reading in readings.items()
+        if reading == "loose" and schema[name] in (nw.String, nw.Object)
+    ]
+    if loose and isinstance(native := frame.to_native(), pl.LazyFrame):
+        # only polars can be asked to leave out what is no number
+        numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in loose]
+        frame = nw.from_native(native.with_columns(numbers))
+        schema = frame.collect_schema()
     wanted = []
     for name, reading in readings.items():
         dtype = schema[name]
@@ -100,7 +113,7 @@ def _scan_typed(
             column = column.cast(nw.Float64)
         elif not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
             column = column.cast(nw.String)
-        if reading == "loose" and not dtype.is_numeric():
+        if reading in ("number", "loose") and not dtype.is_numeric():
             column = column.cast(nw.Float64)
         if null_values:
             marked = column.cast(nw.String).is_in(list(null_values))
@@ -114,14 +127,32 @@ def open_typed(source: Source) -> TableFile:
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
         "arrow": lambda: pl.scan_ipc(source.path, glob=False),
-        "ndjson": lambda: pl.scan_ndjson(source.path, infer_schema_length=None),
+        # this one expands wildcards in names, and cannot be asked not to
+        "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
     }
     try:
         frame = scanners[source.format]()
         columns = tuple(frame.collect_schema().names())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(source, error) from error
+    check_names(source.name, columns)
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
+
+
+def check_names(file: str, columns: Sequence[str], *, row: int | None = None) -> None:
+    """Refuse names that the engine takes for patterns of names."""
+    problems = [
+        Problem(
+            f"the name '{name}' of column {position} means several columns to the engine",
+            "bad-column-name",
+            file,
+            row,
+        )
+        for position, name in enumerate(columns, start=1)
+        if name == "*" or (name.startswith("^") and name.endswith("$"))
+    ]
+    if problems:
+        raise DataError(problems, hint="give every column a plain name of its own")
 
 
 def unreadable(source: Source, error: Exception) -> DataError:

@@ -18,6 +18,7 @@ from clfeval.tables.unpack import CHUNK, packing_of, unpack
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson"]
 FORMATS: tuple[str, ...] = get_args(Format)
+BINARY = ("parquet", "arrow")
 STDIN = "<stdin>"
 
 _SUFFIXES: dict[str, Format] = {
@@ -51,8 +52,12 @@ class Source:
 
     @property
     def display(self) -> str:
-        """The name without its folders, as results show it."""
-        return self.name if self.name == STDIN else Path(self.name).name
+        """The name without its folders, as results show it; a pipe's number says nothing."""
+        if self.name == STDIN:
+            return STDIN
+        if self.name.startswith(("/dev/fd/", "/proc/self/fd/")):
+            return "<pipe>"
+        return Path(self.name).name.encode(errors="replace").decode()
 
 
 @contextmanager
@@ -104,11 +109,13 @@ def _expanded(names: list[str]) -> list[str]:
             found += matches
         else:
             found.append(name)
-    repeated = sorted({name for name in found if found.count(name) > 1})
-    if repeated:
-        raise UsageError(
-            Problem("named twice: every row would count twice", "repeated-file", repeated[0])
-        )
+    seen: set[str] = set()
+    for name in found:
+        real = name if name == "-" else os.path.realpath(name)
+        if real in seen:
+            what = "named twice: every row would count twice"
+            raise UsageError(Problem(what, "repeated-file", name))
+        seen.add(real)
     return found
 
 
@@ -130,7 +137,8 @@ def _from_path(
             magic = stream.read(8)
             if not magic:
                 raise DataError(Problem("the file is empty (0 bytes)", "empty-table", name))
-            if not path.is_file() or packing_of(magic):
+            # polars opens files by UTF-8 names only
+            if not path.is_file() or packing_of(magic) or not _is_utf8(name):
                 return _copied(stack, name, stream, magic, input_format or by_suffix, delimiter)
     except FileNotFoundError as error:
         folder = path.parent if path.parent.is_dir() else Path()
@@ -147,7 +155,13 @@ def _from_path(
         raise DataError(
             Problem(f"cannot be read: {error.strerror}", "not-readable", name)
         ) from error
-    chosen = input_format or by_suffix or _by_magic(magic)
+    binary = _by_magic(magic)
+    if input_format is None and by_suffix in ("csv", "tsv", "ndjson") and binary in BINARY:
+        raise DataError(
+            Problem(f"its name says {by_suffix}, but it is {binary}", "wrong-format", name),
+            hint=f"add --input-format {binary}, or rename it",
+        )
+    chosen = input_format or by_suffix or binary
     return _source(name, path, cast(Format, chosen), delimiter, None)
 
 
@@ -213,6 +227,14 @@ def _temporary_file() -> Iterator[str]:
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(8)
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _by_magic(magic: bytes) -> Format:

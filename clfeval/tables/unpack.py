@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from clfeval.errors import DataError, Problem
 
@@ -31,14 +32,17 @@ def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
                 with gzip.open(raw) as stream:
                     shutil.copyfileobj(stream, out, CHUNK)
             else:
-                if sys.version_info >= (3, 14):
-                    from compression import zstd
-                else:
-                    from backports import zstd
-
-                with zstd.open(raw) as stream:
+                with _zstd().open(raw) as stream:
                     shutil.copyfileobj(stream, out, CHUNK)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, _zstd().ZstdError) as error:
         raise DataError(
             Problem(f"the {packing} data is damaged: {error}", "damaged-file", name)
         ) from error
+
+
+def _zstd() -> ModuleType:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd

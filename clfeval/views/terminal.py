@@ -71,7 +71,16 @@ def _print_section(console: Console, part: Section, width: int | None) -> None:
     if not part.rows:
         console.print(Text("  none"))
         return
-    part = fitted(part, width)
+    for number, block in enumerate(blocks(fitted(part, width), width)):
+        if number:
+            console.print()
+        _print_table(console, block)
+    note = fitted(part, width).note
+    if note:
+        console.print(Text(f"  {note}", style="dim"))
+
+
+def _print_table(console: Console, part: Section) -> None:
     headings, rows, numeric = part.headings, part.rows, part.numeric
     table = Table(box=LINES, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
@@ -85,8 +94,6 @@ def _print_section(console: Console, part: Section, width: int | None) -> None:
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
-    if part.note:
-        console.print(Text(f"  {part.note}", style="dim"))
 
 
 def fitted(part: Section, width: int | None) -> Section:
@@ -112,11 +119,39 @@ def fitted(part: Section, width: int | None) -> Section:
     return replace(bare, headings=tuple(title.replace(" ", "\n") for title in bare.headings))
 
 
-def _needed(part: Section) -> int:
+def blocks(part: Section, width: int | None) -> list[Section]:
+    """Split a table that is still too wide into blocks of columns; the first stands in each."""
+    if width is None or _needed(part, folded=True) <= width or len(part.headings) < 3:
+        return [part]
+
+    def of(columns: list[int]) -> Section:
+        return replace(
+            part,
+            headings=tuple(part.headings[i] for i in columns),
+            rows=tuple(tuple(row[i] for i in columns) for row in part.rows),
+            numeric=tuple(part.numeric[i] for i in columns),
+        )
+
+    out: list[Section] = []
+    columns = [0]
+    for i in range(1, len(part.headings)):
+        if len(columns) > 1 and _needed(of([*columns, i]), folded=True) > width:
+            out.append(of(columns))
+            columns = [0]
+        columns.append(i)
+    return [*out, of(columns)]
+
+
+def _needed(part: Section, *, folded: bool = False) -> int:
     lines = [cell.split("\n") for line in (part.headings, *part.rows) for cell in line]
     wide = [max(map(cell_len, cell)) for cell in lines]
     columns = len(part.headings)
-    return sum(2 + max(wide[i::columns]) for i in range(columns)) - 2
+    # text is folded where it must be; numbers never are
+    most = [None if right else TEXT_WIDTH for right in part.numeric]
+    fits = [max(wide[i::columns]) for i in range(columns)]
+    if folded:
+        fits = [min(w, m) if m else w for w, m in zip(fits, most, strict=True)]
+    return sum(2 + w for w in fits) - 2
 
 
 def _stacked(part: Section) -> Section:

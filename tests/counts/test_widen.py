@@ -16,11 +16,11 @@ from tests.engines import ENGINES
 
 LONG = pl.DataFrame(
     {
-        "id": ["1", "1", "2", "2", "3", "4", "4", "4", "5", "5"],
-        "model": ["a", "b", "b", "a", "a", "a", "a", "b", "a", "b"],
-        "said": ["1", "0", "1", "0", "1", "0", "1", "1", None, "0"],
-        "truth": ["1", "1", "0", "0", "1", "1", "1", "1", "0", "1"],
-        "site": ["x", "x", "y", "y", "x", None, None, None, "z", "z"],
+        "id": ["1", "1", "2", "2", "3", "4", "4", "4", "4", "5", "5"],
+        "model": ["a", "b", "b", "a", "a", "a", "b", "a", "a", "a", "b"],
+        "said": ["1", "0", "1", "0", "1", "0", "1", "1", "0", None, "0"],
+        "truth": ["1", "1", "0", "0", "1", "1", "1", "1", "1", "0", "1"],
+        "site": ["x", "x", "y", "y", "x", None, None, None, None, "z", "z"],
     }
 )
 # id: a says, b says, how often a and b have it, whether truth and site differ, truth, site
@@ -28,7 +28,7 @@ WIDE: dict[str, tuple[Any, ...]] = {
     "1": ("1", "0", 1, 1, 0, 0, "1", "x"),
     "2": ("0", "1", 1, 1, 0, 0, "0", "y"),
     "3": ("1", None, 1, 0, 0, 0, "1", "x"),  # b lacks it
-    "4": ("1", "1", 2, 1, 0, 0, "1", None),  # a has it twice
+    "4": ("1", "1", 2, 1, 0, 0, "1", None),  # a has it three times: 2 says more than once
     "5": (None, "0", 1, 1, 1, 0, "1", "z"),  # truth is 0 in one row and 1 in the other
 }
 COLUMNS = ["p0", "p1", "c0", "c1", "d0", "d1", "k0", "k1"]

@@ -200,6 +200,17 @@ def test_the_effort_limit_holds_to_the_row_for_large_counts(
     assert (None if choice is None else covered_by(choice)) == most_within(rows, "positive", limit)
 
 
+def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last model claims a million and one rows, the third only one: it fits a limit of 1."""
+    counts = counts_of([Row(1, (0, 0, 0, 1), 10**6), Row(1, (0, 0, 1, 1))]).targets("positive")
+    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
+    choice = best_within_effort(counts, 1)
+    assert choice is not None
+    assert (covered_by(choice), choice.scores.effort[0]) == (1, 1)
+
+
 def test_the_program_writes_nothing_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

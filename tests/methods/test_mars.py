@@ -155,7 +155,10 @@ def test_target_negative(layout: tuple[Path, dict[str, Any]], rule: str) -> None
     for row in result.tables["models"]:
         tn = len((ROWS - TRUE) - SAYS[row["model"]])
         assert row["tn"] == tn
-        assert row["tp"] == len(TRUE & SAYS[row["model"]]), "tp stays that of the positive class"
+        # the four cells stay those of the positive class
+        assert row["tp"] == len(TRUE & SAYS[row["model"]])
+        assert row["fp"] == len(SAYS[row["model"]] - TRUE)
+        assert row["fn"] == len(TRUE - SAYS[row["model"]])
         assert row["exclusive_tn"] == 0
         check_share(row["shine_through"], 0, 4)
         efp = missed_any[row["model"]] if rule == "any" else 0

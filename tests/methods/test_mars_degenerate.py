@@ -145,6 +145,17 @@ def test_a_single_row_with_intervals() -> None:
     assert b["precision"] == NO_PREDICTION
 
 
+@pytest.mark.parametrize("truth", ["1", "0"])
+def test_labels_stay_labels_where_truth_has_one_class(truth: str) -> None:
+    """0 belongs to 1 (known_labels says so), so a column of both holds labels, not scores.
+
+    Read as scores the signature says cut:0.5, and a gate refuses the baseline of a fuller table.
+    """
+    result = mars(truth * 2, "10")
+    assert result.tables["models"][0]["threshold"] is None
+    assert result.signature.split("|")[4] == mars("10", "10").signature.split("|")[4] == "cut:none"
+
+
 @pytest.mark.parametrize("frame", [{"truth": [], "a": []}, {"truth": [1], "a": [1], "n": [0]}])
 def test_a_table_without_rows_is_an_error(frame: dict[str, list[int]]) -> None:
     table = pl.DataFrame(frame, schema=dict.fromkeys(frame, pl.Int64))

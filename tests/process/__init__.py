@@ -1,0 +1,1 @@
+"""Tests of the installed program: real processes, pipes, signals, terminals and files."""

@@ -1,0 +1,103 @@
+"""Running the installed program as a shell does, in an environment that says nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+WIDE = "id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
+ESCAPE = "\x1b"
+
+SPOKEN = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "GITHUB_ACTIONS", "PY_COLORS", "LC_ALL")
+NEEDS_BASH = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a finished process left: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Return this environment without what colours, narrows or translates; then the changes."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in SPOKEN and not name.startswith(("PYTHON", "PYTEST"))
+    }
+    path = os.pathsep.join([str(BIN), kept.get("PATH", "")])
+    fixed = {"TERM": "xterm", "LANG": "C.UTF-8", "TERMINAL_WIDTH": "100", "PATH": path}
+    return kept | fixed | changes
+
+
+def clfeval(*words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS` and wait for it; `changes` are environment variables."""
+    return _finished([str(BIN / "clfeval"), *words], b"", changes)
+
+
+def piped(content: bytes, *words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS` with some bytes on standard input."""
+    return _finished([str(BIN / "clfeval"), *words], content, changes)
+
+
+def shell(script: str, **changes: str) -> Done:
+    """Run a bash script in which `clfeval` is the installed program; the last command's code."""
+    return _finished(["bash", "-c", script], b"", changes)
+
+
+def python(code: str, *words: str, **changes: str) -> Done:
+    """Run Python code that sees WORDS as the command line of clfeval."""
+    return _finished([sys.executable, "-c", code, *words], b"", changes)
+
+
+def _finished(command: list[str], content: bytes, changes: Mapping[str, str]) -> Done:
+    done = subprocess.run(
+        command, env=environment(**changes), input=content, capture_output=True, timeout=60
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def on_terminal(*words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS` with stdin and stdout on a terminal, and stderr in a pipe."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [str(BIN / "clfeval"), *words],
+        env=environment(**changes),
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        os.close(slave)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux says EIO when the other side is gone
+            while chunk := os.read(master, 1 << 16):
+                shown += chunk
+        os.close(master)
+        _, said = process.communicate(timeout=60)
+    return Done(process.returncode, shown.decode().replace("\r\n", "\n"), said.decode())
+
+
+def many_models(models: int, rows: int, *, name: str = "m") -> str:
+    """Return a table of random 0 and 1, the same every time."""
+    dice = random.Random(7)
+    names = [f"{name}{i}" for i in range(1, models + 1)]
+    lines = [",".join(["id", "truth", *names])]
+    for row in range(rows):
+        lines.append(",".join([str(row), *(str(dice.randint(0, 1)) for _ in range(models + 1))]))
+    return "\n".join(lines) + "\n"

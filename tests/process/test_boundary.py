@@ -1,0 +1,112 @@
+"""The boundary: usage errors are 2, bugs are 70 with a traceback, and start-up loads little."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import clfeval as package
+from tests.process.program import clfeval, environment, python
+
+BUG = """
+import clfeval.api
+from clfeval.cli.app import main
+def broken(*_, **__):
+    raise {error}
+clfeval.api.mars = broken
+main()
+"""
+
+
+@pytest.mark.parametrize("error", [
+    "RuntimeError('[/red] out of order')", "FileNotFoundError(2, 'No such file', 'lost.so')",
+    "MemoryError", "ImportError('gone')",
+])  # fmt: skip
+def test_a_bug_exits_70_with_a_traceback_and_where_to_report(error: str) -> None:
+    done = python(BUG.format(error=error), "mars", "t.csv", "-f", "json")
+    assert (done.code, done.out) == (70, "")
+    assert "Traceback (most recent call last):" in done.err
+    assert error.partition("(")[0] in done.err
+    assert done.err.endswith(
+        "this is a bug in clfeval; please report it with the lines above "
+        f"(clfeval {package.__version__})\n"
+    )
+
+
+def test_a_bug_leaves_no_half_written_file() -> None:
+    import os
+
+    python(BUG.format(error="RuntimeError"), "mars", "t.csv", "--save", "r.json")
+    assert os.listdir() == ["t.csv"]
+
+
+USAGE = {
+    "an unknown command": (["mras"], "'mars'"),
+    "an unknown option": (["mars", "t.csv", "--positiv", "1"], "--positive"),
+    "an abbreviated option": (["mars", "t.csv", "--pos", "1"], "--pos"),
+    "no table": (["mars"], "TABLE"),
+    "an unknown format": (["mars", "t.csv", "-f", "jso"], "'jso'"),
+    "an unknown choice": (["mars", "t.csv", "--missing", "keep"], "'keep'"),
+    "no value": (["mars", "t.csv", "--positive"], "--positive"),
+    "no number": (["mars", "t.csv", "--level", "high"], "--level"),
+    "a level beyond 1": (["mars", "t.csv", "--level", "95"], "--level"),
+    "a threshold that is none": (["mars", "t.csv", "--threshold", "a=b"], "'a=b'"),
+    "a count that is none": (["mars", "t.csv", "--subsets", "0"], "--subsets"),
+    "an effort that is none": (["mars", "t.csv", "--max-effort", "nan"], "--max-effort"),
+    "digits beyond reason": (["mars", "t.csv", "--digits", "99"], "--digits"),
+    "an unknown table of the result": (["mars", "t.csv", "-f", "csv", "--table", "x"], "'x'"),
+}
+
+
+@pytest.mark.parametrize(("words", "named"), USAGE.values(), ids=USAGE.keys())
+def test_usage_errors_exit_2_and_say_what_was_wrong(words: list[str], named: str) -> None:
+    done = clfeval(*words)
+    assert (done.code, done.out) == (2, "")
+    assert named in done.err
+    assert "Traceback" not in done.err
+    assert "Value error" not in done.err  # pydantic's words
+
+
+def test_an_effort_that_is_no_number_is_not_called_negative() -> None:
+    assert "nan is negative" not in clfeval("mars", "t.csv", "--max-effort", "nan").err
+
+
+def test_without_arguments_help_is_shown_and_the_code_is_2() -> None:
+    done = clfeval()
+    assert done.code == 2
+    assert "Usage: clfeval" in done.out + done.err
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--help"], ["mars", "-h"], ["mars", "--help"]])
+def test_help_is_asked_for_and_no_error(words: list[str]) -> None:
+    done = clfeval(*words)
+    assert (done.code, done.err) == (0, "")
+    assert "Usage: clfeval" in done.out
+    if words[0] == "mars":  # text in square brackets must not vanish
+        assert "[MODEL:]METRIC[.low]=VALUE" in " ".join(done.out.split())
+
+
+def test_the_version_is_printed() -> None:
+    done = clfeval("--version")
+    assert (done.code, done.out, done.err) == (0, f"clfeval {package.__version__}\n", "")
+
+
+def test_the_module_is_the_same_program() -> None:
+    words = ["mars", "t.csv", "-f", "json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "clfeval", *words], env=environment(), capture_output=True
+    )
+    same = clfeval(*words)
+    assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (
+        same.code, same.out, same.err
+    )  # fmt: skip
+
+
+def test_importing_the_program_loads_nothing_heavy() -> None:
+    heavy = ["polars", "numpy", "scipy", "plotext", "narwhals", "rich.table", "pydantic"]
+    done = python(
+        "import sys, clfeval.cli.app; print([m for m in sys.argv[1:] if m in sys.modules])", *heavy
+    )
+    assert done.out == "[]\n"

@@ -1,0 +1,99 @@
+"""Colour and width: who decides about escape codes, and that a pipe gets whole lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.process.program import ESCAPE, clfeval, many_models, on_terminal
+
+# environment, options, escape codes in a pipe, escape codes on a terminal (None: not tried)
+EXPECTATIONS: list[tuple[dict[str, str], list[str], bool, bool | None]] = [
+    ({}, [], False, True),
+    ({"NO_COLOR": "1"}, [], False, False),
+    ({"NO_COLOR": ""}, [], False, True),  # empty is as good as unset
+    ({"FORCE_COLOR": "1"}, [], True, None),
+    ({"FORCE_COLOR": "0"}, [], True, None),  # any text forces, as force-color.org has it
+    ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, [], False, False),
+    ({"GITHUB_ACTIONS": "true"}, [], False, None),
+    ({"TERM": "dumb"}, [], False, False),
+    ({"TERM": "dumb", "FORCE_COLOR": "1"}, [], True, None),
+    ({"NO_COLOR": "1"}, ["--color", "always"], True, None),
+    ({"FORCE_COLOR": "1", "GITHUB_ACTIONS": "true"}, ["--color", "never"], False, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "piped"), [line[:3] for line in EXPECTATIONS], ids=str
+)
+def test_escape_codes_in_a_pipe(changes: dict[str, str], options: list[str], piped: bool) -> None:
+    done = clfeval("mars", "t.csv", *options, **changes)
+    assert done.code == 0
+    assert (ESCAPE in done.out) is piped
+    assert ESCAPE not in done.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "shown"),
+    [(*line[:2], line[3]) for line in EXPECTATIONS if line[3] is not None],
+    ids=str,
+)
+def test_escape_codes_on_a_terminal(
+    changes: dict[str, str], options: list[str], shown: bool
+) -> None:
+    done = on_terminal("mars", "t.csv", *options, **changes)
+    assert done.code == 0
+    assert (ESCAPE in done.out) is shown
+    assert ESCAPE not in done.err
+
+
+def test_colour_takes_no_text_away() -> None:
+    plain = clfeval("mars", "t.csv", "-q", "--plot").out
+    coloured = clfeval("mars", "t.csv", "-q", "--plot", "--color", "always").out
+    assert ESCAPE in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
+
+
+def test_machine_formats_have_no_colour() -> None:
+    assert ESCAPE not in clfeval("mars", "t.csv", "-f", "markdown", "--color", "always").out
+
+
+def test_plots_come_on_a_terminal_or_when_asked_for() -> None:
+    assert "█" in on_terminal("mars", "t.csv", NO_COLOR="1").out
+    assert "█" not in on_terminal("mars", "t.csv", "--no-plot", NO_COLOR="1").out
+
+
+NAME = "a_model_with_a_long_name_that_nobody_would_like_to_see_cut_"
+
+
+def test_a_pipe_gets_twelve_models_uncut() -> None:
+    Path("t.csv").write_text(many_models(12, 200, name=NAME), encoding="utf-8")
+    rows = json.loads(clfeval("mars", "t.csv", "-q", "-f", "json").out)["tables"]["models"]
+    text = clfeval("mars", "t.csv", "-q").out
+    assert clfeval("mars", "t.csv", "-q", TERM="dumb").out == text
+    forced = clfeval("mars", "t.csv", "-q", TERM="dumb", FORCE_COLOR="1").out
+    assert re.sub(r"\x1b\[[0-9;]*m", "", forced).split() == text.split()
+    assert "…" not in text
+    assert "..." not in text
+    for row in rows:
+        cells = [row["model"], *(str(row[key]) for key in ("tp", "fp", "fn", "tn"))]
+        cells += [f"{row[key]['value']:.3f}" for key in ("accuracy", "precision", "recall")]
+        assert re.search(r"^" + r"\s.*?".join(map(re.escape, cells)), text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_narrow_screen_cuts_no_number(columns: int) -> None:
+    Path("t.csv").write_text(many_models(12, 200), encoding="utf-8")
+    text = clfeval("mars", "t.csv", "-q", COLUMNS=str(columns)).out
+    assert "…" not in text
+    assert re.findall(r"(?<![\d.])[01]\.\d{3}(?!\d)", text)
+    assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?![\d])", text)
+
+
+def test_the_width_of_a_terminal_is_kept() -> None:
+    Path("t.csv").write_text(many_models(12, 200), encoding="utf-8")
+    done = on_terminal("mars", "t.csv", "-q", "--color", "never", COLUMNS="100")
+    assert max(map(len, done.out.splitlines())) <= 100

@@ -1,0 +1,101 @@
+"""Gates at the shell: exit 1 and why on stderr; an error outranks a missed gate."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, clfeval, shell
+
+
+def test_a_missed_gate_exits_1_and_says_why() -> None:
+    done = clfeval("mars", "t.csv", "--fail-under", "recall=0.9", "--fail-over", "b:occlusion=0.1")
+    assert done.code == 1
+    assert done.err.splitlines()[1:] == [
+        "gate missed: a: recall is 0.5, fail-under 0.9",
+        "gate missed: b: recall is 0.5, fail-under 0.9",
+        "gate missed: b: occlusion is 0.5, fail-over 0.1",
+    ]
+    assert "MARS of t.csv" in done.out
+
+
+def test_quiet_does_not_silence_a_missed_gate() -> None:
+    done = clfeval("mars", "t.csv", "-q", "--fail-under", "a:recall=0.9")
+    assert (done.code, done.err) == (1, "gate missed: a: recall is 0.5, fail-under 0.9\n")
+
+
+def test_a_gate_at_exactly_the_value_is_met_and_one_step_above_is_not() -> None:
+    met = clfeval("mars", "t.csv", "-q", "--fail-under", "recall=0.5", "--fail-over", "recall=0.5")
+    assert (met.code, met.err) == (0, "")
+    above, below = math.nextafter(0.5, 1), math.nextafter(0.5, 0)
+    missed = clfeval(
+        "mars", "t.csv", "-q",
+        "--fail-under", f"a:recall={above!r}", "--fail-over", f"b:recall={below!r}",
+    )  # fmt: skip
+    assert missed.code == 1
+    assert missed.err == (
+        f"gate missed: a: recall is 0.5, fail-under {above!r}\n"
+        f"gate missed: b: recall is 0.5, fail-over {below!r}\n"
+    )
+
+
+def test_an_undefined_value_misses_its_gate() -> None:
+    Path("t.csv").write_text("truth,a,b\n0,0,1\n0,0,0\n", encoding="utf-8")
+    done = clfeval("mars", "t.csv", "-q", "-f", "json", "--fail-under", "a:recall=0")
+    assert done.code == 1
+    (gate,) = json.loads(done.out)["gates"]
+    assert (gate["value"], gate["passed"]) == (None, False)
+    assert gate["reason"] in done.err
+
+
+@pytest.mark.parametrize("gate", ["recall", "recall=x", "recall=nan", "recall>0.5"])
+def test_a_gate_that_cannot_be_read_is_a_usage_error_before_reading(gate: str) -> None:
+    done = clfeval("mars", "gone.csv", "--fail-under", gate)
+    assert (done.code, done.out) == (2, "")
+    assert f"'{gate}'" in done.err
+
+
+def test_unknown_models_and_metrics_of_gates_are_usage_errors() -> None:
+    metric = clfeval("mars", "t.csv", "-q", "--fail-under", "recal=0.5")
+    assert (metric.code, metric.out) == (2, "")
+    assert metric.err == (
+        "--fail-under: no metric 'recal' [unknown-metric]\nhint: did you mean 'recall'?\n"
+    )
+    model = clfeval("mars", "t.csv", "-q", "--fail-over", "c:recall=0.5")
+    assert (model.code, model.out) == (2, "")
+    assert model.err == "--fail-over: no model 'c' [unknown-model]\nhint: models: 'a', 'b'\n"
+
+
+def test_bad_data_outranks_a_missed_gate() -> None:
+    Path("t.csv").write_text("id,truth,a\n", encoding="utf-8")
+    assert clfeval("mars", "t.csv", "--fail-under", "recall=0.9").code == 3
+
+
+@NEEDS_BASH
+@NEEDS_FULL
+def test_an_unwritable_result_outranks_a_missed_gate() -> None:
+    assert shell("clfeval mars t.csv -q --fail-under recall=0.9 > /dev/full").code == 2
+
+
+def test_a_baseline_is_compared_and_a_drop_exits_1() -> None:
+    assert clfeval("mars", "t.csv", "-q", "--save", "old.json").code == 0
+    Path("t.csv").write_text("id,truth,a,b\n1,1,0,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n", encoding="utf-8")
+    gate = ["--baseline", "old.json", "--max-drop"]
+    worse = clfeval("mars", "t.csv", "-q", *gate, "recall=0.1")
+    assert worse.code == 1
+    assert worse.err.splitlines()[-1] == "gate missed: a: recall is 0.5, max-drop 0.1"
+    assert clfeval("mars", "t.csv", "-q", *gate, "recall=0.5").code == 0
+
+
+@pytest.mark.parametrize("content", [None, "[]", '{"schema": "clfeval.result/99"}', "\xff"])
+def test_a_baseline_that_is_none_is_a_usage_error(content: str | None) -> None:
+    if content is not None:
+        Path("old.json").write_bytes(content.encode("latin-1"))
+    done = clfeval("mars", "t.csv", "-q", "--baseline", "old.json", "--max-drop", "recall=0.1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("old.json: ")
+    assert "[baseline]" in done.err
+    assert "Traceback" not in done.err

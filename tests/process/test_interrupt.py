@@ -1,0 +1,103 @@
+"""Ctrl-C: at once, with 130, without a traceback, and with nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.process.program import BIN, WIDE, environment, many_models
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and fifos are POSIX")
+PROMPT = 4.0  # seconds; a machine under load, not a promise
+
+
+def wait_for(true: Callable[[], object]) -> None:
+    """Wait until something is true, for half a minute at most, and half a second more."""
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end, "the program never got that far"
+        time.sleep(0.02)
+    time.sleep(0.5)
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Start the program with a folder of its own for temporary files and an open stdin."""
+    (folder / "tmp").mkdir()
+    return subprocess.Popen(
+        [str(BIN / "clfeval"), "mars", *words],
+        env=environment(TMPDIR=str(folder / "tmp")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+    """Send what Ctrl-C sends; stdin stays open, so only the signal can end the program."""
+    process.send_signal(signal.SIGINT)
+    try:
+        code = process.wait(timeout=PROMPT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        pytest.fail(f"still running {PROMPT:g} s after SIGINT")
+    out, err = process.communicate()
+    return code, out.decode(), err.decode()
+
+
+def check(folder: Path, before: set[str], told: tuple[int, str, str]) -> None:
+    """See that it ended as it should and left nothing behind."""
+    code, out, err = told
+    assert code == 130
+    assert out == ""
+    assert "Traceback" not in err
+    assert len(err.splitlines()) <= 1
+    assert list((folder / "tmp").iterdir()) == []
+    assert {path.name for path in folder.iterdir()} == before | {"tmp"}
+
+
+@pytest.mark.parametrize("content", [b"", WIDE.encode()])
+def test_while_a_pipe_never_ends(folder: Path, content: bytes) -> None:
+    before = {path.name for path in folder.iterdir()}
+    process = start(folder, "-", "-q", "--save", "r.json")
+    assert process.stdin is not None
+    process.stdin.write(content)
+    process.stdin.flush()
+    wait_for(lambda: list((folder / "tmp").iterdir()))
+    check(folder, before, interrupted(process))
+
+
+def test_while_a_fifo_never_ends(folder: Path) -> None:
+    os.mkfifo(folder / "fifo.csv")
+    before = {path.name for path in folder.iterdir()}
+    process = start(folder, "fifo.csv", "-q", "--save", "r.json")
+    with open(folder / "fifo.csv", "wb", buffering=0) as writer:
+        writer.write(WIDE.encode())
+        wait_for(lambda: list((folder / "tmp").iterdir()))
+        check(folder, before, interrupted(process))
+
+
+def test_while_nobody_opens_the_other_end_of_a_fifo(folder: Path) -> None:
+    os.mkfifo(folder / "fifo.csv")
+    before = {path.name for path in folder.iterdir()}
+    process = start(folder, "fifo.csv", "-q", "--save", "r.json")
+    wait_for(lambda: [path for path in folder.iterdir() if "r.json" in path.name])
+    time.sleep(1.5)  # until it waits for the fifo
+    check(folder, before, interrupted(process))
+
+
+def test_while_it_computes_and_writes(folder: Path) -> None:
+    (folder / "big.csv").write_text(many_models(18, 1000), encoding="utf-8")
+    before = {path.name for path in folder.iterdir()}
+    process = start(folder, "big.csv", "-q", "-f", "json", "--subsets", "all", "--save", "r.json")
+    wait_for(lambda: [path for path in folder.iterdir() if "r.json" in path.name])
+    wait_for(lambda: process.poll() is not None or any(
+        path.stat().st_size > 1 << 16 for path in folder.iterdir() if "r.json." in path.name
+    ))  # fmt: skip
+    check(folder, before, interrupted(process))

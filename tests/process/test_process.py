@@ -1,0 +1,192 @@
+"""Streams: pipes that close, disks that are full, streams that are shut, and bad tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.process.program import (
+    NEEDS_BASH,
+    NEEDS_FULL,
+    WIDE,
+    clfeval,
+    environment,
+    many_models,
+    python,
+    shell,
+)
+
+FULL = "cannot write standard output: No space left on device [output]\n"
+
+
+@NEEDS_BASH
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+def test_a_reader_that_leaves_early_ends_us_quietly(reader: str) -> None:
+    Path("big.csv").write_text(many_models(12, 300), encoding="utf-8")
+    command = f"clfeval mars big.csv -q -f json --subsets all | {reader}"
+    done = shell(f"{command}; exit ${{PIPESTATUS[0]}}")
+    assert done.code in (0, 141)
+    assert done.err == ""
+    assert len(done.out.splitlines()) == (reader == "head -1")
+
+
+@NEEDS_BASH
+@NEEDS_FULL
+@pytest.mark.parametrize("words", ["mars t.csv -q", "mars t.csv -q -f json", "--help"])
+def test_a_full_disk_is_an_output_error_in_one_line(words: str) -> None:
+    done = shell(f"clfeval {words} > /dev/full")
+    assert done.code == 2
+    lines = done.err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("cannot write")
+    assert lines[0].endswith("No space left on device [output]")
+
+
+@NEEDS_BASH
+@NEEDS_FULL
+def test_a_disk_that_fills_up_on_the_way_is_the_same() -> None:
+    Path("big.csv").write_text(many_models(12, 300), encoding="utf-8")
+    done = shell("clfeval mars big.csv -q -f json --subsets all > /dev/full")
+    assert (done.code, done.err) == (2, FULL)
+
+
+@NEEDS_BASH
+def test_a_closed_stdout_is_an_output_error() -> None:
+    done = shell("clfeval mars t.csv -q >&-")
+    assert (done.code, done.err) == (2, "standard output is closed [output]\n")
+
+
+@NEEDS_BASH
+def test_a_closed_stderr_costs_nothing() -> None:
+    done = shell("clfeval mars t.csv -f json --save r.json 2>&-")
+    assert done.code == 0
+    assert json.loads(done.out) == json.loads(Path("r.json").read_text(encoding="utf-8"))
+
+
+@NEEDS_BASH
+@NEEDS_FULL
+def test_a_full_stderr_costs_nothing() -> None:
+    done = shell("clfeval mars t.csv -f json 2> /dev/full")
+    assert done.code == 0
+    assert json.loads(done.out)["summary"]["rows"] == 4
+
+
+@NEEDS_BASH
+@NEEDS_FULL
+@pytest.mark.parametrize(("command", "code"), [
+    ("clfeval mars gone.csv 2>&-", 3),
+    ("clfeval mars gone.csv 2>/dev/full", 3),
+    ("clfeval mars t.csv --fail-under recall=0.9 2>/dev/full", 1),
+    ("clfeval mars --bogus 2>/dev/full", 2),
+    ("clfeval mars t.csv --save nowhere/r.json 2>/dev/full", 2),
+])  # fmt: skip
+def test_without_stderr_the_exit_code_still_tells(command: str, code: int) -> None:
+    assert shell(command).code == code
+
+
+@NEEDS_BASH
+def test_without_any_stream_the_exit_code_still_tells() -> None:
+    assert shell("clfeval mars gone.csv <&- >&- 2>&-").code == 3
+
+
+def test_notes_go_to_stderr_and_can_be_silenced() -> None:
+    loud = clfeval("mars", "t.csv", "--save", "r.md")
+    quiet = clfeval("mars", "t.csv", "-q", "--save", "r.md")
+    assert loud.err == ("t.csv: wide; truth 'truth'; id 'id'; labels of 'a', 'b'\nwrote r.md\n")
+    assert quiet.err == ""
+    assert loud.out == quiet.out
+
+
+def test_a_name_that_looks_like_an_option_follows_two_dashes() -> None:
+    Path("--save.csv").write_text(WIDE, encoding="utf-8")
+    done = clfeval("mars", "-q", "-f", "json", "--", "--save.csv")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["inputs"][0]["name"] == "--save.csv"
+
+
+def bad_tables() -> dict[str, str]:
+    """Write one table of each bad kind and say how its message begins."""
+    Path("latin1.csv").write_bytes("truth,a\nné,né\n".encode("latin-1"))
+    Path("utf16.csv").write_bytes(WIDE.encode("utf-16"))
+    Path("empty.csv").write_bytes(b"")
+    Path("header.csv").write_bytes(b"id,truth,a\n")
+    Path("folder.csv").mkdir()
+    return {
+        "latin1.csv": "latin1.csv:2: column 'truth': not UTF-8 (as Latin-1 it reads 'né')",
+        "utf16.csv": "utf16.csv:1: the file is UTF-16, not UTF-8 [not-utf8]",
+        "empty.csv": "empty.csv: the file is empty (0 bytes) [empty-table]",
+        "header.csv": "header.csv: no rows to evaluate [empty-table]",
+        "folder.csv": "folder.csv: is a directory, not a table [is-directory]",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["latin1.csv", "utf16.csv", "empty.csv", "header.csv", "folder.csv"]
+)
+def test_a_bad_table_leaves_stdout_empty_and_exits_3(name: str) -> None:
+    start = bad_tables()[name]
+    done = clfeval("mars", name, "-q", "-f", "json", "--save", "r.json")
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith(start)
+    assert "Traceback" not in done.err
+    assert not [path.name for path in Path().iterdir() if "r.json" in path.name]
+
+
+AS_NOBODY = """
+import os, sys, polars, scipy.special
+from clfeval.cli import app
+import clfeval.api, clfeval.views.terminal
+if os.getuid() == 0:
+    os.seteuid(65534)
+app.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
+def test_an_unreadable_table_exits_3(folder: Path) -> None:
+    folder.chmod(0o755)  # so that only the table itself refuses
+    Path("t.csv").chmod(stat.S_IWUSR)
+    done = python(AS_NOBODY, "mars", "t.csv", "-q")
+    assert (done.code, done.out) == (3, "")
+    assert done.err == (
+        "t.csv: permission denied [not-readable]\nhint: make it readable: chmod u+r FILE\n"
+    )
+
+
+def test_verbose_lists_every_problem() -> None:
+    Path("t.csv").write_text("truth,a\n" + "y,y\nn,z\n" * 9, encoding="utf-8")
+    short = clfeval("mars", "t.csv", "-q", "--positive", "y")
+    long = clfeval("mars", "t.csv", "-q", "--positive", "y", "--verbose")
+    assert short.code == long.code == 3
+    assert len(short.err.splitlines()) == 7
+    assert "  ... 4 more [unknown-label]; --verbose lists them" in short.err
+    assert len(long.err.splitlines()) == 10
+    assert "..." not in long.err
+
+
+@pytest.mark.parametrize("changes", [
+    {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "LANG": "C"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+], ids=["ascii", "C", "only C"])  # fmt: skip
+def test_a_poor_locale_does_not_crash_us(changes: dict[str, str]) -> None:
+    Path("t.csv").write_text("truth,modèle,日本\né,é,é\nn,é,n\n", encoding="utf-8")
+    done = clfeval("mars", "t.csv", "--save", "r.json", "--positive", "n", **changes)
+    assert done.code == 0
+    assert "Traceback" not in done.err
+    saved = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert [row["model"] for row in saved["tables"]["models"]] == ["modèle", "日本"]
+
+
+def test_json_on_stdout_is_utf8_whatever_the_locale() -> None:
+    Path("t.csv").write_text("truth,modèle\n1,1\n0,0\n", encoding="utf-8")
+    words = ["mars", "t.csv", "-q", "-f", "json", "--save", "r.json"]
+    done = clfeval(*words, PYTHONIOENCODING="ascii")
+    assert done.out == Path("r.json").read_text(encoding="utf-8")
+
+
+def test_the_environment_of_these_tests_says_nothing() -> None:
+    assert not {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS"} & set(environment())

@@ -1,0 +1,132 @@
+"""Saved files: every suffix, whole or not at all, refused before anything is computed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.process.program import WIDE, clfeval, python
+
+STARTS = {
+    "r.json": '{\n  "schema": "clfeval.result/1",',
+    "r.csv": "slice,model,",
+    "r.md": "<!-- clfeval:mars -->\n",
+    "r.html": "<!DOCTYPE html>\n",
+    "r.xml": '<?xml version="1.0" encoding="UTF-8"?>\n',
+    "R.JSON": '{\n  "schema": "clfeval.result/1",',
+}
+
+
+def names() -> set[str]:
+    """Return what is in the folder, hidden files too."""
+    return set(os.listdir())
+
+
+def test_every_suffix_is_written_and_told() -> None:
+    words = [word for name in STARTS for word in ("--save", name)]
+    done = clfeval("mars", "t.csv", *words, "--fail-under", "recall=0.1")
+    assert done.code == 0
+    assert done.err.splitlines()[1:] == [f"wrote {name}" for name in STARTS]
+    assert names() == {"t.csv", *STARTS}
+    for name, start in STARTS.items():
+        assert Path(name).read_text(encoding="utf-8").startswith(start)
+    assert ElementTree.parse("r.xml").getroot().tag == "testsuites"
+
+
+def test_a_saved_file_is_what_stdout_gets() -> None:
+    done = clfeval("mars", "t.csv", "-q", "-f", "json", "--save", "r.json")
+    assert done.out == Path("r.json").read_text(encoding="utf-8")
+
+
+def test_a_file_is_replaced_whole_and_keeps_ordinary_permissions() -> None:
+    Path("r.json").write_text("x" * 100_000, encoding="utf-8")
+    old = os.umask(0o027)
+    try:
+        assert clfeval("mars", "t.csv", "-q", "--save", "r.json").code == 0
+    finally:
+        os.umask(old)
+    assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is True
+    assert stat.S_IMODE(Path("r.json").stat().st_mode) == 0o640
+
+
+REFUSED = {
+    "a missing folder": (
+        "nowhere/r.json", "cannot write 'nowhere/r.json': No such file or directory [output]\n"
+    ),
+    "a folder": ("d.json", "cannot write 'd.json': Is a directory [output]\n"),
+    "a file as folder": (
+        "t.csv/r.json", "cannot write 't.csv/r.json': Not a directory [output]\n"
+    ),
+    "no suffix": (
+        "result", "--save 'result': the suffix says no format [bad-suffix]\n"
+        "hint: one of .json, .csv, .md, .html, .xml\n",
+    ),
+    "another suffix": (
+        "r.txt", "--save 'r.txt': the suffix says no format [bad-suffix]\n"
+        "hint: one of .json, .csv, .md, .html, .xml\n",
+    ),
+    "JUnit without gates": (
+        "r.xml", "--save 'r.xml': a JUnit file lists gates, and there are none [no-gates]\n"
+        "hint: add --fail-under, --fail-over or --max-drop\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_saved_is_refused_before_computing(name: str, message: str) -> None:
+    Path("d.json").mkdir()
+    # the table is bad too, but nobody got as far as reading it; r.md is not written either
+    done = clfeval("mars", "gone.csv", "--save", "r.md", "--save", name)
+    assert (done.code, done.out, done.err) == (2, "", message)
+    assert names() == {"t.csv", "d.json"}
+
+
+AS_NOBODY = """
+import os, sys, polars, scipy.special
+from clfeval.cli import app
+import clfeval.api, clfeval.views.terminal
+if os.getuid() == 0:
+    os.seteuid(65534)
+app.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_read_only_place_is_refused_before_computing(folder: Path, what: str) -> None:
+    folder.chmod(0o755)
+    place = folder / "place"
+    place.mkdir()
+    (place / "r.json").write_text("old", encoding="utf-8")
+    (place / "r.json").chmod(0o666 if what == "folder" else 0o444)
+    place.chmod(0o555 if what == "folder" else 0o777)
+    done = python(AS_NOBODY, "mars", "gone.csv", "--save", "place/r.json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "cannot write 'place/r.json': Permission denied [output]\n"
+    assert os.listdir(place) == ["r.json"]
+    assert (place / "r.json").read_text(encoding="utf-8") == "old"
+
+
+def test_a_table_is_not_overwritten_by_its_own_result() -> None:
+    done = clfeval("mars", "t.csv", "-q", "--save", "t.csv")
+    assert Path("t.csv").read_text(encoding="utf-8") == WIDE
+    assert done.code == 2
+
+
+def test_a_refused_table_leaves_the_old_result() -> None:
+    Path("r.json").write_text("old", encoding="utf-8")
+    Path("t.csv").write_text("truth,a\n1,1\n0,x\n", encoding="utf-8")
+    assert clfeval("mars", "t.csv", "--save", "r.json").code == 3
+    assert Path("r.json").read_text(encoding="utf-8") == "old"
+    assert names() == {"t.csv", "r.json"}
+
+
+def test_a_missed_gate_still_saves() -> None:
+    done = clfeval("mars", "t.csv", "-q", "--save", "r.json", "--fail-under", "recall=0.9")
+    assert done.code == 1
+    assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is False

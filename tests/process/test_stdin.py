@@ -1,0 +1,114 @@
+"""Standard input: the same table through a pipe gives the same result, whatever its format."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.process.program import BIN, NEEDS_BASH, clfeval, environment, on_terminal, piped, shell
+from tests.tables.door import FRAME, encoded, packed
+
+TABLES = {
+    "t.csv": encoded(FRAME, "csv"),
+    "t.csv.gz": packed(encoded(FRAME, "csv"), "gzip"),
+    "t.parquet": encoded(FRAME, "parquet"),
+    "t.arrow": encoded(FRAME, "arrow"),
+    "t.ndjson": encoded(FRAME, "ndjson"),
+}
+
+
+def document(text: str) -> dict[str, Any]:
+    """Return a result without the name of its input."""
+    result: dict[str, Any] = json.loads(text)
+    for item in result["inputs"]:
+        item.pop("name")
+    return result
+
+
+def test_stdin_gives_what_the_file_gives_in_every_format() -> None:
+    results = []
+    for name, content in TABLES.items():
+        Path(name).write_bytes(content)
+        file = clfeval("mars", name, "-q", "-f", "json")
+        pipe = piped(content, "mars", "-", "-q", "-f", "json")
+        assert (file.code, pipe.code) == (0, 0)
+        assert json.loads(pipe.out)["inputs"][0]["name"] == "<stdin>"
+        assert document(pipe.out) == document(file.out)
+        result = document(pipe.out)
+        signature = dict(part.split(":", 1) for part in result.pop("signature").split("|"))
+        del result["inputs"], signature["data"]
+        results.append((result, signature))
+    assert all(result == results[0] for result in results)  # the statistics are the same
+
+
+def test_the_format_of_stdin_can_be_said() -> None:
+    done = piped(encoded(FRAME, "tsv"), "mars", "-", "-q", "--input-format", "tsv")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_errors_name_stdin() -> None:
+    done = piped(b"truth,a\n1,1\n0\n", "mars", "-", "-q")
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith("<stdin>:3: column 'a': 1 fields where the header has 2 ")
+    empty = piped(b"", "mars", "-", "-q")
+    assert (empty.code, empty.err) == (3, "<stdin>: the input is empty (0 bytes) [empty-table]\n")
+
+
+def test_stdin_twice_is_refused() -> None:
+    done = piped(TABLES["t.csv"], "mars", "-", "-")
+    assert done.code == 2
+    assert "named twice: every row would count twice [repeated-file]" in done.err
+
+
+def test_a_terminal_is_no_table() -> None:
+    done = on_terminal("mars", "-")
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err == (
+        "<stdin>: standard input is a terminal, no table is coming [no-input]\n"
+        "hint: pipe a table in, or name a file: clfeval mars preds.csv\n"
+    )
+
+
+@NEEDS_BASH
+def test_a_closed_stdin_is_no_table() -> None:
+    done = shell("clfeval mars - <&-")
+    assert done.code == 3
+    assert done.err == "<stdin>: standard input is closed [not-readable]\n"
+
+
+@NEEDS_BASH
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_process_substitution_is_a_table(name: str) -> None:
+    Path(name).write_bytes(TABLES[name])
+    done = shell(f"clfeval mars <(cat {name}) -q -f json")
+    assert (done.code, done.err) == (0, "")
+    assert document(done.out) == document(clfeval("mars", name, "-q", "-f", "json").out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="fifos are POSIX")
+def test_a_named_fifo_is_a_table() -> None:
+    import subprocess
+
+    os.mkfifo("fifo.csv")
+    with subprocess.Popen(
+        [str(BIN / "clfeval"), "mars", "fifo.csv", "-q", "-f", "json"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+    ) as process:
+        Path("fifo.csv").write_bytes(TABLES["t.csv"])
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["inputs"][0]["name"] == "fifo.csv"
+
+
+def test_stdin_leaves_no_copies_behind(folder: Path) -> None:
+    spare = folder / "spare"
+    spare.mkdir()
+    for content in (TABLES["t.csv.gz"], packed(b"truth,a\n1\n", "gzip")):
+        piped(content, "mars", "-", TMPDIR=str(spare))
+    assert list(spare.iterdir()) == []

@@ -1,0 +1,128 @@
+"""The fast road for columns of 0 and 1 gives what the slow road gives, cell by odd cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from clfeval.api import mars
+from clfeval.errors import ClfevalError
+from tests.tables.door import Confusion, confusion, counted, data_message, write
+
+ROWS = 6000  # the guess is made from the first 5000
+BODY = [(str(i % 2), str(i % 2), str(i % 3 % 2)) for i in range(ROWS)]
+BASE = {"a": (3000, 0, 0, 3000), "b": (1000, 1000, 2000, 2000)}
+CELLS = ["01", " 1", "1 ", "+1", '"1"', "", "0.3", "2", "00", "-0", "1.0", "NaN", "1e0", "x", "é"]
+WITH_ID = pytest.mark.parametrize("with_id", [True, False], ids=["id", "no id"])
+
+
+def table(rows: list[tuple[str, str, str]], *, with_id: bool, early: bool = False) -> str:
+    """Write the base table with some rows after it, or before: then no fast road is tried."""
+    rows = [*rows, *BODY] if early else [*BODY, *rows]
+    lines = [",".join(([f"r{i}"] if with_id else []) + list(row)) for i, row in enumerate(rows)]
+    header = "id,truth,a,b" if with_id else "truth,a,b"
+    return write("t.csv", "\n".join([header, *lines, ""]))
+
+
+def outcome(name: str, **options: object) -> dict[str, Confusion] | str:
+    """Return the counts, or the refusal without its rows."""
+    try:
+        return confusion(mars(name, **options))  # type: ignore[arg-type]
+    except ClfevalError as error:
+        return str([(p.column, p.what, p.code) for p in error.problems])
+
+
+@WITH_ID
+def test_the_fast_road_counts(with_id: bool) -> None:
+    assert counted(table([], with_id=with_id)) == BASE
+
+
+@WITH_ID
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_an_odd_vote_late_is_what_it_is_early(cell: str, with_id: bool, missing: str) -> None:
+    row = ("1", cell, "1")
+    late = outcome(table([row], with_id=with_id), missing=missing)
+    assert late == outcome(table([row], with_id=with_id, early=True), missing=missing)
+
+
+@WITH_ID
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_an_odd_truth_late_is_what_it_is_early(cell: str, with_id: bool, missing: str) -> None:
+    row = (cell, "1", "1")
+    late = outcome(table([row], with_id=with_id), missing=missing)
+    assert late == outcome(table([row], with_id=with_id, early=True), missing=missing)
+
+
+@WITH_ID
+@pytest.mark.parametrize("cell", ["01", " 1", "1 ", "+1", "00", "-0"])
+def test_an_odd_vote_is_named_and_not_merged(cell: str, with_id: bool) -> None:
+    message = data_message(open(table([("1", cell, "1")], with_id=with_id)).read())  # noqa: SIM115
+    assert message.splitlines()[0] == (
+        f"t.csv:6002: column 'a': '{cell}' is not among truth's labels '0', '1' [unknown-label]"
+    )
+
+
+@WITH_ID
+def test_a_vote_for_2_is_refused(with_id: bool) -> None:
+    assert "[" in data_message(open(table([("1", "2", "1")], with_id=with_id)).read())  # noqa: SIM115
+
+
+@WITH_ID
+@pytest.mark.parametrize("cell", ["01", " 1", "1 ", "+1", "2", "00", "-0", "0.3", "1.0"])
+def test_an_odd_truth_is_a_class_of_its_own(cell: str, with_id: bool) -> None:
+    name = table([(cell, "1", "1")], with_id=with_id)
+    assert str(outcome(name)).count(f"'{cell}'") == 1
+    assert "positive-needed" in str(outcome(name))
+    assert counted(name, positive="1") == {
+        "a": (3000, 1, 0, 3000),
+        "b": (1000, 1001, 2000, 2000),
+    }
+
+
+@WITH_ID
+def test_a_quoted_1_is_1(with_id: bool) -> None:
+    assert counted(table([('"1"', '"1"', '"0"')], with_id=with_id)) == {
+        "a": (3001, 0, 0, 3000),
+        "b": (1000, 1000, 2001, 2000),
+    }
+
+
+@WITH_ID
+def test_scores_that_begin_as_0_and_1_are_scores(with_id: bool) -> None:
+    rows = [("1", "0.3", "1"), ("1", "0.5", "1")]
+    assert counted(table(rows, with_id=with_id))["a"] == (3001, 0, 1, 3000)
+
+
+@WITH_ID
+def test_an_empty_cell_does_not_pay_for_a_long_one(with_id: bool) -> None:
+    """A missing cell has a byte too few, 01 one too many: together they look like bare bits."""
+    rows = [("01", "1", "1"), ("1", "", "1")]
+    name = table(rows, with_id=with_id)
+    assert "positive-needed" in str(outcome(name, missing="drop"))
+    early = outcome(table(rows, with_id=with_id, early=True), missing="drop")
+    assert outcome(table(rows, with_id=with_id), missing="drop") == early
+
+
+def test_a_blank_line_does_not_pay_for_long_cells() -> None:
+    """A blank line has three bytes too few, three times 01 three too many."""
+    rows = [("01", "1", "01"), ("01", "1", "1")]
+    content = open(table(rows, with_id=False)).read() + "\n"  # noqa: SIM115
+    assert data_message(content).splitlines()[0] == (
+        "t.csv: which class is positive? truth has '0', '01', '1' [positive-needed]"
+    )
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_marks_change_no_count(ending: str, last: bool, mark: str) -> None:
+    lines = ["truth,a,b", *map(",".join, BODY)]
+    assert counted(write("t.csv", mark + ending.join(lines) + (ending if last else ""))) == BASE
+
+
+def test_two_files_do_not_pay_for_each_other() -> None:
+    lines = "\n".join(map(",".join, BODY))
+    first = write("a.csv", f"truth,a,b\n{lines}\n01,1,1\n")
+    second = write("b.csv", f"truth,a,b\n{lines}\n1,,1\n")
+    assert "positive-needed" in str(outcome([first, second], missing="drop"))  # type: ignore[arg-type]

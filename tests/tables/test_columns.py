@@ -1,0 +1,142 @@
+"""Columns: choosing models by name or glob, labels against scores, odd names and odd headers."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+
+from clfeval.errors import UsageError
+from tests.tables.door import EXPECTED, FRAME, counted, encoded, opened, refusal, write
+
+FOUR = "truth,net-1,net-2,svm,net*\n1,1,0,0,1\n0,0,0,1,1\n"
+
+
+def models(content: str, *patterns: str) -> list[str]:
+    """Return the names of the models chosen from a table."""
+    return list(counted(write("t.csv", content), model=patterns))
+
+
+def test_all_columns_that_are_nothing_else_are_models() -> None:
+    content = "id,truth,w,site,a,b\n1,1,2,x,1,0\n2,0,1,y,0,0\n"
+    assert list(counted(write("t.csv", content), weight="w", by="site")) == ["a", "b"]
+
+
+def test_models_are_chosen_by_exact_name_and_in_the_order_asked_for() -> None:
+    assert models(FOUR, "svm", "net-1") == ["svm", "net-1"]
+
+
+def test_models_are_chosen_by_glob() -> None:
+    assert models(FOUR, "net-?") == ["net-1", "net-2"]
+    assert models(FOUR, "*[12]", "s*") == ["net-1", "net-2", "svm"]
+
+
+def test_an_exact_name_outranks_the_glob_it_spells() -> None:
+    assert models(FOUR, "net*") == ["net*"]
+
+
+def test_a_model_named_twice_counts_once() -> None:
+    assert models(FOUR, "svm", "s*", "svm") == ["svm"]
+
+
+@pytest.mark.parametrize("pattern", ["x*", "truth", "NET-1"])
+def test_a_pattern_that_matches_no_model_is_refused(pattern: str) -> None:
+    error = refusal(write("t.csv", FOUR), model=["svm", pattern])
+    assert isinstance(error, UsageError)
+    listed = "'net-1', 'net-2', 'svm', 'net*'"
+    assert str(error).splitlines()[0] == (
+        f"t.csv: no model matches '{pattern}'; models: {listed} [unknown-model]"
+    )
+
+
+KINDS = {
+    "truth's own labels": (["1", "0"], "label"),
+    "one of truth's labels": (["1", "1"], "label"),
+    "numbers": (["0.7", "0.2"], "score"),
+    "whole numbers that are no labels, as numbers": (["1.0", "0.0"], "score"),
+    "exponents": (["7e-1", "2E-3"], "score"),
+}
+
+
+@pytest.mark.parametrize(("cells", "kind"), KINDS.values(), ids=KINDS.keys())
+def test_labels_are_truths_labels_and_scores_are_numbers(cells: list[str], kind: str) -> None:
+    content = f"truth,a\n1,{cells[0]}\n0,{cells[1]}\n"
+    assert opened(write("t.csv", content)).layout.models[0].kind == kind
+
+
+def test_kind_outranks_the_guess() -> None:
+    content = "truth,a\n1,1\n0,0\n1,0\n"
+    assert counted(write("t.csv", content), kind="score", threshold=0) == {"a": (2, 1, 0, 0)}
+    assert counted("t.csv", kind="label") == {"a": (1, 0, 1, 1)}
+
+
+def test_scores_at_the_threshold_are_positive() -> None:
+    content = "truth,a,b\n1,0.5,0.4999999999999999\n0,0.3,0.30000000000000004\n"
+    assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 0, 1, 1)}
+    cuts = {None: 0.3, "b": 0.5}
+    assert counted("t.csv", threshold=cuts) == {"a": (1, 1, 0, 0), "b": (0, 0, 1, 1)}
+
+
+@pytest.mark.parametrize("header", ["ID,TRUTH,a,b", " id , Truth ,a,b", "Id,\ttruth,a,b"])
+def test_default_names_ignore_case_and_outer_spaces(header: str) -> None:
+    content = f"{header}\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
+    layout = opened(write("t.csv", content)).layout
+    assert [layout.id, layout.truth] == header.split(",")[:2]
+    assert counted("t.csv") == EXPECTED
+
+
+def test_pandas_unnamed_index_column_is_no_model() -> None:
+    pd.DataFrame(FRAME.drop("id").to_dict(as_series=False)).to_csv("t.csv")
+    assert open("t.csv", encoding="utf-8").readline() == ",truth,a,b\n"  # noqa: SIM115
+    assert counted("t.csv") == EXPECTED
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name() -> None:
+    name = write("t.csv", "truth,a\n1,1\n0,0\n".encode("utf-8-sig"))
+    assert counted(name) == {"a": (1, 0, 0, 1)}
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends_and_a_missing_last_one_change_nothing(ending: str, last: bool) -> None:
+    content = "id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
+    content = (content if last else content.rstrip("\n")).replace("\n", ending)
+    assert counted(write("t.csv", content)) == EXPECTED
+
+
+NAMES = [
+    'say "x"', "a,b", "[red]", "[/red]", "<b>", "a|b", "a\nb", "modèle", "日本", "{value}", "%s",
+    ".*", "^", "$", "a.b", "'", "`", " ", "-x", "0", "__len", "None",
+    "t", "v0", "rows", "n", "w",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_column_may_have_any_name(name: str) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([["truth", name], ["y", "y"], ["n", "y"], ["y", "n"]])
+    write("t.csv", out.getvalue())
+    assert counted("t.csv", positive="y") == {name: (1, 1, 1, 0)}
+    assert counted("t.csv", positive="y", model=name) == {name: (1, 1, 1, 0)}
+    write("bad.csv", out.getvalue().replace("n,y", "n,other"))
+    (problem,) = refusal("bad.csv", positive="y").problems
+    assert (problem.row, problem.column, problem.code) == (3, name, "unknown-label")
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$"])
+@pytest.mark.parametrize("how", ["csv", "parquet", "ndjson"])
+def test_a_name_that_polars_takes_for_a_pattern_is_refused(name: str, how: str) -> None:
+    frame = FRAME.rename({"b": name})
+    assert str(refusal(write(f"t.{how}", encoded(frame, how)))).startswith(
+        f"t.{how}{':1' if how == 'csv' else ''}: the name '{name}' of column 4 means several "
+        "columns to the engine [bad-column-name]"
+    )
+
+
+def test_every_role_may_have_an_odd_name() -> None:
+    content = '"i,d","t""x","w\nw",[s],a\n1,y,2,p,y\n2,n,1,q,y\n'
+    columns = {"id": "i,d", "truth": 't"x', "weight": "w\nw", "by": "[s]"}
+    assert counted(write("t.csv", content), positive="y", **columns) == {"a": (2, 1, 0, 0)}

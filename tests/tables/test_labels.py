@@ -1,0 +1,158 @@
+"""Labels are text: nothing is merged, nothing is lost, in no view."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+
+import pytest
+
+from clfeval.api import mars
+from clfeval.result import Result
+from clfeval.views.csv import csv_lines
+from clfeval.views.html import as_html
+from clfeval.views.markdown import markdown_lines
+from clfeval.views.terminal import as_text
+from tests.tables.door import counted, data_message, usage_message, write
+
+LABELS = [
+    "no", "NO", "yes", "NA", "null", "None", "nan", "inf", "01", "1.0", "1e0", "+1", "-", "",
+    " x ", "[red]", "[/red]", "[bold]x[/bold]", "<b>", "</td>", "&amp;", "a|b", "a,b", 'a"b', "a'b",
+    "a\nb", "a\\b", "*x*", "_x_", "`x`", "# x", "~x~", "café", "日本", "🙂", ":smile:", "{x}", "%s",
+    "$HOME", "-->", "=1+1", "truth", "model",
+]  # fmt: skip
+
+
+def table_of(label: str) -> str:
+    """Write a table whose positive class and one model have the label as their name."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    name = f"model {label}"
+    writer.writerows([["gold", name], [label, label], ["other", label], [label, "other"]])
+    return write("t.csv", out.getvalue())
+
+
+def result_of(label: str) -> Result:
+    """Return the result of that table, with a slice named by the label too."""
+    return mars(table_of(label), truth="gold", positive=label, by="gold")
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_counts_as_it_is_written(label: str) -> None:
+    assert counted(table_of(label), truth="gold", positive=label) == {
+        f"model {label}": (1, 1, 1, 0)
+    }
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_json_keeps_a_label(label: str) -> None:
+    text = result_of(label).to_json()
+    document = json.loads(text)
+    assert document["parameters"]["positive"] == label
+    assert document["tables"]["models"][0]["model"] == f"model {label}"
+    assert f"gold={label}" in {row["slice"] for row in document["tables"]["models"]}
+    assert Result.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_csv_keeps_a_label(label: str) -> None:
+    lines = "".join(csv_lines(result_of(label), "models"))
+    rows = list(csv.DictReader(io.StringIO(lines, newline="")))
+    assert {row["model"] for row in rows} == {f"model {label}"}
+    assert {row["slice"] for row in rows} == {"", f"gold={label}", "gold=other"}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_the_terminal_keeps_a_label(label: str) -> None:
+    text = as_text(result_of(label))
+    for part in (f"model {label}", f"gold={label}"):
+        for line in part.split("\n"):
+            assert line.rstrip() in text
+    assert f"'{label}'" in text
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_markdown_keeps_a_label_and_every_row_its_cells(label: str) -> None:
+    text = "".join(markdown_lines(result_of(label)))
+    body, signature = text.rstrip("\n").rsplit("\n\n", 1)
+    assert signature[:1] == signature[-1:] == "`"
+    plain = html.unescape(re.sub(r"\\([^\sA-Za-z0-9])", r"\1", body))
+    assert f"model {label}".replace("\n", " ") in plain
+    assert f"gold={label}".replace("\n", " ") in plain
+    assert not re.search(r"<(?!!--|/?details>|/?summary>)", re.sub(r"\\<", "", body))
+    for block in body.split("\n\n"):
+        rows = [re.sub(r"\\\\|\\\|", "", row) for row in block.splitlines() if row[:1] == "|"]
+        assert len({row.count("|") for row in rows}) <= 1
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_html_keeps_a_label(label: str) -> None:
+    text = as_html(result_of(label))
+    assert html.escape(f"gold={label}") in text
+    tags = set(re.findall(r"</?([a-z0-9]+)", text))
+    assert tags <= {"div", "style", "p", "strong", "h4", "table", "thead", "tbody", "tr", "th",
+                    "td", "code"}  # fmt: skip
+
+
+def test_01_and_1_are_two_labels() -> None:
+    content = "truth,a\n1,1\n01,01\n001,1\n"
+    assert counted(write("t.csv", content), positive="1") == {"a": (1, 1, 0, 1)}
+    assert counted("t.csv", positive="01") == {"a": (1, 0, 0, 2)}
+    assert data_message(content) == (
+        "t.csv: which class is positive? truth has '001', '01', '1' [positive-needed]\n"
+        "hint: name it, for example --positive 1; all others are negative"
+    )
+
+
+@pytest.mark.parametrize("cell", ["01", "+1", " 1", "1 ", "00", "-0"])
+def test_another_spelling_of_0_or_1_is_no_vote(cell: str) -> None:
+    assert data_message(f"truth,a\n1,1\n0,0\n1,{cell}\n", kind="label").startswith(
+        f"t.csv:4: column 'a': '{cell}' is not among truth's labels '0', '1' [unknown-label]\n"
+    )
+
+
+@pytest.mark.parametrize("cell", ["01", "+1", " 1", "00", "-0"])
+def test_another_spelling_of_0_or_1_turns_no_column_of_labels_into_scores(cell: str) -> None:
+    assert data_message(f"truth,a\n1,1\n0,0\n1,{cell}\n").startswith(
+        f"t.csv:4: column 'a': '{cell}' is not among truth's labels '0', '1' [unknown-label]\n"
+    )
+
+
+@pytest.mark.parametrize("word", ["NA", "NaN", "null", "None", "N/A"])
+def test_a_word_for_missing_is_a_label_unless_declared(word: str) -> None:
+    content = f"truth,a\n{word},y\ny,{word}\ny,y\n{word},{word}\n"
+    assert counted(write("t.csv", content), positive="y") == {"a": (1, 1, 1, 1)}
+    assert counted("t.csv", positive="y", null_value=word, missing="drop") == {"a": (1, 0, 0, 0)}
+    assert data_message(content, positive="y", null_value=word) == (
+        "t.csv:2: column 'truth': missing [missing-value]\n"
+        "t.csv:3: column 'a': missing [missing-value]\n"
+        "t.csv:5: column 'truth': missing [missing-value]\n"
+        "t.csv:5: column 'a': missing [missing-value]\n"
+        "hint: fill the cells, or add --missing drop to leave such rows out"
+    )
+
+
+def test_a_quoted_nothing_is_a_label_and_an_empty_field_is_missing() -> None:
+    content = 'truth,a\n"",""\ny,y\ny,""\n'
+    assert counted(write("t.csv", content), positive="y") == {"a": (1, 0, 1, 1)}
+    assert data_message('truth,a\ny,""\nn,n\ny,\n', positive="y").splitlines()[:2] == [
+        "t.csv:2: column 'a': '' is not among truth's labels 'n', 'y' [unknown-label]",
+        "t.csv:4: column 'a': missing [missing-value]",
+    ]
+
+
+def test_a_label_is_told_from_the_same_label_with_spaces() -> None:
+    assert data_message("truth,a\ny, y\nn,n\n", positive="y").splitlines()[0] == (
+        "t.csv:2: column 'a': ' y' is not among truth's labels 'n', 'y' [unknown-label]"
+    )
+
+
+def test_a_model_is_told_from_the_same_name_with_spaces() -> None:
+    content = "truth,a, a\n1,1,0\n0,0,0\n"
+    assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), " a": (0, 0, 1, 1)}
+    assert usage_message(content, model="b").splitlines()[0] == (
+        "t.csv: no model matches 'b'; models: 'a', ' a' [unknown-model]"
+    )

@@ -1,0 +1,187 @@
+"""Sources: every format by suffix and by its first bytes, odd names, globs, several files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from clfeval.api import mars
+from clfeval.errors import DataError, UsageError
+from tests.tables.door import EXPECTED, FRAME, counted, encoded, packed, refusal, write
+
+CSV = encoded(FRAME, "csv")
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".CSV": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".PQ": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+}
+
+
+@pytest.mark.parametrize(("suffix", "how"), SUFFIXES.items())
+def test_a_format_is_known_by_its_suffix(suffix: str, how: str) -> None:
+    assert counted(write(f"t{suffix}", encoded(FRAME, how))) == EXPECTED
+
+
+@pytest.mark.parametrize("how", ["csv", "parquet", "arrow", "ndjson"])
+def test_without_a_suffix_the_first_bytes_say_the_format(how: str) -> None:
+    assert counted(write("table", encoded(FRAME, how))) == EXPECTED
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+@pytest.mark.parametrize(("suffix", "how"), [(".csv", "csv"), (".tsv", "tsv"), (".pq", "parquet")])
+def test_a_packed_table_is_read_as_what_it_holds(suffix: str, how: str, packing: str) -> None:
+    name = f"t{suffix}{'.gz' if packing == 'gzip' else '.zst'}"
+    assert counted(write(name, packed(encoded(FRAME, how), packing))) == EXPECTED
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+@pytest.mark.parametrize("how", ["csv", "parquet", "arrow", "ndjson"])
+def test_packing_is_known_by_its_first_bytes(how: str, packing: str) -> None:
+    assert counted(write("table", packed(encoded(FRAME, how), packing))) == EXPECTED
+
+
+def test_two_gzip_files_one_after_the_other_are_one_table() -> None:
+    head, rest = CSV[:20], CSV[20:]
+    name = write("t.csv.gz", packed(head, "gzip") + packed(rest, "gzip"))
+    assert counted(name) == EXPECTED
+
+
+def test_input_format_outranks_the_suffix() -> None:
+    assert counted(write("t.parquet", CSV), input_format="csv") == EXPECTED
+
+
+def test_an_unknown_input_format_is_refused() -> None:
+    error = refusal(write("t.csv", CSV), input_format="excel")
+    assert str(error) == (
+        "unknown input format 'excel' [unknown-format]\n"
+        "hint: one of csv, tsv, parquet, arrow, ndjson"
+    )
+
+
+@pytest.mark.parametrize("delimiter", [";", "|", ":", " ", "\t", "\\t", "tab", "#"])
+def test_any_ascii_character_delimits(delimiter: str) -> None:
+    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    name = write("t.csv", CSV.decode().replace(",", character))
+    assert counted(name, delimiter=delimiter) == EXPECTED
+
+
+def test_a_delimiter_outranks_the_suffix() -> None:
+    assert counted(write("t.tsv", CSV), delimiter=",") == EXPECTED
+
+
+@pytest.mark.parametrize("delimiter", ["ab", '"', "\n", "\r", "é", ""])
+def test_a_delimiter_is_one_ascii_character(delimiter: str) -> None:
+    error = refusal(write("t.csv", CSV), delimiter=delimiter)
+    assert isinstance(error, UsageError)
+    assert str(error) == (
+        f"delimiter '{delimiter}' is not one ASCII character [bad-delimiter]\n"
+        "hint: for example --delimiter ';' or --delimiter '\\t'"
+    )
+
+
+@pytest.mark.parametrize("how", ["csv", "tsv", "parquet", "arrow", "ndjson"])
+@pytest.mark.parametrize("stem", ["a[1]", "my file", "a*b", "a?", "it's", "{x}", "%41", "~x", "ö"])
+def test_odd_names_are_names_and_no_patterns(stem: str, how: str) -> None:
+    for decoy in ("a1", "aXb", "ax"):  # what a pattern would find instead or besides
+        write(f"{decoy}.{how}", encoded(FRAME[:1], how))
+    assert counted(write(f"{stem}.{how}", encoded(FRAME, how))) == EXPECTED
+
+
+@pytest.mark.skipif(
+    os.name == "nt" or os.uname().sysname == "Darwin", reason="names here are always Unicode"
+)
+def test_a_name_that_is_not_utf8_is_read_too() -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    assert counted(write(name, CSV)) == EXPECTED
+
+
+def halves() -> list[str]:
+    lines = CSV.splitlines(keepends=True)
+    return [
+        write("part-1.csv", b"".join(lines[:3])),
+        write("part-2.csv", lines[0] + b"".join(lines[3:])),
+    ]
+
+
+def test_several_files_are_one_table() -> None:
+    result = mars(halves())
+    assert [(item.name, item.rows, item.dropped) for item in result.inputs] == [
+        ("part-1.csv", 2, 0),
+        ("part-2.csv", 2, 0),
+    ]
+    assert counted(halves()) == EXPECTED
+
+
+def test_a_quoted_glob_names_its_files_in_order() -> None:
+    halves()
+    write("other.csv", "no,table\n")
+    result = mars("part-*.csv")
+    assert [item.name for item in result.inputs] == ["part-1.csv", "part-2.csv"]
+    assert result.tables == mars(halves()).tables
+
+
+def test_a_glob_reaches_into_folders() -> None:
+    Path("a/b").mkdir(parents=True)
+    write("a/b/t.csv", CSV)
+    assert counted("**/t.csv") == EXPECTED
+
+
+def test_a_glob_without_a_match_says_so() -> None:
+    error = refusal("nothing-*.csv")
+    assert isinstance(error, DataError)
+    assert str(error) == "nothing-*.csv: no file matches this pattern [no-such-file]"
+
+
+def test_files_may_order_their_columns_differently() -> None:
+    name = write("u.csv", encoded(FRAME.with_columns(id="x" + FRAME["id"])[:, ::-1], "csv"))
+    doubled = {model: tuple(2 * n for n in cells) for model, cells in EXPECTED.items()}
+    assert counted([write("t.csv", CSV), name]) == doubled
+
+
+def test_files_may_differ_in_format() -> None:
+    first, second = FRAME[:2], FRAME[2:]
+    names = [
+        write("a.csv", encoded(first, "csv")),
+        write("b.parquet", encoded(second, "parquet")),
+    ]
+    assert counted(names) == EXPECTED
+
+
+@pytest.mark.parametrize("again", ["t.csv", "./t.csv", "link.csv", "t*.csv"])
+def test_the_same_file_twice_is_refused(again: str) -> None:
+    content = encoded(FRAME.drop("id"), "csv")  # no id would betray the doubled rows
+    write("t.csv", content)
+    os.symlink("t.csv", "link.csv")
+    error = refusal(["t.csv", again])
+    assert isinstance(error, UsageError)
+    assert str(error).endswith(": named twice: every row would count twice [repeated-file]")
+
+
+def test_the_hash_is_of_the_bytes_as_given() -> None:
+    for name, content in (("t.csv", CSV), ("t.csv.gz", packed(CSV, "gzip"))):
+        (item,) = mars(write(name, content)).inputs
+        assert item.sha256 == sha256(content).hexdigest()
+
+
+def test_reading_leaves_no_copies_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spare = folder / "spare"
+    spare.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spare))
+    assert counted(write("t.csv.gz", packed(CSV, "gzip"))) == EXPECTED
+    refusal(write("bad.csv.gz", packed(b"id,truth,a\n1,1,x,y\n", "gzip")))
+    refusal(write("cut.csv.gz", packed(CSV, "gzip")[:-9]))
+    assert list(spare.iterdir()) == []
