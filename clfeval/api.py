@@ -88,11 +88,14 @@ def mars(
         top=None if top is None else str(top),
         sweep=sweep,
         points=points,
-        lists=tuple(lists),
+        lists=tuple(dict.fromkeys(lists)),
     )
+    roles.check()
     options.check()
     if isinstance(table, (str, os.PathLike)):
         table = [table]
+    if isinstance(table, (list, tuple)) and not table:
+        raise UsageError(Problem("no table given", "no-input"))
     with open_predictions(
         table, roles, input_format=input_format, delimiter=delimiter
     ) as predictions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
@@ -79,6 +80,8 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         value = result.summary[metric]
         if not isinstance(value, (int, float)):
             raise UsageError(Problem(f"'{metric}' is no number", "bad-gate"))
+        if limit.part != "value":
+            raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None)]
     rows = _models(result)
@@ -97,6 +100,8 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
             Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
             hint=suggestion(limit.metric, known) or f"metrics: {listing(known)}",
         )
+    if limit.part != "value" and not isinstance(first.get(metric), Estimate):
+        raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
     before = _models(baseline) if baseline else {}
     gates = []
     for model, row in rows.items():
@@ -125,8 +130,10 @@ def _gate(
     name = metric.split(".")[0]
     measure = CATALOG.get(name)
     less_is_better = measure.best == "min" if measure else name in ERRORS
-    worse = value - base if less_is_better else base - value
-    return Gate(limit.kind, metric, model, limit.limit, worse, worse <= limit.limit)
+    # as written in decimals, for in binary .8 - .7 is a hair more than .1
+    before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
+    worse = now - before if less_is_better else before - now
+    return Gate(limit.kind, metric, model, limit.limit, float(worse), worse <= allowed)
 
 
 def _models(result: Result) -> Mapping[str, Row]:

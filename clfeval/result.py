@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, overload
@@ -218,13 +217,6 @@ def plain_row(row: Row) -> dict[str, Any]:
 def dumps(value: object) -> str:
     """Encode one value; NaN and infinity are bugs here and raise."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
-
-
-def estimate_or_reason(value: float, reason: str) -> Estimate:
-    """Wrap a value that may be NaN (undefined, `reason`) or infinite (reason `infinite`)."""
-    if math.isnan(value):
-        return Estimate(None, reason=reason)
-    return Estimate(None, reason="infinite") if math.isinf(value) else Estimate(value)
 
 
 def _known(kind: type[T], item: Mapping[str, Any]) -> T:

@@ -24,7 +24,6 @@ from clfeval.result import (
     Result,
     Row,
     Warn,
-    estimate_or_reason,
 )
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -115,12 +114,6 @@ def test_nan_and_infinity_are_refused(bad: float, where: str) -> None:
     }[where]
     with pytest.raises(ValueError, match="not JSON compliant"):
         broken.to_json()
-
-
-def test_undefined_and_infinite_values_have_reasons() -> None:
-    assert estimate_or_reason(0.5, "zero_margin") == Estimate(0.5)
-    assert estimate_or_reason(float("nan"), "zero_margin") == Estimate(None, reason="zero_margin")
-    assert estimate_or_reason(float("inf"), "zero_margin") == Estimate(None, reason="infinite")
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import polars as pl
 
@@ -57,6 +57,9 @@ def raise_complaints(
     parts = [numbered(file, roles.null_values) for file in predictions.files]
     # an observation of a long table may have its rows in several files
     frames = [pl.concat(parts)] if long else parts
+    if long:
+        chosen = pl.col(layout.model_column).is_in([model.name for model in layout.models])
+        frames = [frames[0].filter(chosen | pl.col(layout.model_column).is_null())]
     problems: list[Problem] = []
     totals: Counter[str] = Counter()
     for frame in frames:
@@ -126,8 +129,23 @@ def _hint(problems: list[Problem]) -> str | None:
     }.get(first.code)
 
 
-def refuse_unbounded(name: str, unbounded: Mapping[str, tuple[float, float]]) -> None:
-    """Raise for scores outside 0..1 that came without a threshold."""
+def refuse_unbounded(
+    name: str,
+    unbounded: Mapping[str, tuple[float, float]],
+    probabilities: Container[str],
+    *,
+    any_range: bool,
+) -> None:
+    """Raise for class probabilities outside 0..1, and for such scores that have no threshold."""
+    impossible = [
+        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", name, None, m)
+        for m, (low, high) in unbounded.items()
+        if m in probabilities
+    ]
+    if impossible:
+        raise DataError(impossible, hint="probabilities lie between 0 and 1")
+    if any_range:
+        return
     problems = [
         Problem(
             f"scores from {low:g} to {high:g} are no probabilities, so no threshold is understood",
@@ -138,8 +156,8 @@ def refuse_unbounded(name: str, unbounded: Mapping[str, tuple[float, float]]) ->
     first = next(iter(unbounded))
     raise DataError(
         problems,
-        hint=f"give one, for example --threshold '{first}=0'; "
-        "if the column is no model, name the models with --model",
+        hint=f"give one, for example --threshold '{first}=0'; if these are labels truth lacks, "
+        "declare them with --labels; if the column is no model, name the models with --model",
     )
 
 

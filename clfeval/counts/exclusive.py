@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clfeval.counts.judge import natural
 from clfeval.counts.patterns import Bools
 from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import MISSING, collect, vote_expression
 from clfeval.counts.reading import frames
+from clfeval.tables.labels import natural
 from clfeval.tables.peek import as_text
 
 ROW = "__clfeval_row"
@@ -100,7 +100,9 @@ def _hits(frame: nw.LazyFrame[Any], counted: Counted, target: str) -> tuple[NDAr
     table = collect(
         frame.filter(~truth.is_null())
         .filter(is_positive if target == "positive" else ~is_positive)
-        .select(key.alias("key"), *[vote.alias(name) for name, vote in votes.items()])
+        .select(
+            key.cast(nw.String).alias("key"), *[vote.alias(name) for name, vote in votes.items()]
+        )
     )
     codes = np.column_stack([table[name].to_numpy() for name in votes])
     complete = (codes != MISSING).all(axis=1)

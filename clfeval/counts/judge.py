@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +12,11 @@ from numpy.typing import NDArray
 from clfeval.counts.patterns import Bools, PatternCounts
 from clfeval.counts.raw import MISSING, CountPlan, RawCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
+from clfeval.tables.labels import BINARY, PARTNERS, known_labels, natural
 from clfeval.tables.peek import as_text, distinct_texts
 from clfeval.tables.roles import Roles
 
 MOST_SLICES = 1000
-BINARY = ({"0", "1"}, {"false", "true"})
-PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
-PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +45,12 @@ def judge(raw: RawCounts, plan: CountPlan, roles: Roles) -> Judged:
                 unknown[model.name] = frozenset(strange)
         else:
             absent.append(np.array(values, np.int8) == MISSING)
+    probabilities = {model.name for model in plan.models if model.kind == "classes"}
     unbounded = {
         name: limits
         for name, limits in raw.ranges.items()
-        if (limits[0] < 0 or limits[1] > 1) and not roles.has_threshold(name)
+        if (limits[0] < 0 or limits[1] > 1)
+        and (name in probabilities or not roles.has_threshold(name))
     }
     copies = len(plan.models)
     bad_flags = any(
@@ -60,16 +59,6 @@ def judge(raw: RawCounts, plan: CountPlan, roles: Roles) -> Judged:
     )
     missing, empty = np.logical_or.reduce(absent), np.logical_and.reduce(absent)
     return Judged(classes, missing, empty, unknown, unbounded, bad_flags)
-
-
-def known_labels(classes: tuple[str, ...], roles: Roles) -> set[str]:
-    """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
-    known = {*classes, *roles.labels}
-    if roles.positive is not None:
-        known.add(roles.positive)
-    if known <= set(PARTNERS):
-        known |= {PARTNERS[name] for name in known}
-    return known
 
 
 def resolve_positive(file: str, classes: tuple[str, ...], roles: Roles) -> str:
@@ -152,16 +141,6 @@ def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
 def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
     """Return the distinct raw values that read as the label."""
     return tuple(value for value in set(values) if as_text(value) == label)
-
-
-def natural(text: str) -> tuple[tuple[int, float, str], ...]:
-    """Order text with numbers by their value: 2 before 10, fold9 before fold10."""
-    parts = re.split(r"(\d+(?:\.\d+)?)", text)
-    return tuple(
-        (0, float(part), part) if index % 2 else (1, 0.0, part)
-        for index, part in enumerate(parts)
-        if part
-    )
 
 
 def _is_absent(values: list[Any]) -> Bools:

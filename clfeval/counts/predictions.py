@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,12 @@ from clfeval.counts.complaints import (
 from clfeval.counts.judge import (
     Judged,
     judge,
-    known_labels,
-    natural,
     resolve_positive,
     slices_of,
     values_of,
 )
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.prepare import prepare
+from clfeval.counts.prepare import prepare, with_kinds
 from clfeval.counts.raw import CountPlan
 from clfeval.counts.reading import (
     Mode,
@@ -36,6 +34,7 @@ from clfeval.counts.reading import (
 from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.fingerprint import FingerprintTask
+from clfeval.tables.labels import known_labels, natural
 from clfeval.tables.layout import ModelColumns
 from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import Predictions
@@ -58,6 +57,7 @@ class Counted:
 
     slices: the whole table under None, then one entry per slice.
     thresholds: per model the cut in force, None for labels and for largest-class votes.
+    reread: models whose first rows looked like labels and which hold scores.
     positive_values, vote_values: the raw values of truth, and of each label model, that mean the
     positive class.
     """
@@ -70,6 +70,7 @@ class Counted:
     thresholds: Mapping[str, float | None]
     ties: Mapping[str, int]
     blank_rows: int
+    reread: tuple[str, ...]
     plan: CountPlan
     mode: Mode
     positive_values: tuple[Any, ...]
@@ -103,16 +104,18 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
     tasks = [FingerprintTask(file.source) if file.source else None for file in predictions.files]
     predictions, positive = prepare(predictions, tasks)
     name, roles = predictions.files[0].name, predictions.roles
+    reread: set[str] = set()
     while True:
         plan = _plan(predictions, positive, cuts)
         done = run_pass(predictions, plan, tasks)
         judged = judge(done.raw, plan, roles)
         scores = _numeric_after_all(judged) if roles.kind is None else set()
-        if not scores:
+        said = resolve_positive(name, judged.classes, roles) if judged.classes else positive
+        if not scores and said == positive:
             break
-        predictions = _with_scores(predictions, scores)
-    if judged.classes:
-        resolve_positive(name, judged.classes, roles)
+        positive = said
+        reread |= scores
+        predictions = with_kinds(predictions, dict.fromkeys(scores, "score"))
     raw = done.raw
     blank = _blank_rows(predictions, done, judged)
     # rows without any value are blank lines, unless there are more of them than blank lines
@@ -122,13 +125,15 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         raise_complaints(predictions, judged, known, bad_weights=raw.bad_weights > 0)
         if judged.unknown or judged.bad_flags or raw.bad_weights:
             raise DataError(Problem("values that fit no role, not found again", "bad-values", name))
-    if judged.unbounded and not any_range:
-        refuse_unbounded(name, judged.unbounded)
+    if judged.unbounded:
+        probabilities = {m.name for m in plan.models if m.kind == "classes"}
+        refuse_unbounded(name, judged.unbounded, probabilities, any_range=any_range)
     keep = ~judged.missing
     if not raw.n[keep].sum() > 0:
-        raise DataError(
-            Problem("no rows to evaluate", "empty-table", name), hint=_why_empty(done, blank)
-        )
+        hint = HEADER_ONLY
+        if raw.rows.sum() > blank or roles.weight:
+            hint = "every row lacks a value or has weight 0"
+        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=hint)
     check_ids(predictions)
     return Counted(
         slices=slices_of(raw, plan, roles.by, keep, positive),
@@ -151,6 +156,7 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         },
         ties={model: count for model, count in raw.ties.items() if count},
         blank_rows=blank,
+        reread=tuple(sorted(reread)),
         plan=plan,
         mode=done.mode,
         positive_values=values_of(raw.truth, positive),
@@ -183,6 +189,7 @@ def _plan(predictions: Predictions, positive: str, cuts: Mapping[str, float]) ->
         flags=(
             *(f"c{i}" for i in range(len(models))),
             *(f"d{i}" for i in range(len(fixed))),
+            "nameless",
         )
         if long
         else (),
@@ -194,25 +201,8 @@ def _numeric_after_all(judged: Judged) -> set[str]:
     return {name for name, values in judged.unknown.items() if all(map(is_score, values))}
 
 
-def _with_scores(predictions: Predictions, names: set[str]) -> Predictions:
-    layout = predictions.layout
-    models = tuple(
-        replace(model, kind="score")
-        if model.name in names or (layout.name == "long" and names)
-        else model
-        for model in layout.models
-    )
-    return replace(predictions, layout=replace(layout, models=models))
-
-
 def _blank_rows(predictions: Predictions, done: Pass, judged: Judged) -> int:
     """Count blank lines, if some rows look like them: without truth and without any answer."""
     if not done.raw.rows[judged.empty].sum():
         return 0
     return sum(map(count_blank, predictions.files))
-
-
-def _why_empty(done: Pass, blank: int) -> str:
-    if done.raw.rows.sum() <= blank:
-        return HEADER_ONLY
-    return "every row lacks a value or has weight 0"

@@ -40,7 +40,7 @@ class RawCounts:
     """Distinct combinations of raw values with their counts, all columns of equal length.
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
-    ranges: per score model the lowest and highest score.
+    ranges: per score model the lowest and highest score, of class probabilities over all classes.
     origin: the number of the file each combination was counted in.
     text_bytes, no_tail: bytes in fields read as text, rows without their last field.
     """
@@ -98,8 +98,10 @@ def count_raw(frame: nw.LazyFrame[Any], plan: CountPlan) -> RawCounts:
     for i, model in enumerate(plan.models):
         keys[f"v{i}"] = vote_expression(model, plan.thresholds[model.name], plan.positive)
         if model.kind != "label":
-            values[f"s{i}"] = finite(score_column(model, plan.positive))
-            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"s{i}").max().alias(f"hi{i}")]
+            scores = [finite(nw.col(name).cast(nw.Float64)) for name in model.columns]
+            values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
+            values[f"u{i}"] = nw.max_horizontal(*scores) if len(scores) > 1 else scores[0]
+            sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"u{i}").max().alias(f"hi{i}")]
         if model.kind == "classes" and len(model.columns) > 2:
             values[f"e{i}"] = _tied(model).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
@@ -117,7 +119,7 @@ def count_raw(frame: nw.LazyFrame[Any], plan: CountPlan) -> RawCounts:
             values[mark] = nw.col(mark)
             sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
-    grouped = collect(frame.select(*picked).group_by(*keys).agg(*sums))
+    grouped = collect(counting_rows(frame, plan).select(*picked).group_by(*keys).agg(*sums))
     return _unpacked(grouped, plan)
 
 
@@ -167,6 +169,14 @@ def collect(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()
+
+
+def counting_rows(frame: nw.LazyFrame[Any], plan: CountPlan) -> nw.LazyFrame[Any]:
+    """Leave out rows of weight 0, which stand for no row; unusable weights stay, to be named."""
+    if plan.weight is None:
+        return frame
+    weight = nw.col(plan.weight)
+    return frame.filter((weight != 0) | weight.is_null())
 
 
 def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:

@@ -13,6 +13,7 @@ from clfeval.counts.widen import widen
 from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.tables.csv_check import inspect_structure, looks_ragged
 from clfeval.tables.fingerprint import FingerprintTask
+from clfeval.tables.labels import known_labels, natural
 from clfeval.tables.layout import ModelColumns, guess_kind, match_names
 from clfeval.tables.peek import distinct_texts
 from clfeval.tables.prediction import Predictions
@@ -139,14 +140,14 @@ def constants(predictions: Predictions) -> list[str]:
 
 
 def find_long_models(predictions: Predictions) -> Predictions:
-    """List the models of a long table, in alphabetical order, and keep the selected ones."""
+    """List the models of a long table, ordered by name, and keep the selected ones."""
     layout, roles = predictions.layout, predictions.roles
     names = distinct_of(predictions, layout.model_column)
+    name, ordered = predictions.files[0].name, sorted(names, key=natural)
     if not names:
-        name = predictions.files[0].name
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
-    chosen = match_names(predictions.files[0].name, sorted(names), roles.models or sorted(names))
-    classes = predictions.peeks[layout.truth].texts
+    chosen = match_names(name, ordered, roles.models or ordered)
+    classes = frozenset(known_labels(predictions.peeks[layout.truth].texts, roles))
     kind = roles.kind or guess_kind(predictions.peeks[layout.prediction], classes)
     models = tuple(ModelColumns(name, kind, (f"p{i}",)) for i, name in enumerate(chosen))
     return replace(predictions, layout=replace(layout, models=models))

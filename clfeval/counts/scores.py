@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clfeval.counts.judge import slice_label
 from clfeval.counts.patterns import Counts
 from clfeval.counts.predictions import Counted
-from clfeval.counts.raw import collect, finite, score_column
+from clfeval.counts.raw import collect, counting_rows, finite, score_column
 from clfeval.counts.reading import frames
 from clfeval.errors import Problem, UsageError, listing
 from clfeval.tables.peek import is_absent
@@ -68,7 +68,9 @@ def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyF
     picked = {f"s{i}": finite(score_column(m, plan.positive)) for i, m in enumerate(plan.models)}
     weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
     picked["w"] = weight
-    wanted = frame.filter(~truth.is_null())
+    others = [column for model in plan.models for column in model.columns[1:]]
+    picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(others)}
+    wanted = counting_rows(frame, plan).filter(~truth.is_null())
     if rows != "all":
         positive = truth.is_in(list(counted.positive_values))
         wanted = wanted.filter(positive if rows == "positive" else ~positive)
@@ -111,7 +113,7 @@ def top_count(text: str, rows: int | float) -> float:
     if count < 1:
         raise UsageError(
             Problem(f"--top {text} of {rows} rows is less than one row", "bad-top"),
-            hint=f"the smallest fraction of this table is {1 / rows:g}",
+            hint="give a count, for example --top 1",
         )
     return float(count)
 

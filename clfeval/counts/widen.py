@@ -22,23 +22,27 @@ def widen(
     Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight);
     truth is missing if any row of the id lacks it. Blank lines are left out.
     Flags: c0.. how often each model has the id (0, 1, or 2 for more), d0.. 1 where a constant
-    differs within the id.
+    differs within the id, nameless 1 where a row lacks its id or its model.
     """
     marks = [nw.col(model) == name for name in models]
     blank = nw.col(row_id).is_null() & nw.col(model).is_null() & nw.col(prediction).is_null()
-    spread = frame.filter(~blank).select(
+    chosen = nw.col(model).is_in(list(models)) | nw.col(model).is_null()
+    spread = frame.filter(~blank & chosen).select(
         nw.col(row_id).alias("id"),
         *[nw.when(mark).then(nw.col(prediction)).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
         *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
-        nw.col(constants[0]).is_null().cast(nw.Int32).alias("gap"),
+        *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
+        nw.col(model).is_null().cast(nw.Int32).alias("nobody"),
     )
     gathered = spread.group_by("id").agg(
         *[nw.col(f"p{i}").max() for i in range(len(models))],
         *[nw.col(f"c{i}").sum() for i in range(len(models))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
         *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
-        nw.col("gap").sum(),
+        *[nw.col(f"g{i}").sum() for i in range(len(constants))],
+        nw.col("nobody").sum(),
+        nw.len().alias("rows"),
     )
     counts = [f"c{i}" for i in range(len(models))]
     differs = [f"d{i}" for i in range(len(constants))]
@@ -49,15 +53,23 @@ def widen(
             nw.when(nw.col(name) > 1).then(nw.lit(2)).otherwise(nw.col(name)).alias(name)
             for name in counts
         ],
-        *[
-            nw.when(nw.col(f"l{i}").is_null())
-            .then(nw.lit(0))
-            .otherwise((nw.col(f"l{i}") != nw.col(f"h{i}")).cast(nw.Int8))
-            .cast(nw.Int8)
-            .alias(name)
-            for i, name in enumerate(differs)
-        ],
-        nw.when(nw.col("gap") == 0).then(nw.col("h0")).alias("k0"),
+        *[_differs(i, here_and_there=i > 0).alias(name) for i, name in enumerate(differs)],
+        nw.when(nw.col("id").is_null() | (nw.col("nobody") > 0))
+        .then(nw.lit(1))
+        .otherwise(nw.lit(0))
+        .cast(nw.Int8)
+        .alias("nameless"),
+        nw.when(nw.col("g0") == 0).then(nw.col("h0")).alias("k0"),
         *[nw.col(f"h{i}").alias(f"k{i}") for i in range(1, len(constants))],
     )
-    return wide, (*counts, *differs)
+    return wide, (*counts, *differs, "nameless")
+
+
+def _differs(constant: int, *, here_and_there: bool) -> nw.Expr:
+    """Return 1 where a constant has two values, or one that only some rows of the id give."""
+    low, high, gaps = nw.col(f"l{constant}"), nw.col(f"h{constant}"), nw.col(f"g{constant}")
+    two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
+    if not here_and_there:
+        return two.cast(nw.Int8)
+    some = (gaps > 0) & (gaps < nw.col("rows"))
+    return nw.when(some).then(nw.lit(1)).otherwise(two).cast(nw.Int8)

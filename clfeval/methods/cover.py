@@ -125,13 +125,17 @@ def _program(
         constraints.append(LinearConstraint(both, lb=0.0))
         unit = max(effort, 1.0)
         constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
+    allowed = np.ones(k)
+    if effort is not None:
+        # a model that claims too much alone is in no answer; the solver's tolerance may differ
+        allowed = (weight @ patterns <= effort).astype(float)
     unproved = f"integer program, not proved best in {SECONDS:g} s"
     for attempt in range(ATTEMPTS):
         with _quiet_stdout():
             answer = milp(
                 np.r_[np.zeros(k), -gain],
                 integrality=np.r_[np.ones(k), np.zeros(m)],
-                bounds=Bounds(0, 1),
+                bounds=Bounds(0, np.r_[allowed, np.ones(m)]),
                 constraints=constraints,
                 options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
             )

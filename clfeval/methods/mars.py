@@ -50,7 +50,8 @@ def mars_tables(
             tables["best"] += _best_rows(view, best_subsets(target, options.best))
         if options.max_effort is not None:
             choice = best_within_effort(target, options.max_effort)
-            tables["max_effort"] += _best_rows(view, [choice]) if choice else []
+            rows = _best_rows(view, [choice]) if choice else []
+            tables["max_effort"] += [{k: v for k, v in row.items() if k != "gain"} for row in rows]
     result: dict[str, Table] = dict(tables)
     if lazy:
         result["subsets"] = subset_table(lazy, options, slices)
@@ -131,5 +132,6 @@ def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
         row = subset_rows(view, choice.scores)[0]
         before = covered_before.get(size - 1, 0)
         covered_before[size] = max(row["covered"], covered_before.get(size, 0))
-        rows.append({"size": size, "gain": row["covered"] - before, "method": choice.method, **row})
+        gain = row["covered"] - before
+        rows.append({"slice": None, "size": size, "gain": gain, "method": choice.method, **row})
     return rows

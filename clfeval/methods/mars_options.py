@@ -50,6 +50,11 @@ class MarsOptions:
         for item in self.lists:
             if item not in ("found", "missed"):
                 raise _bad_option(f"--list is one of found, missed, not '{item}'")
+        if self.points is not None and self.sweep is None:
+            raise _bad_option("--points says how many cuts a sweep lists: add --sweep")
+        for name, members in self.groups:
+            if not members:
+                raise _bad_option(f"--group {name} has no members")
         if not 0 < self.level < 1:
             raise _bad_option(f"--level {self.level} is not between 0 and 1")
         counts = {"subsets": self.subsets, "best": self.best, "points": self.points}

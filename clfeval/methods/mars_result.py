@@ -16,6 +16,7 @@ from clfeval.methods.mars import mars_tables, summary
 from clfeval.methods.mars_options import MarsOptions
 from clfeval.methods.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.tables.labels import natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
 
@@ -26,7 +27,8 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
     """Count the predictions and compute every table the options ask for."""
     counted, warnings = _counted(predictions, options)
     _check_groups(counted, options)
-    thresholds = {} if options.groups else counted.thresholds
+    members = {member for _, names in options.groups for member in names}
+    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables = mars_tables(counted.slices, options, thresholds)
     if options.sweep is not None:
         tables["sweep"], more = _sweep_table(counted, options)
@@ -75,6 +77,9 @@ def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, l
     cuts, taken = top_cuts(table, count)
     tied = [f"'{name}' {number:g}" for name, number in taken.items() if number > count]
     warnings = []
+    if count > first.slices[None].rows:
+        text = f"--top {options.top} takes every row: there are {first.slices[None].rows}"
+        warnings.append(Warn("top-takes-all", text))
     if tied:
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
         warnings.append(Warn("ties-at-cut", text))
@@ -95,6 +100,12 @@ def _check_thresholds(counted: Counted) -> None:
             raise UsageError(
                 Problem(f"--threshold for '{name}', which holds labels", "needs-scores")
             )
+    given = counted.predictions.roles.thresholds
+    if given and all(model.kind == "label" for model in models.values()):
+        raise UsageError(
+            Problem("--threshold has nothing to act on: all models hold labels", "needs-scores"),
+            hint="leave it out, or give a table of scores",
+        )
 
 
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
@@ -130,12 +141,13 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
     cuts = choose_cuts(every, points)
     warnings = []
     if len(cuts) < len(every):
-        text = (
-            f"the sweep lists {len(cuts):,} of {len(every):,} distinct cuts; --points all lists all"
-        )
+        text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
-    for label, mask in [(None, np.ones(len(target.n), bool)), *sorted(masks.items())]:
+    for label, mask in [
+        (None, np.ones(len(target.n), bool)),
+        *sorted(masks.items(), key=lambda item: natural(item[0])),
+    ]:
         part = target.where(mask)
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)
@@ -173,6 +185,7 @@ def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
         ("cut", f"top {options.top}" if options.top else shown),
         *([("group", groups)] if groups else []),
         ("miss", roles.missing),
+        *([("weight", "yes")] if roles.weight else []),
         ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
         ("data", data),
         ("stats", counted.slices[None].digest()[:8]),
@@ -201,7 +214,16 @@ def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
         said.append(Warn("dropped", f"{dropped} rows with missing values were left out"))
     if counted.blank_rows:
         said.append(Warn("blank-lines", f"{counted.blank_rows} blank lines were skipped"))
+    for name in counted.reread:
+        said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
+    if counted.positive in ("0", "false", "False", "FALSE") and any(
+        model.kind == "score" for model in counted.models
+    ):
+        text = f"a high score is taken to mean '{counted.positive}'; else use --target negative"
+        said.append(Warn("score-direction", text))
     for name, count in counted.ties.items():
+        if counted.thresholds[name] is not None:
+            continue
         said.append(
             Warn(
                 "argmax-ties",

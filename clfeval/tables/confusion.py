@@ -8,6 +8,7 @@ import narwhals as nw
 import polars as pl
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.tables.csv_check import inspect_structure
 from clfeval.tables.names import COUNT_NAMES, find
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
@@ -27,6 +28,8 @@ class Confusion:
 def read_confusions(file: TableFile, model_column: str) -> list[Confusion]:
     """Read every row; raises DataError naming cells that are no counts and models given twice."""
     columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
+    if file.head and file.source:
+        inspect_structure(file.source, file.columns)  # a few lines, read at once
     frame = scan(file, dict.fromkeys([model_column, *columns], "text")).collect("polars")
     first = 2 if file.head else 1
     problems: list[Problem] = []

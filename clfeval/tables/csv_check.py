@@ -48,7 +48,7 @@ def inspect_structure(source: Source, columns: tuple[str, ...]) -> None:
 
 def _bare_returns(source: Source) -> list[Problem]:
     """Find lines with a carriage return amid them, where no quote mark may make it a character."""
-    found = []
+    found: list[Problem] = []
     with source.path.open("rb") as stream:
         for row, line in enumerate(stream, start=1):
             if b'"' in line:

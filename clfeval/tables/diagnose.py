@@ -102,9 +102,14 @@ def long_checks(row_id: str, model: str, constants: Sequence[str]) -> list[Check
     ]  # fmt: skip
     for name in constants:
         code = "conflicting-truth" if name == constants[0] else "conflicting-value"
-        first = text_of(name).drop_nulls().first().over(row_id)
+        if name == constants[0]:
+            first = text_of(name).drop_nulls().first().over(row_id)
+            bad = text_of(name) != first
+        else:
+            first = text_of(name).first().over(row_id).fill_null("")
+            bad = text_of(name).fill_null("") != first
         what = "'{value}' where an earlier row of this id has '{extra}'"
-        checks.append(Check(name, code, what, text_of(name) != first, first))
+        checks.append(Check(name, code, what, bad & pl.col(row_id).is_not_null(), first))
     return checks
 
 

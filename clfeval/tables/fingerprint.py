@@ -40,6 +40,9 @@ class Fingerprint:
         return self.size - self.newlines - self.returns - self.delimiters
 
 
+_AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
+
+
 class FingerprintTask:
     """Takes a fingerprint in a thread of its own: hashing and counting release the interpreter."""
 
@@ -53,7 +56,8 @@ class FingerprintTask:
 
     def _run(self) -> None:
         try:
-            self._result = take_fingerprint(self._source)
+            with _AT_ONCE:
+                self._result = take_fingerprint(self._source)
         except BaseException as error:  # handed to the thread that waits in result()
             self._error = error
 

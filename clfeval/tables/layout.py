@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion, unknown_column
+from clfeval.tables.labels import known_labels
 from clfeval.tables.names import (
     COUNT_NAMES,
     ID_NAMES,
@@ -97,8 +98,14 @@ def _wide(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
     row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
     taken = {truth, row_id, roles.weight, *roles.by, ""}
     free = [name for name in columns if name not in taken]
-    models = [_ordered(m, roles.labels) for m in _models(free, peeks, truth, roles.kind)]
+    labels = frozenset(known_labels(peeks[truth].texts, roles))
+    models = [_ordered(m, roles.labels) for m in _models(free, peeks, labels, roles.kind)]
     name: LayoutName = "wide"
+    if roles.layout == "probabilities" and all(model.kind != "classes" for model in models):
+        raise DataError(
+            Problem(f"no class probabilities: columns {listing(columns)}", "wrong-layout", file),
+            hint="that layout needs columns like rf:cat, .pred_cat or prob_cat for truth's classes",
+        )
     ignored: tuple[str, ...] = ()
     if any(model.kind == "classes" for model in models):
         name = "probabilities"
@@ -115,10 +122,9 @@ def _wide(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
 
 
 def _models(
-    free: list[str], peeks: Mapping[str, Peek], truth: str, kind: Kind | None
+    free: list[str], peeks: Mapping[str, Peek], classes: frozenset[str], kind: Kind | None
 ) -> list[ModelColumns]:
     """Fold probability columns into models; every other column is a model of its own."""
-    classes = peeks[truth].texts
     sets: dict[str, list[tuple[str, str]]] = {}
     for name in free:
         split = _probability_name(name, classes) if peeks[name].mostly_numeric else None
@@ -156,9 +162,14 @@ def _ordered(model: ModelColumns, labels: tuple[str, ...]) -> ModelColumns:
 
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
-    """Labels when the values are truth's labels, scores when they are numbers, else labels."""
-    strange = Peek(column.texts - classes, column.typed_number and not column.texts <= classes)
-    return "score" if strange.mostly_numeric else "label"
+    """Labels when the values are truth's labels, scores when they are numbers, else labels.
+
+    One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
+    """
+    strange = Peek(column.texts - classes, column.typed_number)
+    if column.texts <= classes or not strange.mostly_numeric:
+        return "label"
+    return "score" if column.mostly_numeric else "label"
 
 
 def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from clfeval.errors import Problem, UsageError
+
 LayoutName = Literal["wide", "long", "probabilities", "counts"]
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]
@@ -33,6 +35,18 @@ class Roles:
     missing: Missing = "error"
     null_values: tuple[str, ...] = ()
     layout: LayoutName | None = None
+
+    def check(self) -> None:
+        """Raise UsageError for words no option knows."""
+        for option, value, known in (
+            ("--missing", self.missing, get_args(Missing)),
+            ("--kind", self.kind, (None, *get_args(Kind))),
+            ("--layout", self.layout, (None, *LAYOUTS)),
+        ):
+            if value not in known:
+                names = ", ".join(name for name in known if name)
+                what = f"{option} is one of {names}, not '{value}'"
+                raise UsageError(Problem(what, "bad-option"))
 
     def threshold(self, model: str) -> float:
         """Return the threshold in force for a model: scores at or above it are positive."""

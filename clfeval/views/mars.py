@@ -6,6 +6,7 @@ from clfeval.result import Cell, Result, Row
 from clfeval.views.rows import DIGITS, Section, section, show
 
 LISTED = 20  # rows of a long table shown to a person; files get them all
+SLICED = 60  # rows of models by slices shown to a person
 SWEPT = 5  # cuts of a sweep shown to a person
 MATRIX_MODELS = 12
 
@@ -42,7 +43,9 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
     found, missed = exclusive_columns(result)
     sliced = ["slice"] if len(tables.get("slices", ())) else []
     named = [*sliced, "model"]
-    models = [_with_slice(row) for row in tables["models"]]
+    models = [_with_slice(row) for row in tables["models"][:SLICED]]
+    total = len(tables["models"])
+    rest = "all of them: --format csv" if total > SLICED else ""
     cut = ["threshold"] if any(row.get("threshold") is not None for row in models) else []
 
     def part(title: str, name: str, columns: list[str], *, methods: bool = False) -> Section:
@@ -63,11 +66,14 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
         section(
             "What each model finds and misses alone", models,
             [*named, found, "shine_through", missed, "occlusion"], digits=digits, level=level,
+            total=total,
+            note=rest,
         ),
         section(
             "Each model by itself", models,
             [*named, *cut, "tp", "fp", "fn", "tn", "accuracy", "precision", "recall"],
-            digits=digits, level=level,
+            digits=digits, level=level, total=total,
+            note=rest,
         ),
     ]  # fmt: skip
     if sliced:
@@ -99,12 +105,12 @@ def _sweep(result: Result, scores: list[str], digits: int) -> Section:
     rows = [row for row in result.tables["sweep"] if row["slice"] is None]
     cut = "top" if rows and "top" in rows[0] else "threshold"
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    step = max(1, -(-len(cuts) // SWEPT))
-    kept = set(cuts[step - 1 :: step])
+    last = len(cuts) - 1
+    kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
     return section(
         f"Sweep: at {len(kept)} of {len(cuts)} cuts", [row for row in rows if row[cut] in kept],
         [cut, "model", *scores], digits=digits, level=result.parameters["level"],
-        note="all of them: --format csv --table sweep" if step > 1 else "",
+        note="all of them: --format csv --table sweep" if len(kept) < len(cuts) else "",
     )  # fmt: skip
 
 

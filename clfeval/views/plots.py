@@ -8,7 +8,7 @@ from typing import Any
 import plotext
 
 from clfeval.result import Estimate, Result
-from clfeval.views.mars import exclusive_columns, pair_cells
+from clfeval.views.mars import MATRIX_MODELS, exclusive_columns, pair_cells
 
 MARKERS = "ox+*#@%&$=~^"
 SHADES = " ▁▂▃▄▅▆▇█"
@@ -27,7 +27,7 @@ def mars_plots(result: Result, *, width: int = 80, color: bool = False) -> str:
     ):
         values = [float(str(row[column])) for row in models]
         parts.append(bars(title, names, values, width=width, color=color))
-    if 3 <= len(models) <= 12:
+    if 3 <= len(models) <= MATRIX_MODELS:
         cells = pair_cells(result, "shine_through")
         parts.append(cell_chart("ShineThrough of pairs (taller is more)", names, cells))
     if "sweep" in result.tables:

@@ -171,6 +171,7 @@ def test_scores_outside_zero_to_one_need_a_threshold() -> None:
         "t.csv: column 'c': scores from 1 to 7e+09 are no probabilities, so no threshold is "
         "understood [needs-threshold]\n"
         "hint: give one, for example --threshold 'a=0'; "
+        "if these are labels truth lacks, declare them with --labels; "
         "if the column is no model, name the models with --model"
     )
     assert counted("t.csv", threshold={"a": 0, "c": 0})["a"] == (0, 1, 1, 0)
