@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum
 
 SHOWN = 5  # problems printed without --verbose
@@ -94,6 +93,8 @@ class DataError(ClfevalError):
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """Return `did you mean 'x'?` for the closest known name, white space and case aside."""
+    from difflib import get_close_matches
+
     names = list(known)
     loose = {candidate.strip().casefold(): candidate for candidate in names}
     close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=0.6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from clfeval.tables.labels import natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
 
-SAFE = " !#$&'()*+,-./:;<=>?@[]^_`{}~"  # in a signature; not the bar that separates its parts
+# in a signature the bar separates parts, and one line is one signature
+QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
 def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
@@ -191,7 +191,7 @@ def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
         ("stats", counted.slices[None].digest()[:8]),
         ("clfeval", __version__),
     ]
-    return "|".join(f"{key}:{quote(str(value), safe=SAFE)}" for key, value in parts)
+    return "|".join(f"{key}:{str(value).translate(QUOTED)}" for key, value in parts)
 
 
 def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
