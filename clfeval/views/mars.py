@@ -24,13 +24,14 @@ def headline(result: Result) -> list[str]:
         "negative": (summary["negatives"], others or "none"),
     }
     wanted, label = classes[parameters["target"]]
-    found, missed = summary["found"], summary["missed_by_all"]
+    found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
     outside = "every" if parameters["occlusion"] == "all" else "some"
-    counts = ", ".join(f"{count} {name} ({text})" for name, (count, text) in classes.items())
+    counts = ", ".join(f"{n:,.10g} {name} ({text})" for name, (n, text) in classes.items())
+    rows = f"{summary['rows']:,.10g} row{'s' * (summary['rows'] != 1)}"
+    target = f"{wanted:,.10g} {parameters['target']} row{'s' * (wanted != 1)}"
     return [
-        f"MARS of {names}: {summary['rows']} rows, {counts}",
-        f"of the {wanted} {parameters['target']} rows ({label}), some model finds {found}, "
-        f"no model {missed}",
+        f"MARS of {names}: {rows}, {counts}",
+        f"of the {target} ({label}), some model finds {found}, no model {missed}",
         f"ShineThrough ↑  share of those {found} found by X and by no other model",
         f"Occlusion ↓     share missed by X and found by {outside} other model "
         f"(rule '{parameters['occlusion']}')",

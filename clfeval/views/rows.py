@@ -59,7 +59,7 @@ def show(cell: Cell, digits: int = DIGITS) -> str:
 
 
 def exact(cell: Cell) -> str:
-    """Write a cut or a p-value with the digits that tell it from its neighbours."""
+    """Write a cut or a p-value with four digits that count, however small it is."""
     return f"{cell:.4g}" if isinstance(cell, float) else show(cell)
 
 
