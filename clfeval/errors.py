@@ -91,13 +91,13 @@ class DataError(ClfevalError):
     exit_code = ExitCode.DATA
 
 
-def suggestion(name: str, known: Iterable[str]) -> str | None:
+def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return `did you mean 'x'?` for the closest known name, white space and case aside."""
     from difflib import get_close_matches
 
     names = list(known)
     loose = {candidate.strip().casefold(): candidate for candidate in names}
-    close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=0.6)
+    close = get_close_matches(name.strip().casefold(), loose, n=1, cutoff=cutoff)
     return f"did you mean {quoted(loose[close[0]])}?" if close else None
 
 

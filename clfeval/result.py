@@ -81,6 +81,16 @@ class Gate:
     passed: bool
     reason: str | None = None
 
+    def __str__(self) -> str:
+        """Say what was measured and against what, with all the digits that decide."""
+        who = f"{self.model}: " if self.model else ""
+        limit = f"{self.kind} {self.limit!r}"
+        if self.value is None:
+            return f"{who}{self.metric} is undefined ({self.reason}), {limit}"
+        if self.kind == "max-drop":
+            return f"{who}{self.metric} is worse than the baseline by {self.value!r}, {limit}"
+        return f"{who}{self.metric} is {self.value!r}, {limit}"
+
 
 @dataclass(frozen=True, slots=True)
 class Input:

@@ -61,11 +61,5 @@ def read_baseline(name: str) -> Result:
 
 
 def missed_gates(result: Result) -> list[str]:
-    """Say which gates were missed and by what, with all the digits that decide."""
-    lines = []
-    for gate in result.gates:
-        if not gate.passed:
-            who = f"{gate.model}: " if gate.model else ""
-            value = gate.reason if gate.value is None else repr(gate.value)
-            lines.append(f"gate missed: {who}{gate.metric} is {value}, {gate.kind} {gate.limit!r}")
-    return lines
+    """Say which gates were missed and by what."""
+    return [f"gate missed: {gate}" for gate in result.gates if not gate.passed]

@@ -200,7 +200,7 @@ def mars_command(
         pieces = stdout_pieces(result, format, table=table, screen=screen)
         print_result(pieces, for_people=format == "table")
     if not quiet:
-        for warning in result.warnings:
+        for warning in result.warnings if format != "table" else ():
             note(f"note: {warning.message} [{warning.code}]")
         for name in written:
             note(f"wrote {name}")

@@ -185,7 +185,13 @@ ColorOption = Annotated[
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("-q", "--quiet", help="No notes on standard error.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        help="No notes on standard error; missed gates are said all the same.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Verbose = Annotated[
     bool,

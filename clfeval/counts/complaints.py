@@ -10,7 +10,7 @@ import polars as pl
 from clfeval.counts.judge import Judged
 from clfeval.counts.patterns import Bools
 from clfeval.counts.raw import RawCounts
-from clfeval.errors import KEPT, DataError, Problem
+from clfeval.errors import KEPT, DataError, Problem, listing
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -29,6 +29,9 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.distinct import all_distinct
 from clfeval.tables.prediction import Predictions
+
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
+FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 
 
 def needs_rows(
@@ -60,10 +63,13 @@ def raise_complaints(
     if long:
         chosen = pl.col(layout.model_column).is_in([model.name for model in layout.models])
         frames = [frames[0].filter(chosen | pl.col(layout.model_column).is_null())]
-    problems: list[Problem] = []
-    totals: Counter[str] = Counter()
+    foreign = [] if long else _foreign(predictions, judged, known)
+    problems = list(foreign)
+    totals = Counter(problem.code for problem in problems)
+    skipped = {problem.column for problem in foreign}
     for frame in frames:
         checks = _long(predictions, known) if long else _wide(predictions, judged, known)
+        checks = [check for check in checks if check.column not in skipped]
         if bad_weights and roles.weight:
             checks.append(bad_weight(roles.weight))
         found, counts = run_checks(frame, checks)
@@ -77,6 +83,20 @@ def raise_complaints(
         order = [file.name for file in predictions.files]
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
         raise DataError(problems[:KEPT], hint=_hint(problems), totals=totals)
+
+
+def _foreign(predictions: Predictions, judged: Judged, known: Sequence[str]) -> list[Problem]:
+    """Return one problem for each column without a single label: an id or a text, no model."""
+    found = []
+    for model in predictions.layout.models:
+        texts = predictions.peeks[model.columns[0]].texts
+        if model.name in judged.unknown and len(texts) >= FOREIGN and not texts & set(known):
+            what = (
+                f"no value is one of truth's labels {listing(known)}: {listing(sorted(texts), 3)}"
+            )
+            file = predictions.files[0].name
+            found.append(Problem(what, "unknown-label", file, None, model.columns[0]))
+    return found
 
 
 def _wide(predictions: Predictions, judged: Judged, known: Sequence[str]) -> list[Check]:
@@ -115,7 +135,11 @@ def _long(predictions: Predictions, known: Sequence[str]) -> list[Check]:
 
 def _hint(problems: list[Problem]) -> str | None:
     first = problems[0]
+    if first.code == "unknown-label" and first.row is None:
+        return f"is it no model? --id '{first.column}', --by '{first.column}', or name the models"
     value = first.what.split("'")[1] if "'" in first.what else ""
+    if first.code == "unknown-label" and value.casefold() in MISSING_WORDS:
+        return f"if '{value}' means missing, add --null-value '{value}'"
     return {
         "missing-value": "fill the cells, or add --missing drop to leave such rows out",
         "bad-number": f"if '{value}' means missing, add --null-value '{value}'",

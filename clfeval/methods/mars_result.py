@@ -35,6 +35,9 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
         warnings += more
     if options.lists:
         tables["exclusive"] = _exclusive_table(counted, options)
+    if options.max_effort is not None and not tables["max_effort"]:
+        text = f"no model claims as few as {options.max_effort:g} rows"
+        warnings.append(Warn("nothing-affordable", text))
     whole = counted.slices[None]
     negatives = [name for name in counted.classes if name != counted.positive]
     parameters = {
@@ -213,7 +216,8 @@ def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
     if dropped:
         said.append(Warn("dropped", f"{dropped} rows with missing values were left out"))
     if counted.blank_rows:
-        said.append(Warn("blank-lines", f"{counted.blank_rows} blank lines were skipped"))
+        lines = f"{counted.blank_rows} blank line{'s' * (counted.blank_rows > 1)}"
+        said.append(Warn("blank-lines", f"{lines} skipped"))
     for name in counted.reread:
         said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
     if counted.positive in ("0", "false", "False", "FALSE") and any(

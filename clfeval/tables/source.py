@@ -144,7 +144,7 @@ def _from_path(
         folder = path.parent if path.parent.is_dir() else Path()
         raise DataError(
             Problem("no such file", "no-such-file", name),
-            hint=suggestion(path.name, sorted(os.listdir(folder))),
+            hint=suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75),
         ) from error
     except PermissionError as error:
         raise DataError(

@@ -25,6 +25,8 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
     """Yield the lines of one table of the result."""
     rows = result.tables[table]
     columns = _columns(rows)
+    if not columns:
+        return  # a table without rows has no columns to name
     line = _Line()
     writer = csv.writer(line, lineterminator="\n")
     writer.writerow(name for column, wide in columns.items() for name in _names(column, wide))

@@ -27,8 +27,7 @@ def _case(gate: Gate) -> str:
     if gate.passed:
         return f"{start}/>\n"
     tag = "failure" if gate.value is not None else "error"
-    found = gate.reason if gate.value is None else repr(gate.value)
-    return f"{start}><{tag}>{escape(name)}: {escape(str(found))}</{tag}></testcase>\n"
+    return f"{start}><{tag}>{escape(_clean(str(gate)))}</{tag}></testcase>\n"
 
 
 def _clean(text: str) -> str:

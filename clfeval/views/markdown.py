@@ -18,10 +18,7 @@ def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
         yield f"- {escape(line)}\n"
     yield "\n"
     for gate in result.gates:
-        who = f"{escape(gate.model)}: " if gate.model else ""
-        value = gate.reason if gate.value is None else repr(gate.value)
-        sign = "✅" if gate.passed else "❌"
-        yield f"- {sign} {who}{gate.metric} = {value} ({gate.kind} {gate.limit!r})\n"
+        yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
     shown, *folded = mars.sections(result, digits=digits)
     yield from _table(shown)
     if folded:

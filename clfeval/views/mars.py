@@ -71,7 +71,7 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
             note=rest,
         ),
         section(
-            "Each model by itself", models,
+            _by_itself(result), models,
             [*named, *cut, "tp", "fp", "fn", "tn", "accuracy", "precision", "recall"],
             digits=digits, level=level, total=total,
             note=rest,
@@ -99,6 +99,12 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
             part("Found or missed by one model alone", "exclusive", ["model", "list", "file", key])
         )
     return out
+
+
+def _by_itself(result: Result) -> str:
+    """Title the confusion counts; they keep to the positive class whatever the target is."""
+    aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
+    return f"Each model by itself{aside}"
 
 
 def _sweep(result: Result, scores: list[str], digits: int) -> Section:

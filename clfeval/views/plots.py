@@ -97,21 +97,33 @@ def cell_chart(title: str, names: Sequence[str], cells: Sequence[Sequence[object
 
 def _sweep_plots(result: Result, *, width: int, color: bool) -> list[str]:
     rows = [row for row in result.tables["sweep"] if row["slice"] is None]
-    label = "top" if rows and "top" in rows[0] else "threshold"
+    cut = "top" if rows and "top" in rows[0] else "threshold"
+    label = "rows taken from the top" if cut == "top" else cut
     parts = []
     for measure, title in (("shine_through", "ShineThrough"), ("occlusion", "Occlusion")):
-        points: dict[str, tuple[list[float], list[float]]] = {}
+        points: dict[str, list[tuple[float, float]]] = {}
         for row in rows:
             value = _value(row[measure])
-            x, y = points.setdefault(str(row["model"]), ([], []))
             if value is not None:
-                x.append(float(str(row[label])))
-                y.append(value)
-        lines = [(name, x, y) for name, (x, y) in points.items() if x]
+                points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
+        lines = [(name, *_steps(line, forward=cut == "top")) for name, line in points.items()]
         if lines:
-            text = "rows taken from the top" if label == "top" else label
-            parts.append(curves(f"{title} at every cut", text, lines, width=width, color=color))
+            count = len({row[cut] for row in rows})
+            parts.append(curves(f"{title} at {count} cuts", label, lines, width=width, color=color))
     return parts
+
+
+def _steps(
+    points: Sequence[tuple[float, float]], *, forward: bool
+) -> tuple[list[float], list[float]]:
+    """Draw what lies between two cuts: the value of the upper threshold, or of the fewer rows."""
+    x: list[float] = []
+    y: list[float] = []
+    for i, (cut, value) in enumerate(points):
+        other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]
+        x += sorted((cut, other[0]))
+        y += [value, value]
+    return x, y
 
 
 def _figure(title: str, width: int, height: int) -> Any:

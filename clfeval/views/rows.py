@@ -76,7 +76,7 @@ def interval(cell: Cell, digits: int = DIGITS) -> str:
     """Write an estimate's interval, empty when there is none."""
     if not isinstance(cell, Estimate) or cell.low is None or cell.high is None:
         return ""
-    return f"[{cell.low:.{digits}f}, {cell.high:.{digits}f}]"
+    return f"[{number(cell.low, digits)}, {number(cell.high, digits)}]"
 
 
 def heading(column: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import StringIO
+from itertools import takewhile
 
 from rich import box
 from rich.cells import cell_len
@@ -56,11 +57,10 @@ def as_text(
     if plots:
         console.print()
         out.write(plots)
+    for warning in result.warnings:
+        console.print(Text(f"note: {warning.message}", style="dim"))
     for gate in result.gates:
-        sign = "met" if gate.passed else "MISSED"
-        who = f"{gate.model}: " if gate.model else ""
-        value = gate.reason if gate.value is None else f"{gate.value!r}"
-        text = f"gate {sign}: {who}{gate.metric} = {value} ({gate.kind} {gate.limit!r})"
+        text = f"gate {'met' if gate.passed else 'MISSED'}: {gate}"
         console.print(Text(text, style="green" if gate.passed else "bold red"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
@@ -120,7 +120,7 @@ def fitted(part: Section, width: int | None) -> Section:
 
 
 def blocks(part: Section, width: int | None) -> list[Section]:
-    """Split a table that is still too wide into blocks of columns; the first stands in each."""
+    """Split a table that is still too wide into blocks of columns, each with the names in front."""
     if width is None or _needed(part, folded=True) <= width or len(part.headings) < 3:
         return [part]
 
@@ -133,12 +133,13 @@ def blocks(part: Section, width: int | None) -> list[Section]:
         )
 
     out: list[Section] = []
-    columns = [0]
-    for i in range(1, len(part.headings)):
-        if len(columns) > 1 and _needed(of([*columns, i]), folded=True) > width:
+    keys = list(takewhile(lambda i: not part.numeric[i], range(len(part.headings)))) or [0]
+    columns = keys
+    for i in range(len(keys), len(part.headings)):
+        if len(columns) > len(keys) and _needed(of([*columns, i]), folded=True) > width:
             out.append(of(columns))
-            columns = [0]
-        columns.append(i)
+            columns = keys
+        columns = [*columns, i]
     return [*out, of(columns)]
 
 
