@@ -86,7 +86,8 @@ def test_a_baseline_is_compared_and_a_drop_exits_1() -> None:
     gate = ["--baseline", "old.json", "--max-drop"]
     worse = clfeval("mars", "t.csv", "-q", *gate, "recall=0.1")
     assert worse.code == 1
-    assert worse.err.splitlines()[-1] == "gate missed: a: recall is worse than the baseline by 0.5, max-drop 0.1"
+    last = worse.err.splitlines()[-1]
+    assert last == "gate missed: a: recall is worse than the baseline by 0.5, max-drop 0.1"
     assert clfeval("mars", "t.csv", "-q", *gate, "recall=0.5").code == 0
 
 
