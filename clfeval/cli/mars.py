@@ -204,8 +204,9 @@ def mars_command(
             note(f"note: {warning.message} [{warning.code}]")
         for name in written:
             note(f"wrote {name}")
-    for line in missed_gates(result):
-        note(line)
+    if format != "table" or not screen.tty:  # whoever watches has read them in the table
+        for line in missed_gates(result):
+            note(line)
     if not result.passed:
         raise typer.Exit(int(ExitCode.GATE_MISSED))
 

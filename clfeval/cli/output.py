@@ -22,8 +22,9 @@ SUFFIXES = (".json", ".csv", ".md", ".html", ".xml")
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What the terminal view may use: width None is uncut."""
+    """What the terminal view may use: width None is uncut; tty tells whether somebody watches."""
 
+    tty: bool
     width: int | None
     color: bool
     plots: bool
@@ -195,7 +196,7 @@ def screen_for(*, color: str, plot: bool | None, digits: int) -> Screen:
     width = int(columns) if columns.isdigit() and int(columns) > 0 else None
     if width is None and tty:
         width = shutil.get_terminal_size().columns
-    return Screen(width, _wants_color(color, tty), tty if plot is None else plot, digits)
+    return Screen(tty, width, _wants_color(color, tty), tty if plot is None else plot, digits)
 
 
 def _wants_color(choice: str, tty: bool) -> bool:
