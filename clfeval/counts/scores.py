@@ -68,8 +68,10 @@ def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyF
     picked = {f"s{i}": finite(score_column(m, plan.positive)) for i, m in enumerate(plan.models)}
     weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
     picked["w"] = weight
-    others = [column for model in plan.models for column in model.columns[1:]]
-    picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(others)}
+    # a vote for the largest probability needs them all, so a row that lacks one is not counted
+    largest = [model for model in plan.models if np.isnan(plan.thresholds[model.name])]
+    needed = [column for model in largest for column in model.columns]
+    picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(needed)}
     wanted = counting_rows(frame, plan).filter(~truth.is_null())
     if rows != "all":
         positive = truth.is_in(list(counted.positive_values))
