@@ -26,8 +26,8 @@ class Fingerprint:
     quotes: int = 0
     ascii: bool = True
     ends_with_newline: bool = True
-    nul_at: int | None = None
-    bad_utf8_at: int | None = None
+    has_nul: bool = False
+    bad_utf8: bool = False
 
     @property
     def lines(self) -> int:
@@ -74,8 +74,7 @@ def take_fingerprint(source: Source) -> Fingerprint:
     digest = sha256()
     size = 0
     counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
-    nul_at: int | None = None
-    bad_at: int | None = None
+    has_nul = bad_utf8 = False
     is_ascii, last = True, b"\n"
     decoder = codecs.getincrementaldecoder("utf-8")()
     with source.path.open("rb", buffering=0) as stream:
@@ -86,26 +85,23 @@ def take_fingerprint(source: Source) -> Fingerprint:
                 view = np.frombuffer(chunk, np.uint8)
                 for byte in counts:
                     counts[byte] += int(np.count_nonzero(view == byte))
-                if nul_at is None and b"\0" in chunk:
-                    nul_at = size + chunk.index(b"\0")
-                if bad_at is None and not (chunk.isascii() and not decoder.getstate()[0]):
+                has_nul = has_nul or b"\0" in chunk
+                if not bad_utf8 and not (chunk.isascii() and not decoder.getstate()[0]):
                     is_ascii = False
-                    bad_at = _first_bad_byte(decoder, chunk, size)
+                    bad_utf8 = not _decodes(decoder, chunk)
             size += len(chunk)
             last = chunk[-1:]
-    if source.text and bad_at is None and decoder.getstate()[0]:
-        bad_at = size - len(decoder.getstate()[0])
+    bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # a character cut off at the end
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
-        is_ascii, last == b"\n", nul_at, bad_at,
+        is_ascii, last == b"\n", has_nul, bad_utf8,
     )  # fmt: skip
 
 
-def _first_bad_byte(decoder: codecs.IncrementalDecoder, chunk: bytes, offset: int) -> int | None:
-    pending = len(decoder.getstate()[0])
+def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
     try:
         decoder.decode(chunk)
-    except UnicodeDecodeError as error:
-        return offset - pending + error.start
-    return None
+    except UnicodeDecodeError:
+        return False
+    return True
