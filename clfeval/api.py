@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from clfeval.errors import Problem, UsageError
-from clfeval.methods.mars_options import Interval, MarsOptions, Rule, Sweep, Target
-from clfeval.methods.mars_result import mars_result
+from clfeval.methods.mars.options import Interval, MarsOptions, Rule, Sweep, Target
+from clfeval.methods.mars.result import mars_result
 from clfeval.result import Result
 from clfeval.tables.peek import as_text
 from clfeval.tables.prediction import Predictions, open_predictions

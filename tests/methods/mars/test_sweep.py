@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.counts.scores import ScoreTable, ranks
-from clfeval.methods.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
+from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from tests import reference as ref
 from tests.reference import Row, ScoredRow
 from tests.strategies import frame_of, names, scored_tables

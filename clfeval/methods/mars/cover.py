@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.counts.patterns import Bools, TargetCounts
-from clfeval.methods.coverage import EXACT_MODELS, SubsetScores, score_all_subsets, score_subsets
+from clfeval.methods.mars.coverage import (
+    EXACT_MODELS,
+    SubsetScores,
+    score_all_subsets,
+    score_subsets,
+)
 
 ENUMERATED = "exact: all subsets"
 PROGRAM = "exact: integer program"

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.methods import cover
-from clfeval.methods.cover import (
+from clfeval.methods.mars import cover
+from clfeval.methods.mars.cover import (
     ENUMERATED,
     GREEDY,
     PROGRAM,

@@ -11,9 +11,9 @@ from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.predictions import Counted, count_predictions
 from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.methods.mars import mars_tables, summary
-from clfeval.methods.mars_options import MarsOptions
-from clfeval.methods.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
+from clfeval.methods.mars.tables import mars_tables, summary
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.labels import natural
 from clfeval.tables.prediction import Predictions

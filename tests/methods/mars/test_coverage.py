@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import TargetCounts
-from clfeval.methods import coverage
-from clfeval.methods.coverage import SubsetScores, found, score_all_subsets, score_subsets
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars.coverage import SubsetScores, found, score_all_subsets, score_subsets
 from tests import reference as ref
 from tests.example import PAPER
 from tests.reference import Row

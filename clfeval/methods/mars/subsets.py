@@ -10,15 +10,15 @@ import numpy as np
 
 from clfeval.counts.patterns import Counts, PatternCounts, TargetCounts
 from clfeval.errors import Problem, UsageError
-from clfeval.methods.coverage import (
+from clfeval.methods.mars.coverage import (
     EXACT_MODELS,
     SubsetScores,
     combinations_of,
     score_all_subsets,
     score_subsets,
 )
-from clfeval.methods.mars_options import MarsOptions
-from clfeval.methods.mars_view import View, subset_rows
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.view import View, subset_rows
 from clfeval.result import LazyRows, Row, Table
 
 MOST_SUBSETS = 2_000_000

@@ -9,11 +9,11 @@ import numpy as np
 
 from clfeval.counts.patterns import Counts, PatternCounts
 from clfeval.inference.proportions import sign_test
-from clfeval.methods.cover import Choice, best_subsets, best_within_effort
-from clfeval.methods.coverage import SubsetScores, found, pairs, score_subsets, singles
-from clfeval.methods.mars_options import MarsOptions, fractional_weights
-from clfeval.methods.mars_subsets import score_up_to, subset_table
-from clfeval.methods.mars_view import View, subset_rows
+from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
+from clfeval.methods.mars.coverage import SubsetScores, found, pairs, score_subsets, singles
+from clfeval.methods.mars.options import MarsOptions, fractional_weights
+from clfeval.methods.mars.subsets import score_up_to, subset_table
+from clfeval.methods.mars.view import View, subset_rows
 from clfeval.result import Row, Table
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.counts.patterns import Counts
-from clfeval.methods.mars_options import MarsOptions, estimates
+from clfeval.methods.mars.options import MarsOptions, estimates
 from clfeval.result import Estimate, Row
 
 Floats = NDArray[np.float64]

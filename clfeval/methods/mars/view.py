@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.patterns import Bools, Counts, TargetCounts
-from clfeval.methods.coverage import SubsetScores
-from clfeval.methods.mars_options import MarsOptions, estimates
+from clfeval.methods.mars.coverage import SubsetScores
+from clfeval.methods.mars.options import MarsOptions, estimates
 from clfeval.result import Estimate
 
 

@@ -1,0 +1,1 @@
+"""MARS: what each classifier finds or misses that the others do not."""
