@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.result import Result
-from clfeval.views import mars
+from clfeval.views import commands
 from clfeval.views.rows import DIGITS, Section, reasons
 
 
 def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
     """Yield the document line by line; at most a few dozen rows of each table."""
     yield f"<!-- clfeval:{result.command} -->\n"
-    first, *others = mars.headline(result)
+    first, *others = commands.headline(result)
     yield f"**{escape(first)}**\n\n"
     for line in others:
         yield f"- {escape(line)}\n"
     yield "\n"
     for gate in result.gates:
         yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
-    shown, *folded = mars.sections(result, digits=digits)
+    shown, *folded = commands.sections(result, digits=digits)
     yield from _table(shown)
     if folded:
         yield "\n<details><summary>More tables</summary>\n"

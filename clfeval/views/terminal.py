@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.result import Result
-from clfeval.views import mars
+from clfeval.views import commands
 from clfeval.views.rows import DIGITS, INTERVAL, Section, reasons
 
 LINES = box.SIMPLE_HEAD
@@ -46,11 +46,11 @@ def as_text(
         markup=False,
         legacy_windows=False,
     )
-    first, *others = mars.headline(result)
+    first, *others = commands.headline(result)
     console.print(Text(first, style="bold"))
     for line in others:
         console.print(Text(line))
-    for part in mars.sections(result, digits=digits):
+    for part in commands.sections(result, digits=digits):
         _print_section(console, part, width)
     for reason in reasons(result):
         console.print(Text(reason, style="dim"))

@@ -1,0 +1,26 @@
+"""Which page belongs to which command: its headline, its tables in reading order, its plots."""
+
+from __future__ import annotations
+
+from clfeval.result import Result
+from clfeval.views import mars
+from clfeval.views.rows import DIGITS, Section
+
+PAGES = {"mars": mars}
+
+
+def headline(result: Result) -> list[str]:
+    """Return the lines on top: what was read and what the measures mean here."""
+    return PAGES[result.command].headline(result)
+
+
+def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
+    """Return the tables in reading order."""
+    return PAGES[result.command].sections(result, digits=digits)
+
+
+def plots(result: Result, *, width: int, color: bool) -> str:
+    """Draw the command's plots; the drawing library is loaded only here."""
+    from clfeval.views.plots import mars_plots
+
+    return mars_plots(result, width=width, color=color)
