@@ -73,8 +73,9 @@ def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list
 
 def _check_names(source: Source, columns: tuple[str, ...]) -> None:
     problems = []
+    seen: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
-        first = columns.index(name) + 1
+        first = seen.setdefault(name, position)
         if first < position:
             shown = f"'{name}'" if name else "(no name)"
             what = f"column {position} has the name {shown} of column {first}"

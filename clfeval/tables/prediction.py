@@ -7,18 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
-
 from clfeval.errors import DataError, Problem, listing
 from clfeval.tables.confusion import expand_counts
-from clfeval.tables.csv_head import one_column_hint, read_csv_head
+from clfeval.tables.files import open_files, peek_at, with_delimiter_hint
 from clfeval.tables.layout import Layout, recognise
-from clfeval.tables.peek import Peek, peek
+from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Roles
-from clfeval.tables.scan import ENGINE_ERRORS, TableFile, check_names, open_typed, unreadable
-from clfeval.tables.source import open_sources
+from clfeval.tables.scan import TableFile
 
-FRAME = "<frame>"
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
 
 
@@ -75,53 +71,17 @@ def open_predictions(
 
     Temporary copies of pipes and packed files live as long as the block.
     """
-    if not isinstance(tables, (list, tuple)):
-        frame = nw.from_native(tables).lazy()
-        columns = tuple(frame.collect_schema().names())
-        check_names(FRAME, columns)
-        yield _recognised((TableFile(FRAME, columns, native=frame),), roles)
-        return
-    with open_sources(tables, input_format=input_format, delimiter=delimiter) as sources:
-        files = []
-        for source in sources:
-            if source.text:
-                head = read_csv_head(source)
-                check_names(source.name, head.columns, row=head.header_row)
-                files.append(TableFile(source.name, head.columns, source, head=head))
-            else:
-                files.append(open_typed(source))
-        yield _recognised(tuple(files), roles)
-
-
-def _peeked(file: TableFile, roles: Roles) -> dict[str, Peek]:
-    try:
-        return peek(file, roles.null_values)
-    except ENGINE_ERRORS as error:
-        if file.source is None:
-            raise
-        raise unreadable(file.source, error) from error
+    with open_files(tables, input_format=input_format, delimiter=delimiter) as files:
+        yield _recognised(files, roles)
 
 
 def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
     first = files[0]
-    for other in files[1:]:
-        missing = [name for name in first.columns if name not in other.columns]
-        extra = [name for name in other.columns if name not in first.columns]
-        if missing or extra:
-            parts = [f"has no column {listing(missing)}"] if missing else []
-            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            raise DataError(
-                Problem("; ".join(parts), "different-columns", other.name),
-                hint="files read together need one set of columns",
-            )
-    peeks = _peeked(first, roles)
+    peeks = dict(peek_at(first, roles.null_values))
     try:
         layout = recognise(first.name, peeks, roles)
     except DataError as error:
-        if first.source and first.source.text:
-            hint = one_column_hint(first.columns, first.source.delimiter)
-            raise DataError(error.problems, hint=hint or error.hint) from error
-        raise
+        raise with_delimiter_hint(first, error) from error
     if layout.name == "counts":
         if len(files) > 1:
             raise DataError(Problem("one counts table at a time", "several-counts", files[1].name))

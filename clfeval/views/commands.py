@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from clfeval.result import Result
 from clfeval.views import mars
 from clfeval.views.rows import DIGITS, Section
 
-PAGES = {"mars": mars}
+
+class Page(Protocol):
+    """What a command's module of views offers."""
+
+    def headline(self, result: Result, /) -> list[str]:
+        """Return the lines on top."""
+
+    def sections(self, result: Result, /, *, digits: int = DIGITS) -> list[Section]:
+        """Return the tables in reading order."""
+
+
+PAGES: Mapping[str, Page] = {"mars": mars}
 
 
 def headline(result: Result) -> list[str]:
