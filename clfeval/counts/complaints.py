@@ -28,7 +28,9 @@ from clfeval.tables.diagnose import (
     unknown_label,
 )
 from clfeval.tables.distinct import all_distinct
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import TableFile
 
 MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
@@ -185,16 +187,11 @@ def refuse_unbounded(
     )
 
 
-def check_ids(predictions: Predictions) -> None:
-    """Raise when an id of a wide table stands in more than one row."""
-    layout = predictions.layout
-    if layout.id is None or layout.name == "long":
+def check_ids(files: Sequence[TableFile], column: str | None, peek: Peek) -> None:
+    """Raise when an id stands in more than one row of the files."""
+    if column is None or all_distinct(files, column, peek):
         return
-    if all_distinct(predictions.files, layout.id, predictions.peeks[layout.id]):
-        return
-    frame_of_all = pl.concat(
-        [numbered(file).select(FILE, ROW, PLACE, layout.id) for file in predictions.files]
-    )
-    problems, totals = run_checks(frame_of_all, [repeated(layout.id)])
+    frame = pl.concat([numbered(file).select(FILE, ROW, PLACE, column) for file in files])
+    problems, totals = run_checks(frame, [repeated(column)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)

@@ -134,7 +134,9 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         if raw.rows.sum() > blank or roles.weight:
             hint = "every row lacks a value or has weight 0"
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=hint)
-    check_ids(predictions)
+    layout = predictions.layout
+    if layout.name != "long" and layout.id is not None:
+        check_ids(predictions.files, layout.id, predictions.peeks[layout.id])
     return Counted(
         slices=slices_of(raw, plan, roles.by, keep, positive),
         files=tuple(

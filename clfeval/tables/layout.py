@@ -198,17 +198,18 @@ def select_models(
     return [next(model for model in models if model.name == name) for name in names]
 
 
-def match_names(file: str, names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+def match_names(
+    file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
+) -> list[str]:
     """Resolve exact names and globs; a pattern that matches nothing is an error."""
-    chosen: list[str] = []
+    chosen: dict[str, None] = {}
+    known = set(names)
     for pattern in patterns:
-        found = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
+        found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
         if not found:
+            text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
             raise UsageError(
-                Problem(
-                    f"no model matches '{pattern}'; models: {listing(names)}", "unknown-model", file
-                ),
-                hint=suggestion(pattern, names),
+                Problem(text, f"unknown-{what}", file), hint=suggestion(pattern, names)
             )
-        chosen += [name for name in found if name not in chosen]
-    return chosen
+        chosen |= dict.fromkeys(found)
+    return list(chosen)

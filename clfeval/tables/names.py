@@ -12,6 +12,9 @@ PREDICTION_NAMES = (
     "score", "y_score", "probability",
 )  # fmt: skip
 ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
+ROW_NAMES = (*ID_NAMES, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
+FEATURE_NAMES = ("feature", "term", "token", "word")
+VALUE_NAMES = ("value", "count", "frequency", "tf")
 COUNT_NAMES = ("tp", "fp", "fn", "tn")
 
 

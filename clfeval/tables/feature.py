@@ -1,0 +1,191 @@
+"""Feature tables: one column per feature, or one row per feature that an observation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+
+from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
+from clfeval.tables.files import open_files, peek_at, with_delimiter_hint
+from clfeval.tables.layout import match_names
+from clfeval.tables.names import (
+    FEATURE_NAMES,
+    ID_NAMES,
+    ROW_NAMES,
+    TRUTH_NAMES,
+    VALUE_NAMES,
+    find,
+)
+from clfeval.tables.peek import Peek
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import TableFile
+
+# binary    0 and 1, or booleans: true is 1
+# numeric   numbers, made true or false by a cut
+# category  text, one feature for each of its values
+Kind = Literal["binary", "numeric", "category"]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Where the class of each observation stands when it stands in a table of its own."""
+
+    files: tuple[TableFile, ...]
+    row: str
+    truth: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """Files of one schema and what their columns are.
+
+    wide: `kinds` names the feature columns; long: `row`, `feature` and perhaps `value` are the
+    columns of a sparse table, and `wanted` the globs of the features to keep.
+    """
+
+    files: tuple[TableFile, ...]
+    roles: Roles
+    layout: Literal["wide", "long"]
+    truth: str | None
+    id: str | None = None
+    kinds: Mapping[str, Kind] | None = None
+    row: str = ""
+    feature: str = ""
+    value: str | None = None
+    wanted: tuple[str, ...] = ()
+    classes: Classes | None = None
+
+    def described(self) -> str:
+        """Say in one line how the table was read."""
+        parts = [f"{self.files[0].name}: {self.layout} features"]
+        if self.classes is not None:
+            parts.append(f"classes '{self.classes.truth}' of {self.classes.files[0].name}")
+        else:
+            parts.append(f"truth '{self.truth}'")
+        if self.layout == "long":
+            parts.append(f"rows in '{self.row}', features in '{self.feature}'")
+            if self.value:
+                parts.append(f"values in '{self.value}'")
+        elif self.id is not None:
+            parts.append(f"id '{self.id}'")
+        for kind in ("binary", "numeric", "category"):
+            names = [name for name, one in (self.kinds or {}).items() if one == kind]
+            if names:
+                word = f"{len(names):,} {kind}"
+                parts.append(f"{word}: {listing(names, 4)}")
+        return "; ".join(parts)
+
+
+@contextmanager
+def open_features(
+    tables: Any,
+    roles: Roles,
+    *,
+    wanted: Sequence[str] = (),
+    truth_table: Any = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+) -> Iterator[FeatureTable]:
+    """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
+    with ExitStack() as stack:
+        files = stack.enter_context(
+            open_files(tables, input_format=input_format, delimiter=delimiter)
+        )
+        classes = None
+        if truth_table is not None:
+            others = stack.enter_context(open_files(truth_table, delimiter=delimiter))
+            classes = _classes(others, roles)
+        yield _recognised(files, roles, tuple(wanted), classes)
+
+
+def _recognised(
+    files: tuple[TableFile, ...],
+    roles: Roles,
+    wanted: tuple[str, ...],
+    classes: Classes | None,
+) -> FeatureTable:
+    first = files[0]
+    columns = list(first.columns)
+    for name in (roles.id, roles.weight, None if classes else roles.truth):
+        if name is not None and name not in columns:
+            raise unknown_column(first.name, name, columns)
+    truth = None if classes else roles.truth or find(columns, TRUTH_NAMES)
+    rest = [name for name in columns if name != truth]
+    row, feature = roles.id or find(rest, ROW_NAMES), find(rest, FEATURE_NAMES)
+    value = find(rest, VALUE_NAMES)
+    sparse = row and feature and set(columns) <= {row, feature, value, truth}
+    if (roles.layout == "long" or classes is not None or sparse) and not (row and feature):
+        raise DataError(
+            Problem(f"no sparse table: columns {listing(columns)}", "wrong-layout", first.name),
+            hint="it has one row per observation and feature: columns like row, feature, value",
+        )
+    if truth is None and classes is None:
+        error = DataError(
+            Problem(f"no class column; columns: {listing(columns)}", "no-truth", first.name),
+            hint="name it with --truth COLUMN"
+            + (", or the file that has it with --truth-table FILE" if feature else ""),
+        )
+        raise with_delimiter_hint(first, error)
+    if roles.layout == "long" or classes is not None or (sparse and roles.layout is None):
+        if roles.weight:
+            raise UsageError(Problem("--weight needs a wide table of features", "bad-option"))
+        return FeatureTable(
+            files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
+            wanted=wanted, classes=classes,
+        )  # fmt: skip
+    row_id = roles.id or find(rest, ID_NAMES)
+    names = [name for name in rest if name not in (row_id, roles.weight, "")]
+    if wanted:
+        names = match_names(first.name, names, wanted, what="feature")
+    if not names:
+        raise DataError(
+            Problem(f"no feature columns; columns: {listing(columns)}", "no-features", first.name),
+            hint="every column beside class, id and weight is a feature",
+        )
+    return FeatureTable(files, roles, "wide", truth, row_id, _kinds(first, names, roles))
+
+
+def _classes(files: tuple[TableFile, ...], roles: Roles) -> Classes:
+    """Recognise row and class in a table of classes; of two columns the second is the class."""
+    first = files[0]
+    columns = list(first.columns)
+    if roles.truth is not None and roles.truth not in columns:
+        raise unknown_column(first.name, roles.truth, columns)
+    row = roles.id if roles.id in columns else find(columns, ROW_NAMES)
+    row = row or (columns[0] if len(columns) == 2 else None)
+    rest = [name for name in columns if name != row]
+    truth = roles.truth or find(rest, TRUTH_NAMES) or (rest[0] if len(rest) == 1 else None)
+    if row is None or truth is None or row == truth:
+        raise DataError(
+            Problem(
+                f"which columns are row and class? columns: {listing(columns)}", "no-truth",
+                first.name,
+            ),
+            hint="name them with --id COLUMN and --truth COLUMN",
+        )  # fmt: skip
+    return Classes(files, row, truth)
+
+
+def _kinds(file: TableFile, names: Sequence[str], roles: Roles) -> dict[str, Kind]:
+    """Guess each column's kind; counting finds out when the guess is wrong."""
+    if file.native is not None:
+        schema = file.native.select(*names).collect_schema()
+        return {name: _typed_kind(schema[name]) for name in names}
+    peeks = peek_at(file, roles.null_values)
+    return {name: _text_kind(peeks[name]) for name in names}
+
+
+def _typed_kind(dtype: Any) -> Kind:
+    if dtype == nw.Boolean or dtype.is_integer():
+        return "binary"
+    return "numeric" if dtype.is_numeric() else "category"
+
+
+def _text_kind(column: Peek) -> Kind:
+    if column.texts and column.texts <= {"0", "1"}:
+        return "binary"
+    return "numeric" if column.mostly_numeric else "category"
