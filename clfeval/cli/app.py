@@ -10,6 +10,7 @@ import typer
 
 from clfeval import __version__
 from clfeval.cli import mars
+from clfeval.cli.flatten import flattened
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 computed, gates met; 1 a gate missed; 2 command line or output; "
     "3 data; 70 a bug.",
 )
-app.command("mars", epilog=mars.EXAMPLES)(mars.mars_command)
+app.command("mars", epilog=mars.EXAMPLES)(flattened(mars.mars_command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clfeval.cli import options as o
-from clfeval.cli.output import SavedFiles, note, print_result, screen_for, stdout_pieces
-from clfeval.cli.parsing import count_of, groups_of, thresholds_of
-from clfeval.cli.progress import stop_at_once, waiting
-from clfeval.errors import ExitCode
+from clfeval.cli.groups import GateOptions, OutputOptions, TableOptions
+from clfeval.cli.parsing import count_of, groups_of
+from clfeval.cli.run import arguments_of, run
 
 if TYPE_CHECKING:
-    from clfeval.tables.prediction import Predictions
+    from clfeval.result import Result
 
 ANALYSIS = "Analysis"
 EXAMPLES = """Examples:
@@ -38,20 +37,8 @@ Sweep = Literal["threshold", "top"]
 
 def mars_command(
     tables: o.Tables,
-    input_format: o.InputFormatOption = None,
-    delimiter: o.Delimiter = None,
-    layout: o.LayoutOption = None,
-    missing: o.MissingOption = "error",
-    null_value: o.NullValue = [],  # noqa: B006
-    truth: o.Truth = None,
-    model: o.Model = [],  # noqa: B006
-    id: o.Id = None,  # noqa: A002
-    positive: o.Positive = None,
-    labels: o.Labels = [],  # noqa: B006
-    kind: o.KindOption = None,
-    threshold: o.Threshold = [],  # noqa: B006
-    weight: o.Weight = None,
-    by: o.By = [],  # noqa: B006
+    source: TableOptions,
+    *,
     occlusion: Annotated[
         Rule,
         typer.Option(
@@ -149,67 +136,26 @@ def mars_command(
         float,
         typer.Option("--level", rich_help_panel=ANALYSIS, help="Confidence level of intervals."),
     ] = 0.95,
-    format: o.FormatOption = "table",  # noqa: A002
-    table: o.TableOption = "models",
-    save: o.Save = [],  # noqa: B006
-    digits: o.Digits = 3,
-    plot: o.Plot = None,
-    color: o.ColorOption = "auto",
-    fail_under: o.FailUnder = [],  # noqa: B006
-    fail_over: o.FailOver = [],  # noqa: B006
-    baseline: o.Baseline = None,
-    max_drop: o.MaxDrop = [],  # noqa: B006
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
+    output: OutputOptions,
+    gates: GateOptions,
 ) -> None:
     """Show what each classifier finds or misses that the others do not.
 
     ShineThrough of a model: of the positives that some model finds, the share that it alone finds.
     Occlusion: the share that it misses and every other model finds.
     """  # fmt: skip
-    del verbose  # read at the boundary, where errors are printed
-    from clfeval.cli.gating import finished, limits_of, missed_gates
 
-    limits = limits_of(fail_under, fail_over, max_drop, baseline)
-    screen = screen_for(color=color, plot=plot, digits=digits)
-    with SavedFiles(save, inputs=tables, gates=bool(limits)) as files:
-        with waiting(tables):
-            from clfeval.api import mars
+    def compute() -> Result:
+        from clfeval.api import mars
 
-            stop_at_once()
-            result = mars(
-                tables,
-                truth=truth, model=model, id=id, positive=positive, labels=labels,
-                kind=kind,
-                threshold=thresholds_of(threshold),
-                weight=weight, by=by, missing=missing, null_value=null_value,
-                layout=layout,
-                input_format=input_format,
-                delimiter=delimiter,
-                target=target, occlusion=occlusion, level=level,
-                interval=interval,
-                subsets=count_of("subsets", subsets), best=best, max_effort=max_effort,
-                top=top, sweep=sweep,
-                points=count_of("points", points),
-                lists=list_,  # checked there, with all else
-                groups=groups_of(group),
-                on_open=None if quiet else _say_columns,
-            )  # fmt: skip
-        result = finished(result, limits, baseline)
-        written = files.write(result, table=table, digits=digits)
-        pieces = stdout_pieces(result, format, table=table, screen=screen)
-        print_result(pieces, for_people=format == "table")
-    if not quiet:
-        for warning in result.warnings if format != "table" else ():
-            note(f"note: {warning.message} [{warning.code}]")
-        for name in written:
-            note(f"wrote {name}")
-    if format != "table" or not screen.tty:  # whoever watches has read them in the table
-        for line in missed_gates(result):
-            note(line)
-    if not result.passed:
-        raise typer.Exit(int(ExitCode.GATE_MISSED))
+        return mars(
+            tables, **arguments_of(source, output),
+            target=target, occlusion=occlusion, level=level, interval=interval,
+            subsets=count_of("subsets", subsets), best=best, max_effort=max_effort,
+            top=top, sweep=sweep,
+            points=count_of("points", points),
+            lists=list_,  # checked there, with all else
+            groups=groups_of(group),
+        )  # fmt: skip
 
-
-def _say_columns(predictions: Predictions) -> None:
-    note(predictions.described())
+    run(tables, output, gates, compute)

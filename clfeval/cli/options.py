@@ -147,7 +147,10 @@ FormatOption = Annotated[
     typer.Option("-f", "--format", help="What standard output gets.", rich_help_panel=OUTPUT),
 ]
 TableOption = Annotated[
-    str, typer.Option("--table", help="Which table CSV holds.", rich_help_panel=OUTPUT)
+    str | None,
+    typer.Option(
+        "--table", help="Which table CSV holds; default the first.", rich_help_panel=OUTPUT
+    ),
 ]
 Save = Annotated[
     list[str],

@@ -89,7 +89,7 @@ class SavedFiles:
         stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
         return path, temporary, stream
 
-    def write(self, result: Result, *, table: str, digits: int) -> list[str]:
+    def write(self, result: Result, *, table: str | None, digits: int) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         try:
             for path, _, stream in self._files:
@@ -106,7 +106,7 @@ class SavedFiles:
         return [str(path) for path, _, _ in self._files]
 
 
-def render(result: Result, suffix: str, *, table: str, digits: int) -> Iterable[str]:
+def render(result: Result, suffix: str, *, table: str | None, digits: int) -> Iterable[str]:
     """Return the pieces of a file by its suffix."""
     if suffix == ".json":
         return result.json_lines()
@@ -127,20 +127,28 @@ def render(result: Result, suffix: str, *, table: str, digits: int) -> Iterable[
     return [as_junit(result)]
 
 
-def known_table(result: Result, table: str) -> str:
-    """Check that the result has the table asked for."""
+def known_table(result: Result, table: str | None) -> str:
+    """Return the table asked for, or the first; raises UsageError when the result lacks it."""
+    if table is None:
+        return next(iter(result.tables))
     if table not in result.tables:
         hint = suggestion(table, result.tables)
         raise UsageError(
             Problem(
                 f"no table '{table}'; this result has {listing(result.tables)}", "unknown-table"
             ),
-            hint=hint or "subsets, best, sweep and exclusive exist only when asked for",
+            hint=hint or "some tables exist only when an option asks for them",
         )
     return table
 
 
-def stdout_pieces(result: Result, format: str, *, table: str, screen: Screen) -> Iterator[str]:  # noqa: A002
+def stdout_pieces(
+    result: Result,
+    format: str,  # noqa: A002
+    *,
+    table: str | None,
+    screen: Screen,
+) -> Iterator[str]:
     """Yield what standard output gets."""
     if format != "table":
         suffix = {"json": ".json", "csv": ".csv", "markdown": ".md"}[format]
@@ -150,9 +158,9 @@ def stdout_pieces(result: Result, format: str, *, table: str, screen: Screen) ->
 
     plots = ""
     if screen.plots:
-        from clfeval.views.plots import mars_plots
+        from clfeval.views.commands import plots as drawn
 
-        plots = mars_plots(result, width=min(screen.width or 80, 120), color=screen.color)
+        plots = drawn(result, width=min(screen.width or 80, 120), color=screen.color)
     yield as_text(result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots)
 
 

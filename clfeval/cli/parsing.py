@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from typing import Literal
 
@@ -39,6 +38,8 @@ def thresholds_of(texts: Sequence[str]) -> dict[str | None, float]:
 
 def groups_of(texts: Sequence[str]) -> dict[str, list[str]]:
     """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
+    import csv
+
     groups: dict[str, list[str]] = {}
     for text in texts:
         name, equals, members = text.partition("=")

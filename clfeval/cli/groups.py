@@ -1,0 +1,54 @@
+"""Options that commands share, in groups: what is read, what is shown and saved, what must hold.
+
+Nobody compares or prints a group, and methods for that would be compiled at every start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clfeval.cli import options as o
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableOptions:
+    """How to read the table, and which column is what; named as the public functions name them."""
+
+    input_format: o.InputFormatOption = None
+    delimiter: o.Delimiter = None
+    layout: o.LayoutOption = None
+    missing: o.MissingOption = "error"
+    null_value: o.NullValue = field(default_factory=list)
+    truth: o.Truth = None
+    model: o.Model = field(default_factory=list)
+    id: o.Id = None
+    positive: o.Positive = None
+    labels: o.Labels = field(default_factory=list)
+    kind: o.KindOption = None
+    threshold: o.Threshold = field(default_factory=list)
+    weight: o.Weight = None
+    by: o.By = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutputOptions:
+    """What is printed, saved and said."""
+
+    format: o.FormatOption = "table"
+    table: o.TableOption = None
+    save: o.Save = field(default_factory=list)
+    digits: o.Digits = 3
+    plot: o.Plot = None
+    color: o.ColorOption = "auto"
+    quiet: o.Quiet = False
+    verbose: o.Verbose = False  # read at the boundary, where errors are printed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GateOptions:
+    """What the result must keep to, else the program exits with 1."""
+
+    fail_under: o.FailUnder = field(default_factory=list)
+    fail_over: o.FailOver = field(default_factory=list)
+    baseline: o.Baseline = None
+    max_drop: o.MaxDrop = field(default_factory=list)
