@@ -77,7 +77,7 @@ def raise_complaints(
         found, counts = run_checks(frame, checks)
         if long and judged.bad_flags:
             names = [model.name for model in layout.models]
-            more, count = unequal_ids(frame, str(layout.id), layout.model_column, names)
+            more, count = unequal_ids(frame, str(layout.id), layout.model_column, names, roles.run)
             found, counts = found + more, counts + count
         problems += found
         totals += counts
@@ -114,7 +114,7 @@ def _wide(predictions: Predictions, judged: Judged, known: Sequence[str]) -> lis
                 checks += [missing_score(column)] if strict else []
                 checks.append(bad_number(column))
     if predictions.layout.id is not None:
-        checks.append(repeated(predictions.layout.id))
+        checks.append(repeated(predictions.layout.id, predictions.roles.run))
     return checks
 
 
@@ -123,7 +123,7 @@ def _long(predictions: Predictions, known: Sequence[str]) -> list[Check]:
     strict = roles.missing == "error"
     kinds = {model.kind for model in layout.models}
     constants = [layout.truth, *roles.by, *([roles.weight] if roles.weight else [])]
-    checks = long_checks(str(layout.id), layout.model_column, constants)
+    checks = long_checks(str(layout.id), layout.model_column, constants, roles.run)
     checks += [missing_label(str(layout.id)), missing_label(layout.model_column)]
     if strict:
         checks.append(missing_label(layout.truth))
@@ -187,11 +187,12 @@ def refuse_unbounded(
     )
 
 
-def check_ids(files: Sequence[TableFile], column: str | None, peek: Peek) -> None:
-    """Raise when an id stands in more than one row of the files."""
-    if column is None or all_distinct(files, column, peek):
+def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | None = None) -> None:
+    """Raise when an id stands in more than one row of the files, or of one run."""
+    if all_distinct(files, column, peek):
         return
-    frame = pl.concat([numbered(file).select(FILE, ROW, PLACE, column) for file in files])
-    problems, totals = run_checks(frame, [repeated(column)])
+    names = [column] if run is None else [column, run]
+    frame = pl.concat([numbered(file).select(FILE, ROW, PLACE, *names) for file in files])
+    problems, totals = run_checks(frame, [repeated(column, run)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)

@@ -136,7 +136,7 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=hint)
     layout = predictions.layout
     if layout.name != "long" and layout.id is not None:
-        check_ids(predictions.files, layout.id, predictions.peeks[layout.id])
+        check_ids(predictions.files, layout.id, predictions.peeks[layout.id], roles.run)
     return Counted(
         slices=slices_of(raw, plan, roles.by, keep, positive),
         files=tuple(

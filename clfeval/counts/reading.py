@@ -129,6 +129,7 @@ def frames(
         prediction=layout.prediction,
         models=[model.name for model in layout.models],
         constants=constants(predictions),
+        run=roles.run,
     )
     return [wide]
 

@@ -16,8 +16,11 @@ def widen(
     prediction: str,
     models: Sequence[str],
     constants: Sequence[str],
+    run: str | None = None,
 ) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
     """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
+
+    With `run` an observation of each run is a row of its own.
 
     Columns: p0.. the prediction of each model, k0.. the constants (truth, slices, weight);
     truth is missing if any row of the id lacks it. Blank lines are left out.
@@ -27,15 +30,17 @@ def widen(
     marks = [nw.col(model) == name for name in models]
     blank = nw.col(row_id).is_null() & nw.col(model).is_null() & nw.col(prediction).is_null()
     chosen = nw.col(model).is_in(list(models)) | nw.col(model).is_null()
+    keys = ["id"] if run is None else ["id", "run"]
     spread = frame.filter(~blank & chosen).select(
         nw.col(row_id).alias("id"),
+        *([] if run is None else [nw.col(run).alias("run")]),
         *[nw.when(mark).then(nw.col(prediction)).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
         *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
         *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
         nw.col(model).is_null().cast(nw.Int32).alias("nobody"),
     )
-    gathered = spread.group_by("id").agg(
+    gathered = spread.group_by(*keys).agg(
         *[nw.col(f"p{i}").max() for i in range(len(models))],
         *[nw.col(f"c{i}").sum() for i in range(len(models))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],

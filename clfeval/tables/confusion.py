@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import narwhals as nw
@@ -16,42 +17,58 @@ from clfeval.tables.scan import TableFile, scan
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn."""
+    """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn.
+
+    `keys` tells the tables of one model apart: its run, or its slice.
+    """
 
     model: str
     tp: int
     fp: int
     fn: int
     tn: int
+    keys: tuple[str, ...] = ()
 
 
-def read_confusions(file: TableFile, model_column: str) -> list[Confusion]:
-    """Read every row; raises DataError naming cells that are no counts and models given twice."""
+def read_confusions(
+    file: TableFile, model_column: str, keys: Sequence[str] = ()
+) -> list[Confusion]:
+    """Read every row; raises DataError naming cells that are no counts and rows given twice."""
     columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
-    frame = scan(file, dict.fromkeys([model_column, *columns], "text")).collect("polars")
+    named = [model_column, *keys]
+    frame = scan(file, dict.fromkeys([*named, *columns], "text")).collect("polars")
     first = 2 if file.head else 1
     problems: list[Problem] = []
-    rows: dict[str, Confusion] = {}
-    for number, (name, *cells) in enumerate(frame.rows(), start=first):
+    rows: dict[tuple[str, ...], Confusion] = {}
+    for number, values in enumerate(frame.rows(), start=first):
+        names, cells = values[: len(named)], values[len(named) :]
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
             if count is None:
                 what = "missing" if cell is None else f"'{cell}' is not a count"
                 code = "missing-value" if cell is None else "bad-count"
                 problems.append(Problem(what, code, file.name, number, column))
-        if name is None:
-            problems.append(Problem("missing", "missing-value", file.name, number, model_column))
-        elif str(name) in rows:
-            what = f"'{name}' stands in an earlier row already"
+        problems += [
+            Problem("missing", "missing-value", file.name, number, column)
+            for column, name in zip(named, names, strict=True)
+            if name is None
+        ]
+        place = tuple(map(str, names))
+        if None not in names and place in rows:
+            what = f"'{', '.join(place)}' stands in an earlier row already"
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
-        rows[str(name)] = Confusion(str(name), *(count or 0 for count in counts))
+        numbers = [count or 0 for count in counts]
+        tp, fp, fn, tn = numbers
+        rows[place] = Confusion(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
         raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
     if problems:
         bad = any(problem.code != "duplicate-row" for problem in problems)
         hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
+        if not bad and not keys:
+            hint += "; several runs of a model are told apart with --run COLUMN"
         raise DataError(problems, hint=hint)
     return list(rows.values())
 

@@ -81,18 +81,24 @@ def count_blank(file: TableFile) -> int:
     return int(scan(file, {file.columns[0]: "text"}).to_native().select(every).collect().item())
 
 
-def repeated(column: str) -> Check:
-    """Look for ids that stand in more than one row; the first row is given with each later one."""
-    first = pl.col(PLACE).first().over(column)
+def repeated(column: str, run: str | None = None) -> Check:
+    """Look for ids that stand in more than one row; the first row is given with each later one.
+
+    With `run` an id may stand in one row of each run.
+    """
+    first = pl.col(PLACE).first().over(_within(column, run))
     return Check(
         column, "duplicate-id", "'{value}' stands in {extra} already",
         (pl.col(PLACE) != first) & pl.col(column).is_not_null(), first,
     )  # fmt: skip
 
 
-def long_checks(row_id: str, model: str, constants: Sequence[str]) -> list[Check]:
+def long_checks(
+    row_id: str, model: str, constants: Sequence[str], run: str | None = None
+) -> list[Check]:
     """Look for rows given twice, and for truth, slices or weights that differ within one id."""
-    pair = pl.struct(row_id, model)
+    row = _within(row_id, run)
+    pair = pl.struct(*row, model)
     first_pair = pl.col(PLACE).first().over(pair)
     checks = [
         Check(
@@ -103,24 +109,28 @@ def long_checks(row_id: str, model: str, constants: Sequence[str]) -> list[Check
     for name in constants:
         code = "conflicting-truth" if name == constants[0] else "conflicting-value"
         if name == constants[0]:
-            first = text_of(name).drop_nulls().first().over(row_id)
+            first = text_of(name).drop_nulls().first().over(row)
             bad = text_of(name) != first
         else:
-            first = text_of(name).first().over(row_id).fill_null("")
+            first = text_of(name).first().over(row).fill_null("")
             bad = text_of(name).fill_null("") != first
         what = "'{value}' where an earlier row of this id has '{extra}'"
         checks.append(Check(name, code, what, bad & pl.col(row_id).is_not_null(), first))
     return checks
 
 
+def _within(row_id: str, run: str | None) -> list[str]:
+    return [row_id] if run is None else [row_id, run]
+
+
 def unequal_ids(
-    frame: pl.LazyFrame, row_id: str, model: str, models: Sequence[str]
+    frame: pl.LazyFrame, row_id: str, model: str, models: Sequence[str], run: str | None = None
 ) -> tuple[list[Problem], Counter[str]]:
     """Name the ids some model has no row for, at the first row that has the id."""
     marks = [(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
     have = (
         frame.filter(pl.col(row_id).is_not_null())
-        .group_by(row_id, maintain_order=True)
+        .group_by(_within(row_id, run), maintain_order=True)
         .agg(pl.col(FILE).first(), pl.col(ROW).first(), *marks)
     )
     problems: list[Problem] = []

@@ -43,7 +43,11 @@ class Predictions:
     def described(self) -> str:
         """Say in one line how the table was read."""
         layout = self.layout
-        parts = [f"{self.files[0].name}: {layout.name}", f"truth '{layout.truth}'"]
+        parts = [f"{self.files[0].name}: {layout.name}"]
+        if layout.name == "counts":
+            parts.append(f"models in '{layout.model_column}'")
+        else:
+            parts.append(f"truth '{layout.truth}'")
         if len(self.files) > 1:
             parts[0] = f"{len(self.files)} files like {parts[0]}"
         if layout.id is not None:
@@ -66,23 +70,28 @@ def open_predictions(
     *,
     input_format: str | None = None,
     delimiter: str | None = None,
+    keep_counts: bool = False,
 ) -> Iterator[Predictions]:
     """Open a list of paths, or one data frame, as a prediction table.
 
+    A counts table of one model becomes the predictions it counts, unless `keep_counts`: then the
+    layout is `counts`, for `read_confusions`.
     Temporary copies of pipes and packed files live as long as the block.
     """
     with open_files(tables, input_format=input_format, delimiter=delimiter) as files:
-        yield _recognised(files, roles)
+        yield _recognised(files, roles, keep_counts=keep_counts)
 
 
-def _recognised(files: tuple[TableFile, ...], roles: Roles) -> Predictions:
+def _recognised(
+    files: tuple[TableFile, ...], roles: Roles, *, keep_counts: bool = False
+) -> Predictions:
     first = files[0]
     peeks = dict(peek_at(first, roles.null_values))
     try:
         layout = recognise(first.name, peeks, roles)
     except DataError as error:
         raise with_delimiter_hint(first, error) from error
-    if layout.name == "counts":
+    if layout.name == "counts" and not keep_counts:
         if len(files) > 1:
             raise DataError(Problem("one counts table at a time", "several-counts", files[1].name))
         file, roles = expand_counts(first, layout.model_column, roles)

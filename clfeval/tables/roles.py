@@ -32,6 +32,7 @@ class Roles:
     thresholds: Mapping[str | None, float] = field(default_factory=dict)
     weight: str | None = None
     by: tuple[str, ...] = ()
+    run: str | None = None  # also in `by`: an observation stands once in each run
     missing: Missing = "error"
     null_values: tuple[str, ...] = ()
     layout: LayoutName | None = None

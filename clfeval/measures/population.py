@@ -1,0 +1,63 @@
+"""A population: its prevalence, and the same as odds of positives to negatives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from clfeval.errors import Problem, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """The share of positives, 0..1 exclusive, and `odds`, the text positives:negatives."""
+
+    prevalence: float
+    odds: str
+
+    @classmethod
+    def of_counts(cls, positives: float, negatives: float) -> Population:
+        """Return the population of a sample with both classes."""
+        odds = f"{positives:.10g}:{negatives:.10g}"
+        return cls(positives / (positives + negatives), odds)
+
+    @classmethod
+    def of_prevalence(cls, prevalence: float) -> Population:
+        """Return the population with this share of positives; UsageError unless inside 0..1."""
+        if not 0 < prevalence < 1:
+            lacks = "positives" if prevalence <= 0 else "negatives"
+            why = f": such a population has no {lacks}" if prevalence in (0, 1) else ""
+            raise UsageError(
+                Problem(
+                    f"--prevalence {prevalence:g} is not between 0 and 1{why}", "bad-prevalence"
+                ),
+                hint="for example --prevalence 0.01 for 1 positive in 100",
+            )
+        others = (1 - prevalence) / prevalence
+        odds = f"1:{others:.6g}" if others >= 1 else f"{1 / others:.6g}:1"
+        return cls(prevalence, odds)
+
+    @classmethod
+    def of_odds(cls, text: str) -> Population:
+        """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
+        left, colon, right = text.partition(":")
+        try:
+            positives, negatives = float(left), float(right)
+        except ValueError:
+            positives = negatives = math.nan
+        if not colon or not (0 < positives < math.inf and 0 < negatives < math.inf):
+            raise UsageError(
+                Problem(
+                    f"--odds '{text}' is not positives:negatives, two numbers above 0", "bad-odds"
+                ),
+                hint="a bare ratio could mean either way: for 1 positive to 100 negatives, "
+                "--odds 1:100",
+            )
+        return cls(positives / (positives + negatives), f"{left.strip()}:{right.strip()}")
+
+    def __str__(self) -> str:
+        """Write both forms."""
+        return f"prevalence {self.prevalence:.6g}, odds {self.odds} (positives:negatives)"
+
+
+BALANCED = Population(0.5, "1:1")
