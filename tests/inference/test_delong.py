@@ -1,0 +1,215 @@
+"""The area under the ROC curve and its interval against every pair of rows and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
+
+from clfeval.inference.delong import AucInterval, delong_auc
+
+LEVELS = [0.5, 0.9, 0.95, 0.999]
+weights = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12).filter(
+    lambda rows: any(p for p, _ in rows) and any(n for _, n in rows)
+)
+
+
+def columns(rows: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    return tuple(np.array(rows).T)
+
+
+def repeated(weight: np.ndarray) -> np.ndarray:
+    """Return one score per row: the place in the order of the scores."""
+    return np.repeat(np.arange(len(weight)), weight)
+
+
+def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return 1, 1/2 or 0 for every pair of a positive's score x and a negative's score y."""
+    return (x[:, None] > y) + (x[:, None] == y) / 2
+
+
+def by_pairs(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return the area and the variance as DeLong et al. write them, over all pairs."""
+    table = kernel(x, y)
+    v10, v01 = table.mean(axis=1), table.mean(axis=0)
+    return float(table.mean()), float(v10.var(ddof=1) / len(x) + v01.var(ddof=1) / len(y))
+
+
+@settings(deadline=None, max_examples=200)
+@given(weights, st.sampled_from(LEVELS))
+def test_area_and_variance_against_all_pairs(rows: list[tuple[int, int]], level: float) -> None:
+    pos, neg = columns(rows)
+    result = delong_auc(pos, neg, level=level)
+    x, y = repeated(pos), repeated(neg)
+    exact = sum(Fraction(int(2 * v), 2) for v in kernel(x, y).ravel()) / (len(x) * len(y))
+    assert result.value == float(exact)
+    assert result.value == pytest.approx(roc_auc_score([1] * len(x) + [0] * len(y), [*x, *y]))
+    if min(len(x), len(y)) > 1:
+        assert result.variance == pytest.approx(by_pairs(x, y)[1], rel=1e-12, abs=1e-30)
+    else:
+        assert math.isnan(result.variance)
+    if not math.isnan(result.low):
+        assert 0 <= result.low <= result.value <= result.high <= 1
+
+
+@settings(deadline=None)
+@given(weights)
+def test_the_interval_is_symmetric_on_the_logit(rows: list[tuple[int, int]]) -> None:
+    pos, neg = columns(rows)
+    result = delong_auc(pos, neg, level=0.9)
+    assume(result.method == "DeLong, logit")
+    area, variance = by_pairs(repeated(pos), repeated(neg))
+    middle = math.log(area / (1 - area))
+    reach = norm.ppf(0.95) * math.sqrt(variance) / (area * (1 - area))
+    assert result.low == pytest.approx(1 / (1 + math.exp(-(middle - reach))), rel=1e-10)
+    assert result.high == pytest.approx(1 / (1 + math.exp(-(middle + reach))), rel=1e-10)
+
+
+@settings(deadline=None)
+@given(weights, st.sampled_from(LEVELS))
+def test_turning_scores_or_classes_mirrors_the_interval(
+    rows: list[tuple[int, int]], level: float
+) -> None:
+    pos, neg = columns(rows)
+    result = delong_auc(pos, neg, level=level)
+    for turned in (
+        delong_auc(pos[::-1], neg[::-1], level=level),
+        delong_auc(neg, pos, level=level),
+    ):
+        assert turned.value == pytest.approx(1 - result.value, abs=1e-15)
+        assert turned.method == result.method
+        mirrored = pytest.approx((1 - result.high, 1 - result.low), abs=1e-12, nan_ok=True)
+        assert (turned.low, turned.high) == mirrored
+
+
+@settings(deadline=None)
+@given(weights)
+def test_weights_are_repeated_rows(rows: list[tuple[int, int]]) -> None:
+    """Scores with no row change nothing; sklearn takes the weights as they are."""
+    pos, neg = columns(rows)
+    empty = np.zeros_like(pos)
+    spread = delong_auc(
+        np.array([pos, empty]).T.ravel(), np.array([neg, empty]).T.ravel(), level=0.9
+    )
+    result = delong_auc(pos, neg, level=0.9)
+    assert repr(spread) == repr(result)
+    places = np.arange(len(pos))
+    expected = roc_auc_score(
+        np.repeat([1, 0], len(pos)), [*places, *places], sample_weight=np.concatenate([pos, neg])
+    )
+    assert result.value == pytest.approx(expected, abs=1e-14)
+
+
+def test_by_hand() -> None:
+    """Positives at 2 and 3, negatives at 1, 2 and 4: areas 1 + 1/2 + 0 and 1 + 1 + 0 of 3."""
+    result = delong_auc([0, 1, 1, 0], [1, 1, 0, 1], level=0.95)
+    assert result.value == pytest.approx(3.5 / 6, rel=1e-15)
+    # V10 = 1/2, 2/3: variance 1/72; V01 = 1, 3/4, 0: mean 7/12, squares 25, 4 and 49 of 144
+    assert result.variance == pytest.approx(1 / 72 / 2 + (25 + 4 + 49) / 144 / 2 / 3, rel=1e-14)
+
+
+@pytest.mark.parametrize(("p", "n"), [(1, 1), (1, 7), (5, 3), (40, 1000)])
+@pytest.mark.parametrize("level", LEVELS)
+def test_perfect_orders_have_an_exact_bound(p: int, n: int, level: float) -> None:
+    """The chance of min(p, n) ordered pairs without a row in common is bound ** min(p, n)."""
+    variance = 0.0 if min(p, n) > 1 else math.nan
+    best = delong_auc([0, p], [n, 0], level=level)
+    assert best == AucInterval(1.0, best.low, 1.0, best.variance, "exact bound at the border")
+    assert best.low ** min(p, n) == pytest.approx((1 - level) / 2)
+    worst = delong_auc([p, 0, 0], [0, 0, n], level=level)
+    assert (worst.value, worst.low, worst.high) == (0, 0, pytest.approx(1 - best.low))
+    assert best.variance == pytest.approx(variance, nan_ok=True)
+    assert worst.variance == pytest.approx(variance, nan_ok=True)
+
+
+@pytest.mark.parametrize(("p", "n"), [(1, 1), (1, 7), (5, 3), (40, 1000)])
+def test_scores_that_are_all_one_are_bounded_by_the_chance_of_ties(p: int, n: int) -> None:
+    result = delong_auc([0, p, 0], [0, n, 0], level=0.9)
+    assert (result.value, result.method) == (0.5, "exact bound, all scores tied")
+    assert (2 * result.low) ** min(p, n) == pytest.approx(0.05)
+    assert result.high == 1 - result.low
+
+
+def test_one_row_of_a_class_has_no_variance() -> None:
+    for pos, neg in (([0, 1, 0], [3, 0, 2]), ([3, 0, 2], [0, 1, 0])):
+        result = delong_auc(pos, neg, level=0.95)
+        assert result.value == pytest.approx(0.6 if sum(neg) == 5 else 0.4)
+        assert np.isnan([result.low, result.high, result.variance]).all()
+        assert result.method == "too few rows"
+
+
+@pytest.mark.parametrize("scale", [10**6, 10**9, 10**12, 10**17])
+def test_huge_weights(scale: int) -> None:
+    pos, neg = np.array([1, 0, 3, 2, 5]), np.array([4, 2, 3, 1, 0])
+    small = delong_auc(pos, neg, level=0.95)
+    large = delong_auc(pos * scale, neg * scale, level=0.95)
+    assert large.value == pytest.approx(small.value, rel=1e-15)
+    # s² has the denominator scale P in place of P - 1: 11 and 10 rows
+    x, y = repeated(pos), repeated(neg)
+    table = kernel(x, y)
+    expected = table.mean(axis=1).var() / 11 + table.mean(axis=0).var() / 10
+    assert large.variance * scale == pytest.approx(expected, rel=1e-5)
+    assert large.low < large.value < large.high
+
+
+def test_huge_weights_at_the_border() -> None:
+    """Odd numbers this large are no floats: a rounding error must not pass for a lost pair."""
+    odd = 2**60 + 1
+    for pos, neg in (([0, odd, odd], [odd, 0, 0]), ([odd, 0, 0], [0, 1, odd])):
+        result = delong_auc(pos, neg, level=0.95)
+        assert result.value in (0, 1)
+        assert result.method == "exact bound at the border"
+
+
+def test_many_scores_take_linear_work() -> None:
+    """A million scores; all pairs of them would be 10**12."""
+    rng = np.random.default_rng(3)
+    pos, neg = rng.integers(0, 3, (2, 10**6), dtype=np.uint32)
+    result = delong_auc(pos, neg, level=0.95)
+    places = np.arange(10**6)
+    expected = roc_auc_score(
+        np.repeat([1, 0], 10**6), [*places, *places], sample_weight=np.concatenate([pos, neg])
+    )
+    assert result.value == pytest.approx(expected, rel=1e-10)
+    # placements of unrelated scores are uniform, of variance 1/12
+    assert result.variance == pytest.approx((1 / pos.sum() + 1 / neg.sum()) / 12, rel=0.01)
+
+
+def test_coverage_is_near_the_level() -> None:
+    rng = np.random.default_rng(11)
+    inside = 0
+    for _ in range(1500):
+        x, y = rng.normal(1, 1, 30), rng.normal(0, 1, 60)
+        order = np.argsort(np.concatenate([x, y]))
+        result = delong_auc(order < 30, order >= 30, level=0.95)
+        inside += result.low <= norm.cdf(1 / math.sqrt(2)) <= result.high
+    assert 0.93 < inside / 1500 < 0.97
+
+
+@pytest.mark.parametrize(
+    ("pos", "neg", "message"),
+    [
+        ([0, 0], [1, 2], "positive and a negative"),
+        ([1, 2], [0, 0], "positive and a negative"),
+        ([], [], "positive and a negative"),
+        ([1, 2], [1, 2, 3], "length"),
+        ([1, -1], [1, 1], "whole"),
+        ([1, 0.5], [1, 1], "whole"),
+        ([1, math.nan], [1, 1], "whole"),
+        ([[1]], [[1]], "vector"),
+    ],
+)
+def test_what_is_refused(pos: list[float], neg: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        delong_auc(pos, neg, level=0.95)
+
+
+def test_a_level_outside_0_to_1_is_refused() -> None:
+    with pytest.raises(ValueError, match="level"):
+        delong_auc([1, 2], [2, 1], level=1.0)

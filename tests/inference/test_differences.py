@@ -1,0 +1,421 @@
+"""Square-and-add intervals against published examples, statsmodels, and exact coverage."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import binom, binomtest
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from clfeval.inference.differences import (
+    combination,
+    critical_value,
+    normal_quantile,
+    paired_combination,
+    paired_difference,
+    wilson,
+)
+
+LEVELS = [0.5, 0.9, 0.95, 0.999]
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+counts = st.tuples(st.integers(0, 3000), st.integers(0, 3000)).filter(any)  # hits and misses
+tables = st.tuples(*[st.integers(0, 400)] * 4).filter(any)
+factors = st.floats(-3, 3).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:
+    return tuple(float(x) for x in result)
+
+
+# the normal quantile
+
+
+def below(x: float) -> Decimal:
+    """Return P(X <= x) to some sixty digits: 1/2 + density x (1 + x²/3 + x⁴/(3 5) + ...)."""
+    with localcontext(prec=100):
+        exact = Decimal(x)
+        term = total = exact
+        i = 3
+        while abs(term) > Decimal(10) ** -90:
+            term *= exact * exact / i
+            total += term
+            i += 2
+        return Decimal("0.5") + total * (-exact * exact / 2).exp() / (2 * PI).sqrt()
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        *(1e-20, 1e-10, 1e-5, 0.001, 0.025, 0.1, 0.24, 0.2501, 0.3, 0.4999, 0.5 + 1e-9),
+        *(0.6, 0.7499, 0.7501, 0.8, 0.975, 0.995, 0.999999),
+    ],
+)
+def test_normal_quantile_to_the_last_digits(p: float) -> None:
+    """No float further away than two steps is better: p lies between the P of the two."""
+    x = normal_quantile(p)
+    step = 2 * math.ulp(x)
+    assert below(x - step) < Decimal(p) < below(x + step)
+
+
+def test_normal_quantile_against_scipy_and_the_standard_library() -> None:
+    p = np.concatenate([10.0 ** -np.arange(1, 301), np.linspace(0.0005, 0.9995, 2000)])
+    mine = [normal_quantile(x) for x in p]
+    np.testing.assert_allclose(mine, ndtri(p), rtol=2e-13)
+    np.testing.assert_allclose(mine, [NormalDist().inv_cdf(x) for x in p], rtol=1e-12, atol=1e-15)
+    assert normal_quantile(0.5) == 0
+    assert normal_quantile(0.875) == -normal_quantile(0.125)
+
+
+def test_critical_values_of_the_tables() -> None:
+    assert critical_value(0.95) == pytest.approx(1.959963984540054, rel=1e-15)
+    assert critical_value(0.9) == pytest.approx(1.644853626951473, rel=1e-15)
+    assert critical_value(0.99) == pytest.approx(2.575829303548901, rel=1e-15)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_probabilities_and_levels_outside_0_to_1_are_refused(p: float) -> None:
+    with pytest.raises(ValueError, match="probability"):
+        normal_quantile(p)
+    with pytest.raises(ValueError, match="level"):
+        critical_value(p)
+    with pytest.raises(ValueError, match="level"):
+        combination(1, -1, 1, 2, 1, 2, level=p)
+    with pytest.raises(ValueError, match="level"):
+        paired_difference(1, 1, 1, 1, level=p)
+
+
+# Wilson
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("n", [1, 2, 7, 50, 1000, 10**6])
+def test_wilson_against_statsmodels_and_scipy(n: int, level: float) -> None:
+    k = np.array(sorted({0, 1, n // 3, n // 2, n - 1, n}))
+    low, high = wilson(k, n, NormalDist().inv_cdf((1 + level) / 2))
+    expected = proportion_confint(k, n, alpha=1 - level, method="wilson")
+    np.testing.assert_allclose(low, expected[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(high, expected[1], rtol=1e-9)
+    for i in range(len(k)):
+        interval = binomtest(int(k[i]), n).proportion_ci(level, method="wilson")
+        assert (low[i], high[i]) == pytest.approx((interval.low, interval.high), abs=1e-12)
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**9), st.floats(0.01, 8))
+def test_wilson_limits_solve_the_score_equation(k: int, n: int, z: float) -> None:
+    """n (k/n - p)² = z² p (1 - p), in fifty digits, up to a rounding of p."""
+    k = min(k, n)
+    low, high = plain(wilson(k, n, z))
+    with localcontext(prec=50):
+
+        def error(p: float) -> Decimal:
+            x = Decimal(p)
+            return (k - n * x) ** 2 - n * Decimal(z) ** 2 * x * (1 - x)
+
+        # positive outside of the limits and negative inside
+        if k:
+            assert error(low * (1 - 1e-14)) > 0 > error(low * (1 + 1e-14))
+        if k < n:
+            assert error(high + 3e-16 if high > 0.5 else high * (1 + 1e-14)) > 0
+            assert error(high - 3e-16 if high > 0.5 else high * (1 - 1e-14)) < 0
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**9), st.floats(0, 8))
+def test_wilson_is_exact_at_its_ends_and_at_z_0(k: int, n: int, z: float) -> None:
+    k = min(k, n)
+    assert plain(wilson(0, n, z))[0] == 0
+    assert plain(wilson(n, n, z))[1] == 1
+    assert plain(wilson(k, n, 0)) == (k / n, k / n)
+    low, high = plain(wilson(k, n, z))
+    assert 0 <= low <= k / n <= high <= 1
+    mirrored = plain(wilson(n - k, n, z))
+    assert (1 - high, 1 - low) == pytest.approx(mirrored, abs=4e-16)
+
+
+def test_wilson_by_hand() -> None:
+    # none of four at z = 2: n p² = 4 p (1 - p), so p = 0 or p = 1 - p
+    assert plain(wilson(0, 4, 2)) == (0, 0.5)
+    # one of two at z = 2: (1 - 2p)² = 8 p (1 - p), so 12 p² - 12 p + 1 = 0
+    root = math.sqrt(144 - 48) / 24
+    assert plain(wilson(1, 2, 2)) == pytest.approx((0.5 - root, 0.5 + root), rel=1e-15)
+    # counts need not be whole: 1/2 of 1 at z = 1: (1/2 - p)² = p (1 - p), so 8 p² - 8 p + 1 = 0
+    root = math.sqrt(64 - 32) / 16
+    assert plain(wilson(0.5, 1, 1)) == pytest.approx((0.5 - root, 0.5 + root), rel=1e-15)
+
+
+def test_wilson_broadcasts_and_is_undefined_without_rows() -> None:
+    low, high = wilson([[0], [1], [2]], [2, 4], 1.5)
+    assert low.shape == high.shape == (3, 2)
+    low, high = wilson(3, 10, np.array([0.0, 1, 2]))
+    assert low[0] == high[0] == 0.3
+    assert (np.diff(low) < 0).all()
+    assert (np.diff(high) > 0).all()
+    low, high = wilson([0, 1], [0, 1], 2)
+    assert np.isnan([low[0], high[0]]).all()
+    assert not np.isnan([low[1], high[1]]).any()
+
+
+@pytest.mark.parametrize(("k", "n"), [(-1, 2), (3, 2), (0, -1)])
+def test_counts_that_are_none_are_refused(k: int, n: int) -> None:
+    with pytest.raises(ValueError, match="between 0 and n"):
+        wilson(k, n, 1)
+    with pytest.raises(ValueError, match="between 0 and n"):
+        combination(1, -1, 1, 2, k, n, level=0.95)
+
+
+def test_a_negative_z_is_refused() -> None:
+    with pytest.raises(ValueError, match="z must not"):
+        wilson(1, 2, -1)
+
+
+# combinations of independent proportions
+
+
+@pytest.mark.parametrize(
+    ("k1", "n1", "k2", "n2", "low", "high"),
+    [(56, 70, 48, 80, 0.0524, 0.3339), (9, 10, 3, 10, 0.1705, 0.8090)],
+)
+def test_the_differences_of_newcombe_1998(
+    k1: int, n1: int, k2: int, n2: int, low: float, high: float
+) -> None:
+    """Statistics in Medicine 17:873, table II, method 10."""
+    result = plain(combination(1, -1, k1, n1, k2, n2, level=0.95))
+    assert result == (
+        pytest.approx(k1 / n1 - k2 / n2),
+        pytest.approx(low, abs=5e-5),
+        pytest.approx(high, abs=5e-5),
+    )
+
+
+@settings(deadline=None)
+@given(counts, counts, st.sampled_from(LEVELS))
+def test_differences_against_statsmodels(
+    x: tuple[int, int], y: tuple[int, int], level: float
+) -> None:
+    n1, n2 = sum(x), sum(y)
+    expected = confint_proportions_2indep(x[0], n1, y[0], n2, method="newcomb", alpha=1 - level)
+    _, low, high = plain(combination(1, -1, x[0], n1, y[0], n2, level=level))
+    assert (low, high) == pytest.approx(expected, abs=1e-7)  # its root of rounding errors at k = 0
+
+
+def test_a_weighted_sum_by_hand() -> None:
+    """2 p1 + 3 p2 and 2 p1 - 3 p2 at 1/2 and 4/5, from the Wilson limits of statsmodels."""
+    (l1, u1), (l2, u2) = (proportion_confint(k, n, method="wilson") for k, n in ((5, 10), (16, 20)))
+    value, low, high = plain(combination(2, 3, 5, 10, 16, 20, level=0.95))
+    assert value == pytest.approx(2 * 0.5 + 3 * 0.8)
+    assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (0.8 - l2) ** 2))
+    assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (u2 - 0.8) ** 2))
+    value, low, high = plain(combination(2, -3, 5, 10, 16, 20, level=0.95))
+    assert value == pytest.approx(2 * 0.5 - 3 * 0.8)
+    assert low == pytest.approx(value - math.sqrt(4 * (0.5 - l1) ** 2 + 9 * (u2 - 0.8) ** 2))
+    assert high == pytest.approx(value + math.sqrt(4 * (u1 - 0.5) ** 2 + 9 * (0.8 - l2) ** 2))
+
+
+@given(counts, counts, factors, factors, st.sampled_from(LEVELS))
+def test_what_holds_of_every_combination(
+    x: tuple[int, int], y: tuple[int, int], a: float, b: float, level: float
+) -> None:
+    k1, n1, k2, n2 = x[0], sum(x), y[0], sum(y)
+    value, low, high = plain(combination(a, b, k1, n1, k2, n2, level=level))
+    corners = [a * p + b * q for p in (0, 1) for q in (0, 1)]
+    assert min(corners) <= low <= value <= high <= max(corners)
+    scale = abs(a) + abs(b) + 1e-300
+    mirrored = plain(combination(-a, -b, k1, n1, k2, n2, level=level))
+    assert mirrored == pytest.approx((-value, -high, -low), abs=1e-14 * scale)
+    exchanged = plain(combination(b, a, k2, n2, k1, n1, level=level))
+    assert exchanged == pytest.approx((value, low, high), abs=1e-14 * scale)
+    # a p1 + b p2 = b + a p1 - b (1 - p2)
+    turned = plain(combination(a, -b, k1, n1, n2 - k2, n2, level=level))
+    assert tuple(b + t for t in turned) == pytest.approx((value, low, high), abs=1e-14 * scale)
+
+
+def test_one_factor_0_leaves_the_interval_of_wilson() -> None:
+    low, high = plain(wilson(7, 20, critical_value(0.9)))
+    assert plain(combination(1, 0, 7, 20, 3, 9, level=0.9)) == pytest.approx((0.35, low, high))
+    assert plain(combination(0, -1, 3, 9, 7, 20, level=0.9)) == pytest.approx((-0.35, -high, -low))
+    assert plain(combination(0, 0, 3, 9, 7, 20, level=0.9)) == (0, 0, 0)
+
+
+def test_combinations_of_arrays() -> None:
+    rng = np.random.default_rng(0)
+    n1, n2 = rng.integers(1, 500, 20_000), rng.integers(1, 500, 20_000)
+    k1, k2 = rng.integers(0, n1 + 1), rng.integers(0, n2 + 1)
+    a, b = rng.normal(size=(2, 20_000))
+    result = combination(a, b, k1, n1, k2, n2, level=0.95)
+    for i in range(0, 20_000, 1999):
+        alone = plain(combination(a[i], b[i], k1[i], n1[i], k2[i], n2[i], level=0.95))
+        assert alone == tuple(float(part[i]) for part in result)
+    result = combination(1, -1, [0, 1], [0, 2], 1, 2, level=0.95)
+    assert all(np.isnan(part[0]) for part in result)
+    assert not any(np.isnan(part[1]) for part in result)
+    assert combination([[1], [1]], [1, -1, 0], 1, 2, 1, 2, level=0.95)[0].shape == (2, 3)
+
+
+def coverage(a: float, b: float, p1: float, n1: int, p2: float, n2: int) -> float:
+    """Return the exact probability that the 95 % interval holds the truth."""
+    k1, k2 = np.arange(n1 + 1)[:, None], np.arange(n2 + 1)
+    _, low, high = combination(a, b, k1, n1, k2, n2, level=0.95)
+    truth = a * p1 + b * p2
+    inside = (low <= truth) & (truth <= high)
+    return float((binom.pmf(k1, n1, p1) * binom.pmf(k2, n2, p2) * inside).sum())
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, -1), (1, 1), (0.3, -1.7)])
+def test_coverage_is_near_the_level(a: float, b: float) -> None:
+    grid = [0.05, 0.2, 0.35, 0.5, 0.7, 0.9]
+    found = [coverage(a, b, p, 20, q, 200) for p in grid for q in grid]
+    assert 0.945 < np.mean(found) < 0.965
+    assert min(found) > 0.92
+
+
+# paired proportions
+
+
+@pytest.mark.parametrize(
+    ("table", "low", "high"),
+    [
+        ((36, 12, 2, 0), 0.0569, 0.3404),
+        ((18, 12, 2, 18), 0.0562, 0.3290),
+        ((53, 0, 0, 1), -0.0729, 0.0729),
+        ((0, 30, 0, 0), 0.8395, 1.0),
+        # Fagerland, Lydersen, Laake 2017, Statistical Analysis of Contingency Tables, chapter 8
+        ((59, 6, 16, 80), -0.1186, -0.0046),
+    ],
+)
+def test_the_paired_differences_of_newcombe_1998(
+    table: tuple[int, int, int, int], low: float, high: float
+) -> None:
+    """Statistics in Medicine 17:2635, table III, method 10."""
+    value, *ends = plain(paired_difference(*table, level=0.95))
+    assert value == pytest.approx((table[1] - table[2]) / sum(table))
+    assert ends == pytest.approx([low, high], abs=5.1e-5)
+
+
+def by_the_paper(a: int, b: int, c: int, d: int, level: float) -> tuple[float, float, float]:
+    """Write method 10 down in the words of the paper, on the Wilson limits of statsmodels."""
+    n = a + b + c + d
+    theta, first, second = (b - c) / n, (a + b) / n, (a + c) / n
+    l1, u1 = proportion_confint(a + b, n, alpha=1 - level, method="wilson")
+    l2, u2 = proportion_confint(a + c, n, alpha=1 - level, method="wilson")
+    product = (a + b) * (c + d) * (a + c) * (b + d)
+    if product == 0:
+        phi = 0.0
+    elif a * d - b * c > n / 2:
+        phi = (a * d - b * c - n / 2) / math.sqrt(product)
+    elif a * d - b * c >= 0:
+        phi = 0.0
+    else:
+        phi = (a * d - b * c) / math.sqrt(product)
+    dl1, du1, dl2, du2 = first - l1, u1 - first, second - l2, u2 - second
+    delta = math.sqrt(max(dl1**2 - 2 * phi * dl1 * du2 + du2**2, 0))
+    epsilon = math.sqrt(max(du1**2 - 2 * phi * du1 * dl2 + dl2**2, 0))
+    return theta, theta - delta, theta + epsilon
+
+
+@settings(deadline=None)
+@given(tables, st.sampled_from(LEVELS))
+def test_what_holds_of_every_paired_difference(
+    table: tuple[int, int, int, int], level: float
+) -> None:
+    a, b, c, d = table
+    value, low, high = plain(paired_difference(a, b, c, d, level=level))
+    assert (value, low, high) == pytest.approx(by_the_paper(a, b, c, d, level), abs=1e-7)
+    assert -1 <= low <= value <= high <= 1
+    exchanged = plain(paired_difference(a, c, b, d, level=level))
+    assert exchanged == pytest.approx((-value, -high, -low), abs=1e-14)
+    # counting errors in place of hits turns the sign
+    errors = plain(paired_difference(d, b, c, a, level=level))
+    assert errors == pytest.approx((value, low, high), abs=1e-13)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_identical_answers_have_an_interval_symmetric_about_0(both: int, neither: int) -> None:
+    value, low, high = plain(paired_difference(both, 0, 0, neither, level=0.95))
+    if both + neither == 0:
+        assert math.isnan(value)
+        return
+    assert value == 0
+    assert low == -high
+    assert low < 0
+
+
+def test_paired_arrays() -> None:
+    both, neither = np.array([0, 10, 20]), np.array([0, 3, 50])
+    result = paired_difference(both, [0, 4, 6], [0, 2, 1], neither, level=0.9)
+    assert all(np.isnan(part[0]) for part in result)
+    assert tuple(part[2] for part in result) == plain(paired_difference(20, 6, 1, 50, level=0.9))
+    with pytest.raises(ValueError, match="negative"):
+        paired_difference(1, -1, 2, 3, level=0.9)
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "low", "high"),
+    [
+        ((294, 36, 59, 57), (209, 19, 32, 50), -0.0721, 0.0529),
+        ((2, 12, 3, 17), (4, 1, 2, 25), 0.0430, 0.5269),
+        ((11, 6, 1, 3), (9, 4, 5, 1), -0.0973, 0.6475),
+    ],
+)
+def test_the_differences_of_paired_differences_of_newcombe_2001(
+    positives: tuple[int, int, int, int],
+    negatives: tuple[int, int, int, int],
+    low: float,
+    high: float,
+) -> None:
+    """Statistics in Medicine 20:2885, sections 4.2 to 4.4."""
+    expected = (
+        pytest.approx(
+            (positives[1] - positives[2]) / sum(positives)
+            - (negatives[1] - negatives[2]) / sum(negatives)
+        ),
+        # wide by one unit of the last digit: section 4.3 prints .0430 for .04310
+        pytest.approx(low, abs=1e-4),
+        pytest.approx(high, abs=1e-4),
+    )
+    assert plain(paired_combination(-1, positives, negatives, level=0.95)) == expected
+    # the same with the two proportions of the negatives exchanged, and a plus
+    both, first, second, neither = negatives
+    turned = (both, second, first, neither)
+    assert plain(paired_combination(1, positives, turned, level=0.95)) == expected
+
+
+@settings(deadline=None)
+@given(tables, tables, st.sampled_from([1, -1]), st.sampled_from(LEVELS))
+def test_what_holds_of_every_paired_combination(
+    x: tuple[int, int, int, int], y: tuple[int, int, int, int], sign: int, level: float
+) -> None:
+    value, low, high = plain(paired_combination(sign, x, y, level=level))
+    v1, l1, u1 = by_the_paper(*x, level)
+    v2, l2, u2 = by_the_paper(*y, level)
+    assert value == pytest.approx(v1 + sign * v2, abs=1e-12)
+    if sign > 0:
+        expected = (math.hypot(v1 - l1, v2 - l2), math.hypot(u1 - v1, u2 - v2))
+    else:
+        expected = (math.hypot(v1 - l1, u2 - v2), math.hypot(u1 - v1, v2 - l2))
+    assert (value - low, high - value) == pytest.approx(expected, abs=1e-7)
+    assert -2 <= low <= value <= high <= 2
+
+
+def test_paired_combinations_need_a_sign_and_rows_of_both_classes() -> None:
+    with pytest.raises(ValueError, match="sign"):
+        paired_combination(2, (1, 1, 1, 1), (1, 1, 1, 1), level=0.95)
+    result = paired_combination(1, (1, 1, 1, 1), (0, 0, 0, 0), level=0.95)
+    assert np.isnan(plain(result)).all()
+    with pytest.raises(ValueError, match="negative"):
+        paired_combination(1, (1, 1, 1, 1), (1, 1, -1, 1), level=0.95)
+
+
+def test_coverage_of_a_paired_combination_is_near_the_level() -> None:
+    """Two models of 80 and 70 % right that share half of their errors; 4000 tables each."""
+    rng = np.random.default_rng(5)
+    shares = (0.65, 0.15, 0.05, 0.15)
+    positives, negatives = (rng.multinomial(n, shares, 4000).T for n in (40, 100))
+    _, low, high = paired_combination(1, tuple(positives), tuple(negatives), level=0.95)
+    inside = (low <= 0.2) & (high >= 0.2)
+    assert 0.935 < inside.mean() < 0.985
