@@ -1,0 +1,157 @@
+"""Draws a scene on a canvas: the diamond with its axes and corner names, and what lies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from clfeval.views.canvas import TALL, Canvas, Ink, Point
+from clfeval.views.diamond_key import TIE
+from clfeval.views.diamond_scene import CORNERS, Dot, Population, Scene, hue
+from clfeval.views.diamond_shades import draw_density
+
+LIGHT, AXIS, OUTLINE, TEXT, CURVE, AROUND, DOT = range(7)
+MARGIN = 7  # columns beside the diamond, for the names of its corners
+NARROW = 60  # below this many columns the corners at the sides are named in the key
+MEETING = "*#@&%$=?!"  # several dots in one cell; the first also for those a closer look parts
+DIM = "2"
+EVERY = 12  # columns from one marker of a curve to the next
+ALONG = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)  # where a label may stand
+
+
+def diamond_canvas(population: Population, width: int, half: int) -> Canvas:
+    """Return a canvas for the whole diamond: `half` columns to a unit, or as many as fit."""
+    margin = MARGIN if width >= NARROW else 0
+    half = max(4, min(half, (width - 2 * margin - 1) // 2) // TALL * TALL)
+    left = population.corners[3][0] - margin / half
+    return Canvas(2 * half + 1 + 2 * margin, half + 3, left, 1 + TALL / half, half)
+
+
+def draw_diamond(canvas: Canvas, population: Population) -> None:
+    """Draw the outline, the line of no information and the axis of no bias."""
+    top, right, bottom, left = population.corners
+    for a, b in pairwise((top, right, bottom, left, top)):
+        canvas.line(a, b, Ink("", OUTLINE, DIM))
+    for char, at in zip("^>v<", population.corners, strict=True):
+        canvas.put(*canvas.cell(*at), Ink(char, OUTLINE, DIM))
+    rare = min(population.prevalence, 1 - population.prevalence)
+    canvas.line(left, right, Ink("-", AXIS, DIM))
+    canvas.line(top, (0.0, 1 - 4 * rare), Ink("|", AXIS, DIM))
+    if population.balanced:
+        for at in ((0.0, 0.0), (0.5, 0.0), (-0.5, 0.0), (0.0, 0.5), (0.0, -0.5)):
+            canvas.put(*canvas.cell(*at), Ink("+", AXIS, DIM))
+
+
+def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) -> list[str]:
+    """Draw what lies in the diamond; return what must be said of it: which dots share a cell.
+
+    Dots in `parted` are told apart by another diagram, so their meetings are all one sign.
+    """
+    draw_diamond(canvas, scene.population)
+    notes = [draw_density(canvas, scene.density, CURVE)] if scene.density else []
+    for region in scene.regions:
+        if larger_than_a_cell(canvas, region):
+            canvas.dots((*region, region[0]), Ink("·", LIGHT))
+            for at in region:
+                canvas.put(*canvas.cell(*at), Ink("·", LIGHT))
+    dotted = [
+        (line.label, [canvas.dots(points, Ink(line.char, LIGHT)) for points in line.branches])
+        for line in scene.lines
+    ]
+    for index, (marker, points) in enumerate(scene.curves):
+        cells = canvas.trace(points, Ink("", CURVE, hue(marker)[2:]))
+        for column, row in cells:
+            if column % EVERY == 5 * index % EVERY:
+                canvas.put(column, row, Ink(marker, CURVE, hue(marker)))
+    notes += _draw_dots(canvas, scene.dots, parted)
+    for label, branches in dotted:
+        _label(canvas, max(branches, key=len, default=[]), label)
+    return notes
+
+
+def name_corners(canvas: Canvas, population: Population) -> None:
+    """Write the names of the corners beside them, and what the axes mean where there is room."""
+    (column, row), right, (end, last), left = (canvas.cell(*at) for at in population.corners)
+    top, bottom = CORNERS[0], CORNERS[2]
+    balanced = population.balanced
+    if balanced and canvas.columns >= len(bottom) * 3:
+        top, bottom = f"{top}  δ = 1", f"{bottom}  δ = -1"
+    ink = Ink("", TEXT)
+    canvas.text(column - len(CORNERS[0]) // 2, row - 1, top, ink)
+    canvas.text(end - len(CORNERS[2]) // 2, last + 1, bottom, ink)
+    if left[0] >= MARGIN:
+        above = 2 if balanced else 3
+        for line, text in enumerate(("always", "negative", "φ = -1")[: 2 + balanced]):
+            start = MARGIN + (line < 2) - (line == 2) - len(text)
+            canvas.text(start, max(1, left[1] - above) + line, text, ink)
+        for line, text in enumerate(("always", "positive", "φ = 1")[: 2 + balanced]):
+            start = canvas.columns - MARGIN - (line < 2) + (line == 2)
+            canvas.text(start, min(last, right[1]) - above + line, text, ink)
+    if balanced:
+        for x, y, text in ((0.0, 0.5, "0.5"), (0.0, -0.5, "-0.5"), (0.0, 0.0, "0")):
+            column, row = canvas.cell(x, y)
+            _write(canvas, column + 2, row + (y == 0), text)
+        for x, text in ((-0.5, "-0.5"), (0.5, "0.5")):
+            column, row = canvas.cell(x, 0.0)
+            _write(canvas, column - len(text) // 2, row + 1, text)
+    wide, high = right[0] - left[0], right[1] - left[1]
+    cells = [(left[0] + wide * i // 100, left[1] + round(high * i / 100)) for i in range(101)]
+    _label(canvas, cells, "no information")
+
+
+def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> list[str]:
+    """Put every dot in its cell, or a sign for several."""
+    cells: dict[tuple[int, int], list[Dot]] = {}
+    for dot in dots:
+        cell = canvas.cell(*dot.at)
+        if canvas.inside(*cell):
+            cells.setdefault(cell, []).append(dot)
+    told: dict[str, list[str]] = {}
+    signs = iter(MEETING[1:] if parted else MEETING)
+    for (column, row), here in sorted(cells.items(), key=lambda item: (item[0][1], item[0][0])):
+        markers = list(dict.fromkeys(dot.marker for dot in here))
+        sign = markers[0]
+        if len(markers) > 1:
+            if all(dot in parted for dot in here):
+                sign, text = MEETING[0], ""
+            else:
+                sign, text = next(signs, MEETING[-1]), TIE.join(markers)
+            told.setdefault(sign, []).append(text)
+        canvas.put(column, row, Ink(sign, DOT, hue(sign)))
+        around = max((dot.around for dot in here), key=lambda pair: (bool(pair), pair == "[]"))
+        for side, bracket in zip((-1, 1), around, strict=False):
+            canvas.put(column + side, row, Ink(bracket, AROUND, hue(sign)))
+    return [_meeting(sign, texts) for sign, texts in told.items()]
+
+
+def _meeting(sign: str, texts: Sequence[str]) -> str:
+    """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
+    if not texts[0]:
+        return f"{sign} several, told apart in the closer look"
+    if len(texts) == 1:
+        return f"{sign} {texts[0]} in one place"
+    return f"{sign} {', '.join(texts)}, each in one place"
+
+
+def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
+    """Write a short text beside a line, where there is room."""
+    for share in ALONG if cells else ():
+        column, row = cells[int(share * (len(cells) - 1))]
+        half = len(text) // 2
+        beside = ((column + 2, row), (column - len(text) - 1, row))
+        for at in ((column - half, row + 1), (column - half, row - 1), *beside):
+            if canvas.free(*at, len(text)):
+                canvas.text(*at, text, Ink("", TEXT, DIM))
+                return
+
+
+def _write(canvas: Canvas, column: int, row: int, text: str) -> None:
+    if canvas.free(column, row, len(text)):
+        canvas.text(column, row, text, Ink("", TEXT, DIM))
+
+
+def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
+    """Say whether there is anything to see of a region."""
+    places = [canvas.place(*at) for at in region]
+    wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
+    return wide > 1 and high > 1

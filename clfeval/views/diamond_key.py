@@ -1,0 +1,121 @@
+"""The key below a diagram: markers, names and numbers in columns, and notes in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+
+from clfeval.views.canvas import styled
+from clfeval.views.diamond_scene import hue
+
+GAP = 3
+FEW = 8  # entries that stand in one column
+NAME = 24  # columns a name may take where entries stand side by side
+SHORTEST = 8
+TIE = "\N{NO-BREAK SPACE}"  # becomes a blank after folding
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One marker of the key: its name and the text of its numbers."""
+
+    marker: str
+    name: str
+    numbers: tuple[str, ...]
+
+
+def key_lines(
+    headings: Sequence[str], entries: Sequence[Entry], *, width: int, color: bool
+) -> list[str]:
+    """Lay out the entries, side by side when there are many; numbers that do not fit are left."""
+    if not entries:
+        return []
+    names = [plain(entry.name) for entry in entries]
+    longest = max(cell_len(name) for name in (headings[0], *names))
+    wide = _widths(headings, entries)
+    while wide and 2 + min(longest, SHORTEST) + sum(wide) > width:
+        wide.pop()
+    least = 2 + min(longest, NAME) + sum(wide)
+    blocks = min(4, max(1, (width + GAP) // (least + GAP))) if len(entries) > FEW else 1
+    room = (width - GAP * (blocks - 1)) // blocks - 2 - sum(wide)
+    room = max(1, min(longest, room))
+    high = -(-len(entries) // blocks)
+
+    def line(marker: str, name: str, numbers: Sequence[str]) -> str:
+        shown = set_cell_size(short(name, room), room)
+        ends = "".join(f"{text:>{w}}" for text, w in zip(numbers, wide, strict=False))
+        return f"{styled(marker, hue(marker)) if color and marker != ' ' else marker} {shown}{ends}"
+
+    heads = [line(" ", headings[0], headings[1:])] * (-(-len(entries) // high))
+    lines = [(" " * GAP).join(heads).rstrip()]
+    for row in range(high):
+        here = range(row, len(entries), high)
+        parts = [line(entries[i].marker, names[i], entries[i].numbers) for i in here]
+        lines.append((" " * GAP).join(parts).rstrip())
+    return lines
+
+
+def least_width(headings: Sequence[str], entries: Sequence[Entry]) -> int:
+    """Return the columns a key needs with every number and legible names."""
+    return 2 + NAME + sum(_widths(headings, entries))
+
+
+def notes_lines(notes: Iterable[str], *, width: int) -> list[str]:
+    """Fold every note to the width, its other lines under its text."""
+    lines = []
+    for note in notes:
+        line = ""
+        for word in note.split(" "):
+            word = short(word, width - 2)
+            if line.strip() and cell_len(line) + 1 + cell_len(word) > width:
+                lines.append(line)
+                line = "  " + word
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return [line.replace(TIE, " ") for line in lines]
+
+
+def beside(left: Sequence[str], right: Sequence[str], wide: int) -> list[str]:
+    """Put two blocks side by side, the right one after `wide` columns."""
+    lines = []
+    for i in range(max(len(left), len(right))):
+        a, b = (block[i] if i < len(block) else "" for block in (left, right))
+        lines.append(f"{a}{' ' * (wide - visible(a))}{b}" if b else a)
+    return lines
+
+
+def visible(line: str) -> int:
+    """Return how many columns a line takes on the screen."""
+    return cell_len(ESCAPES.sub("", line))
+
+
+def short(name: str, most: int) -> str:
+    """Cut a name in the middle to columns of the screen: versions differ at their ends."""
+    if cell_len(name) <= most:
+        return name
+    tail = ""
+    for char in reversed(name):
+        if cell_len(char + tail) > (most - 1) // 2:
+            break
+        tail = char + tail
+    head = ""
+    for char in name:
+        if cell_len(head + char) > most - 1 - cell_len(tail):
+            break
+        head += char
+    return f"{head}…{tail}"
+
+
+def plain(name: str) -> str:
+    """Write a name on one line: what does not print is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
+def _widths(headings: Sequence[str], entries: Sequence[Entry]) -> list[int]:
+    columns = zip(headings[1:], *(entry.numbers for entry in entries), strict=True)
+    return [max(map(len, column)) + 2 for column in columns]

@@ -1,0 +1,205 @@
+"""What the φ-δ diagram of classifiers shows: models, their runs, their curves, and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isclose
+
+from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.views.canvas import Point
+from clfeval.views.diamond_key import NAME, TIE, Entry, plain, short
+from clfeval.views.diamond_scene import (
+    DOTTED,
+    MARKERS,
+    REST,
+    Dot,
+    Population,
+    Scene,
+    decimal,
+    isometric_notes,
+    isometrics,
+    marker,
+    pair,
+)
+from clfeval.views.rows import REASONS, exact, show
+
+REGIONS = 3  # with more models the regions only cover each other
+NAMED = 5  # names of what is not drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A scene with its key."""
+
+    scene: Scene
+    headings: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One named thing with its marker, its φ and δ in a population, and more for the key."""
+
+    marker: str
+    name: str
+    phi: Cell
+    delta: Cell
+    more: tuple[str, ...] = ()
+
+
+def model_picture(result: Result, population: Population) -> Picture:
+    """Return the diagram of the models of the whole table."""
+    tables = result.tables
+    runs = tables.get("runs", ())
+    rows = tables.get("run_spread", ()) if runs else _whole(tables.get("models", ()))
+    mean = "_mean" if runs else ""
+    names = [str(row["model"]) for row in rows]
+    markers = {name: marker(i) for i, name in enumerate(names)}
+    best = {str(row["model"]): row for row in _whole(tables.get("curves", ())) if not runs}
+    known = {} if runs else _known(result, population)
+    placed = []
+    for name, row in zip(names, rows, strict=True):
+        phi, delta = row[f"phi{mean}"], row[f"delta{mean}"]
+        if not population.balanced:
+            phi, delta = known.get(name) or _moved(population, phi, delta)
+        more: tuple[str, ...] = (show(row["runs"]),) if runs else ()
+        if best:
+            top = best.get(name, {})
+            more = (
+                exact(row["threshold"]),
+                show(top.get("best_delta")),
+                exact(top.get("best_threshold")),
+            )
+        placed.append(Placed(markers[name], name, phi, delta, more))
+    dots = [
+        Dot(one.marker, at, "[]" if runs else "()" if one.name in best else "")
+        for one, row in zip(placed, rows, strict=True)
+        if (at := pair(one.phi, one.delta))
+        and not (one.name in best and row["threshold"] is None)  # no threshold is in force
+    ]
+    dots += _best(best, markers, population)
+    run_dots, lost = _runs(runs, markers, population)
+    regions = () if runs or best or len(rows) > REGIONS else _regions(rows, population)
+    chars = DOTTED[1:] if regions else DOTTED
+    scene = Scene(
+        population,
+        (*run_dots, *dots),
+        () if runs else _curves(_whole(tables.get("curve", ())), markers, population),
+        regions,
+        tuple(isometrics(result, population, chars)),
+    )
+    first = placed[0].marker if placed else MARKERS[0]
+    notes = []
+    if runs:
+        notes.append(f"{first} is one run, [{first}] the mean of its model's runs")
+    if best:
+        notes.append(f"[{first}] the largest δ of a curve, ({first}) the threshold in force")
+    if lost:
+        notes.append(f"{lost} run{'s' * (lost > 1)} not drawn: φ or δ is undefined")
+    heads: tuple[str, ...] = symbols(population)
+    if runs:
+        heads = (*(f"mean {symbol}" for symbol in heads), "runs")
+    if best:
+        heads = (*heads, "threshold", "largest δ", "at")
+    picture = listed("model", heads, placed, scene)
+    return replace(
+        picture, notes=(*notes, *picture.notes, *isometric_notes(result, population, chars))
+    )
+
+
+def listed(what: str, heads: Sequence[str], placed: Sequence[Placed], scene: Scene) -> Picture:
+    """Add the key: all that is drawn with a marker of its own, and why the others are not."""
+    drawn = [one for one in placed if pair(one.phi, one.delta)]
+    entries = [
+        Entry(one.marker, one.name, (show(one.phi), show(one.delta), *one.more))
+        for one in drawn
+        if one.marker != REST
+    ]
+    notes = []
+    rest = len(drawn) - len(entries)
+    if rest:
+        notes.append(f"{REST} {rest} more {what}{'s' * (rest > 1)}")
+    lost: dict[str, list[str]] = {}
+    for one in placed:
+        if not pair(one.phi, one.delta):
+            name = short(plain(one.name), NAME).replace(" ", TIE)
+            lost.setdefault(_reason(one), []).append(f"'{name}'")
+    for reason, names in lost.items():
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        notes.append(f"not drawn, {reason}: {', '.join(names[:NAMED])}{more}")
+    return Picture(scene, (what, *heads), tuple(entries), tuple(notes))
+
+
+def symbols(population: Population) -> tuple[str, str]:
+    """Return what the two axes are called."""
+    return ("φ", "δ") if population.balanced else ("φ_b", "δ_b")
+
+
+def _whole(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["slice"] is None]
+
+
+def _known(result: Result, population: Population) -> dict[str, tuple[Cell, Cell]]:
+    """Return the models' pairs at the prevalence as the table of populations has them."""
+    return {
+        str(row["model"]): (row["phi_b"], row["delta_b"])
+        for row in _whole(result.tables.get("populations", ()))
+        if isclose(decimal(row["prevalence"]) or 0.0, population.prevalence)
+    }
+
+
+def _moved(population: Population, phi: Cell, delta: Cell) -> tuple[Cell, Cell]:
+    at = pair(phi, delta)
+    return population.move(at) if at else (phi, delta)
+
+
+def _best(best: dict[str, Row], markers: dict[str, str], population: Population) -> list[Dot]:
+    pairs = ((name, pair(row["best_phi"], row["best_delta"])) for name, row in best.items())
+    return [Dot(markers.get(name, REST), population.move(at), "[]") for name, at in pairs if at]
+
+
+def _runs(
+    runs: Sequence[Row], markers: dict[str, str], population: Population
+) -> tuple[list[Dot], int]:
+    pairs = [(str(row["model"]), pair(row["phi"], row["delta"])) for row in runs]
+    dots = [Dot(markers.get(name, REST), population.move(at)) for name, at in pairs if at]
+    return dots, len(pairs) - len(dots)
+
+
+def _curves(
+    rows: Sequence[Row], markers: dict[str, str], population: Population
+) -> tuple[tuple[str, tuple[Point, ...]], ...]:
+    points: dict[str, list[Point]] = {}
+    for row in rows:
+        at = pair(row["phi"], row["delta"])
+        if at:
+            points.setdefault(str(row["model"]), []).append(population.move(at))
+    return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
+
+
+def _regions(rows: Sequence[Row], population: Population) -> tuple[tuple[Point, ...], ...]:
+    """Return the corners of each joint region: a rectangle standing on its corner."""
+    regions = []
+    for row in rows:
+        sens, spec = row.get("region_sensitivity"), row.get("region_specificity")
+        if not isinstance(sens, Estimate) or not isinstance(spec, Estimate):
+            continue
+        if sens.low is None or sens.high is None or spec.low is None or spec.high is None:
+            continue
+        ends = (
+            (sens.high, spec.high),
+            (sens.high, spec.low),
+            (sens.low, spec.low),
+            (sens.low, spec.high),
+        )
+        regions.append(tuple(population.move((a - b, a + b - 1)) for a, b in ends))
+    return tuple(regions)
+
+
+def _reason(one: Placed) -> str:
+    for cell in (one.phi, one.delta):
+        if isinstance(cell, Estimate) and cell.value is None and cell.reason:
+            return REASONS.get(cell.reason, cell.reason.replace("_", " "))
+    return "φ or δ is undefined"

@@ -1,0 +1,480 @@
+"""The φ-δ diagrams: places, shapes and keys are true, and fit the screen without colour."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from clfeval.result import Estimate, LazyRows, Result
+from clfeval.views.canvas import Canvas
+from clfeval.views.diamond import phidelta_plots
+from clfeval.views.diamond_draw import DOT, diamond_canvas, draw_diamond, draw_scene
+from clfeval.views.diamond_scene import MARKERS, Dot, Population, Scene
+from clfeval.views.diamond_shades import SHADES, counts, draw_density, limits
+
+MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]
+CROWDED = [
+    ("logistic regression", 0.012, 0.903),
+    ("random forest", -0.021, 0.921),
+    ("gradient boosting", 0.003, 0.934),
+    ("svm", 0.031, 0.897),
+    ("naive bayes", 0.082, 0.811),
+    ("k nearest neighbours", -0.044, 0.876),
+]
+WIDTHS = (10, 30, 45, 59, 60, 80, 99, 100, 140, 200)
+ODD = ["two\nlines\x1b[31m\r", "日本語" * 20, "x" * 300, "", "a\tb " * 9]
+NAMES = ["plain", "[red]bold[/red]", *ODD]
+
+
+def population(prevalence: float) -> Population:
+    p, n = prevalence, 1 - prevalence
+    corners = ((0.0, 1.0), (2 * n, p - n), (2 * (n - p), -1.0), (-2 * p, n - p))
+    return Population(prevalence, f"1:{n / p:g}", corners)
+
+
+def corner_rows(prevalences: Sequence[float]) -> list[dict[str, Any]]:
+    names = ("oracle", "always positive", "anti-oracle", "always negative")
+    blocks = [population(p) for p in (0.5, *prevalences)]
+    return [
+        {"prevalence": b.prevalence, "odds": b.odds, "corner": name, "phi_b": x, "delta_b": y}
+        for b in blocks
+        for name, (x, y) in zip(names, b.corners, strict=True)
+    ]
+
+
+def model_row(name: str, phi: float | None, delta: float | None, half: float = 0) -> dict[str, Any]:
+    row: dict[str, Any] = {"slice": None, "model": name, "threshold": 0.5}
+    for key, value in (("phi", phi), ("delta", delta)):
+        row[key] = Estimate(value, reason="no_positive_truth" if value is None else None)
+    if phi is not None and delta is not None:
+        sides = (("sensitivity", (1 + phi + delta) / 2), ("specificity", (1 - phi + delta) / 2))
+        for key, value in sides:
+            row[f"region_{key}"] = Estimate(value, max(0, value - half), min(1, value + half))
+    return row
+
+
+def a_result(prevalences: Sequence[float] = (), mode: str = "classifiers", **tables: Any) -> Result:
+    tables["corners"] = corner_rows(prevalences)
+    return Result("phidelta", "", (), {"mode": mode, "level": 0.95}, {}, tables)
+
+
+def models(
+    rows: Sequence[tuple[str, float | None, float | None]],
+    prevalences: Sequence[float] = (),
+    half: float = 0,
+) -> Result:
+    return a_result(prevalences, models=[model_row(*row, half=half) for row in rows])
+
+
+def curve_result() -> Result:
+    draw = random.Random(4)
+    curve, curves, rows = [], [], []
+    for name, shift in (("logit", 2.4), ("bayes", 0.6)):
+        scores = [(draw.gauss(shift * t, 1), t) for t in (0, 1, 1) * 60]
+        tp = fp = 0
+        points = [(None, -1.0, 0.0)]
+        for score, truth in sorted(scores, reverse=True):
+            tp, fp = tp + truth, fp + 1 - truth
+            points.append((score, tp / 120 + fp / 60 - 1, tp / 120 - fp / 60))
+        curve += [
+            {"slice": None, "model": name, "threshold": t, "phi": x, "delta": y}
+            for t, x, y in points
+        ]
+        t, x, y = max(points, key=lambda point: point[2])
+        best = {"best_threshold": t, "best_phi": x, "best_delta": y}
+        curves.append({"slice": None, "model": name, **best})
+        rows.append(model_row(name, 0.1, 0.3))
+    return a_result(models=rows, curves=curves, curve=curve)
+
+
+def runs_result() -> Result:
+    runs = [
+        {"model": m, "run": str(i), "phi": Estimate(x + i / 10), "delta": Estimate(y)}
+        for m, x, y in (("C21", -0.4, 0.2), ("E11", 0.1, 0.5))
+        for i in range(3)
+    ]
+    runs.append({"model": "C21", "run": "3", "phi": Estimate(None), "delta": Estimate(None)})
+    spread = [
+        {"model": m, "runs": 3, "phi_mean": Estimate(x + 0.1), "delta_mean": Estimate(y - 0.1)}
+        for m, x, y in (("C21", -0.4, 0.2), ("E11", 0.1, 0.5))
+    ]
+    return a_result(runs=runs, run_spread=spread)
+
+
+def feature_rows(count: int) -> list[dict[str, Any]]:
+    draw = random.Random(1)
+    rows = []
+    for i in range(count):
+        tp, fp = draw.random() ** 4, draw.random() ** 4
+        row = {"feature": f"f{i}", "role": "rare" if tp + fp < 0.4 else None}
+        rows.append(row | {"phi": Estimate(tp + fp - 1), "delta": Estimate(tp - fp)})
+    return rows
+
+
+def isometric_rows(prevalence: float) -> list[dict[str, Any]]:
+    rows = []
+    for value in (0.5, 0.8):
+        for point, tp in enumerate((0.0, 1.0)):
+            fp = prevalence * tp * (1 - value) / (value * (1 - prevalence))
+            at = tp + fp - 1, tp - fp
+            x, y = population(prevalence).move(at)
+            rows.append(
+                {"measure": "precision", "value": value, "prevalence": prevalence, "odds": ""}
+                | {"branch": 0, "point": point, "phi": at[0], "delta": at[1]}
+                | {"phi_b": x, "delta_b": y}
+            )
+    return rows
+
+
+EVERYTHING = {
+    "mars": models(MARS, (0.1, 0.7)),
+    "crowded": models(CROWDED, (0.01,)),
+    "names": models([(name, i / 10, i / 20) for i, name in enumerate(NAMES)]),
+    "regions": models(MARS[:3], half=0.1),
+    "undefined": models([*MARS, ("broken " * 30, None, None), ("日本" * 50, None, None)]),
+    "many": models([(f"m{i}", (i % 9) / 20 - 0.2, (i % 7) / 20) for i in range(70)]),
+    "none": models([]),
+    "curve": curve_result(),
+    "runs": runs_result(),
+    "few features": a_result(mode="features", features=feature_rows(25)),
+    "features": a_result((0.2,), mode="features", features=feature_rows(2000)),
+    "isometrics": a_result(
+        (0.1,),
+        models=[model_row(*row) for row in MARS],
+        isometrics=[*isometric_rows(0.5), *isometric_rows(0.1)],
+    ),
+}
+
+
+def drawing(text: str) -> list[str]:
+    """Return the first diagram, without title and key."""
+    return text.split("\n\n")[0].splitlines()[1:]
+
+
+def place(lines: Sequence[str], char: str) -> tuple[int, int]:
+    """Return column and row of the one cell that holds a character."""
+    cells = [(line.index(char), row) for row, line in enumerate(lines) if char in line]
+    assert len(cells) == 1, f"{char} is drawn {len(cells)} times"
+    return cells[0]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_no_line_is_wider_than_the_screen_nor_ends_in_a_blank_nor_hides_codes(
+    name: str, width: int
+) -> None:
+    text = phidelta_plots(EVERYTHING[name], width=width, color=False)
+    assert text.endswith("\n")
+    assert text.split("\n") == [*text.splitlines(), ""]  # no other line breaks
+    for line in text.splitlines():
+        assert cell_len(line) <= max(width, 24)
+        assert line == line.rstrip()
+        assert all(char.isprintable() for char in line)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_colour_adds_codes_and_nothing_else(name: str) -> None:
+    import re
+
+    for width in (80, 140):
+        plain = phidelta_plots(EVERYTHING[name], width=width, color=False)
+        colored = phidelta_plots(EVERYTHING[name], width=width, color=True)
+        assert "\x1b[" in colored
+        bare = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+        assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
+
+
+@pytest.mark.parametrize(("width", "high"), [(30, 36), (45, 36), (80, 36), (140, 44), (300, 44)])
+def test_the_diamond_is_a_diamond_for_the_eye(width: int, high: int) -> None:
+    lines = drawing(phidelta_plots(models(MARS), width=width))
+    if width >= 140:
+        lines = [line[:95].rstrip() for line in lines]  # without the key beside it
+    row = next(row for row, line in enumerate(lines) if line.strip() == "v")
+    top, bottom = place(lines, "^"), (lines[row].index("v"), row)
+    row = next(row for row, line in enumerate(lines) if "<" in line)
+    left, right = lines[row].index("<"), lines[row].index(">")
+    assert top[0] == bottom[0] == (left + right) / 2
+    assert row == (top[1] + bottom[1]) / 2
+    assert right - left == 2 * (bottom[1] - top[1])  # cells are twice as high as wide
+    assert len(lines) + 1 <= high
+
+
+def test_every_corner_is_named_at_its_place() -> None:
+    lines = drawing(phidelta_plots(models(MARS), width=80))
+    middle = next(row for row, line in enumerate(lines) if "<" in line)
+    assert "oracle  δ = 1" in lines[0]
+    assert lines[-1].strip() == "anti-oracle  δ = -1"
+    assert [lines[middle - i].split()[0] for i in (2, 1)] == ["always", "negative"]
+    assert [lines[middle - i].split()[-1] for i in (2, 1)] == ["always", "positive"]
+    assert lines[middle].startswith("φ = -1 <")
+    assert lines[middle].endswith("> φ = 1")
+    assert any("no information" in line for line in lines)
+
+
+def test_points_are_where_they_belong() -> None:
+    rows = [("top", 0.0, 1.0), ("left", -1.0, 0.0), ("low", 0.0, -1.0), ("right", 1.0, 0.0)]
+    lines = drawing(phidelta_plots(models([*rows, ("middle", 0.0, 0.0)]), width=80))
+    assert place(lines[1:2], "1") == (39, 0)
+    assert lines[33].strip() == "3"
+    assert lines[17][7] == "2"
+    assert lines[17][71] == "4"
+    assert lines[17][39] == "5"
+
+
+def test_the_mars_models_are_right_and_left_and_above_and_below() -> None:
+    lines = drawing(phidelta_plots(models(MARS), width=80))
+    for char, (_, phi, delta) in zip("1234", MARS, strict=True):
+        assert lines[round(17 - 16 * delta)][round(39 + 32 * phi)] == char
+
+
+def test_points_in_one_cell_are_said_to_be_there() -> None:
+    rows = [("a", 0.2, 0.2), ("b", -0.5, 0.1), ("c", 0.2, 0.2), ("d", -0.5, 0.1), ("e", 0.2, 0.2)]
+    text = phidelta_plots(models(rows), width=80)
+    lines = drawing(text)
+    assert "# 1 3 5 in one place" not in text
+    assert "* 1 3 5 in one place" in text
+    assert "# 2 4 in one place" in text
+    assert place(lines[:34], "#")[0] < place(lines[:34], "*")[0]
+
+
+def test_more_meetings_than_signs_are_told_together_from_the_top() -> None:
+    rows = [(f"{i}", 0.0, 0.9 - i // 2 * 0.15) for i in range(24)]
+    text = phidelta_plots(models(rows), width=80)
+    assert "* 1 2 in one place" in text
+    assert "! h i, j k, l m, n o, each in one place" in text
+
+
+def test_undefined_points_are_not_drawn_and_the_key_says_why() -> None:
+    text = phidelta_plots(models([("fine", 0.1, 0.2), ("broken\nname", None, None)]), width=80)
+    assert "not drawn, no row is positive: 'broken\\nname'" in text
+    assert "1 fine" in text
+    assert "\n2 " not in text
+
+
+def test_beyond_the_markers_models_are_dots_and_counted() -> None:
+    text = phidelta_plots(EVERYTHING["many"], width=80)
+    assert "• 9 more models" in text
+    assert f"{MARKERS[-1]} m60" in text
+    assert "m61" not in text
+
+
+def test_numbers_in_the_key_are_rounded_but_never_to_perfection() -> None:
+    text = phidelta_plots(models([("almost", 0.0, 0.99999), ("minus", -0.25, 0.5)]), width=80)
+    assert "1 almost   0.000  >0.999" in text
+    assert "2 minus   -0.250   0.500" in text
+
+
+def test_crowding_models_get_a_closer_look_that_tells_them_apart() -> None:
+    for width in (80, 140):
+        text = phidelta_plots(models([*CROWDED, ("constant", -1.0, 0.0)]), width=width)
+        assert "a closer look, " in text
+        assert "* several, told apart in the closer look" in text
+        assert "in one place" not in text
+        assert "0.90 +" in text
+    parts = phidelta_plots(models(CROWDED), width=80).split("\n\n")
+    look = [line[9:] for line in parts[1].splitlines()[1:-2]]
+    column = {char: place(look, char)[0] for char in "123456"}
+    row = {char: place(look, char)[1] for char in "123456"}
+    assert sorted(column, key=column.__getitem__) == list("623145")
+    assert sorted(row, key=row.__getitem__) == ["3", "2", *sorted("14", key=row.get), "6", "5"]
+
+
+def test_the_rulers_of_the_closer_look_are_true() -> None:
+    parts = phidelta_plots(models(CROWDED), width=80).split("\n\n")
+    look = parts[1].splitlines()[1:]
+    ticks = {float(line[:7]): row for row, line in enumerate(look) if line[:7].strip(" δ|")}
+    x, y = CROWDED[4][1:]  # naive bayes
+    rows_per_unit = (ticks[0.8] - ticks[0.95]) / 0.15
+    column, row = place([line[9:] for line in look[:-2]], "5")
+    column += 9
+    assert row == pytest.approx(ticks[0.8] - (y - 0.8) * rows_per_unit, abs=0.51)
+    ruler, numbers = look[-2:]
+    zero, tenth = (
+        next(i for i in range(len(ruler)) if ruler[i] == "+" and numbers[i - 2 : i + 2] == text)
+        for text in ("0.00", "0.10")
+    )
+    assert column == pytest.approx(zero + x * (tenth - zero) / 0.1, abs=0.51)
+    assert (tenth - zero) / 0.1 == pytest.approx(2 * rows_per_unit)
+
+
+def test_no_closer_look_where_it_would_show_nothing_more() -> None:
+    for rows in (MARS, [("a", 0.1, 0.2), ("b", 0.1, 0.2)], CROWDED[:1], []):
+        assert "closer look" not in phidelta_plots(models(rows), width=80)
+
+
+@pytest.mark.parametrize("prevalence", [0.1, 0.3, 0.7, 0.9])
+def test_the_generalised_corners_are_at_their_places(prevalence: float) -> None:
+    where = population(prevalence)
+    canvas = diamond_canvas(where, 80, 32)
+    draw_diamond(canvas, where)
+    chars = {ink.char: cell for cell, ink in canvas.cells.items() if ink.char in "^>v<"}
+    for char, (x, y) in zip("^>v<", where.corners, strict=True):
+        assert chars[char] == canvas.cell(x, y)
+        assert canvas.inside(*chars[char])
+    assert chars[">"][0] - chars["<"][0] == 64  # the width is always 2
+    assert chars["v"][1] - chars["^"][1] == 32
+
+
+def test_points_move_with_the_prevalence_as_the_tables_say() -> None:
+    # METHODS 2: the prior-aware pairs of the MARS models at their own prevalence of .6
+    expected = [(-0.2, 0.0), (-0.2, -0.4), (-0.6, -0.4), (-0.2, 0.4)]
+    for (_, phi, delta), at in zip(MARS, expected, strict=True):
+        assert population(0.6).move((phi, delta)) == pytest.approx(at)
+    for corner, at in zip(Population().corners, population(0.2).corners, strict=True):
+        assert population(0.2).move(corner) == pytest.approx(at)
+
+
+def test_a_diagram_for_each_prevalence_but_not_for_more_than_three() -> None:
+    text = phidelta_plots(models(MARS, (0.1, 0.2, 0.3, 0.4, 0.6)), width=80)
+    assert text.count("φ-δ diagram at prevalence") == 3
+    assert "φ-δ diagram at prevalence 0.1, positives : negatives = 1:9\n" in text
+    assert "2 more prevalences not drawn" in text
+    assert "corners at φ_b, δ_b: oracle 0, 1; always positive 1.8, -0.8;" in text
+
+
+def test_the_table_of_populations_is_what_is_drawn() -> None:
+    result = models([("one", 0.0, 0.0)], (0.1,))
+    row = {"slice": None, "model": "one", "prevalence": 0.1, "odds": "1:9"}
+    row |= {"phi_b": Estimate(0.8), "delta_b": Estimate(0.123)}
+    shown = a_result((0.1,), models=result.tables["models"], populations=[row])
+    key = phidelta_plots(shown, width=80).split("\n\n")[-1]
+    assert "0.800  0.123" in key
+
+
+def test_a_region_is_dotted_and_explained_only_when_there_is_something_to_see() -> None:
+    seen = phidelta_plots(models(MARS[:2], half=0.1), width=80)
+    assert "·" in "".join(drawing(seen))
+    assert "· around a marker" in seen
+    for result in (models(MARS[:2], half=0.001), models(MARS, half=0.1)):
+        assert "·" not in phidelta_plots(result, width=80)
+
+
+def test_a_curve_runs_from_corner_to_corner_and_its_best_point_is_in_brackets() -> None:
+    text = phidelta_plots(curve_result(), width=80)
+    lines = drawing(text)
+    middle = next(row for row, line in enumerate(lines) if "φ = -1" in line)
+    for column in range(8, 71):  # no gap
+        assert any(line[column : column + 1] in tuple("'-.12[]()") for line in lines[: middle + 1])
+    assert sum(line.count("[1]") for line in lines) == 1
+    assert sum(line.count("1") for line in lines[1:middle]) >= 4  # the marker again and again
+    assert "[1] the largest δ of a curve, (1) the threshold in force" in text
+    assert "largest δ" in text.split("\n\n")[-1]
+
+
+def test_runs_are_points_and_their_mean_is_in_brackets() -> None:
+    text = phidelta_plots(runs_result(), width=80)
+    lines = drawing(text)[1:-1]
+    assert sum(line.split("φ")[0].count("2") for line in lines) == 3 + 1
+    assert sum(line.count("[2]") for line in lines) == 1
+    assert "1 is one run, [1] the mean of its model's runs" in text
+    assert "1 run not drawn" in text
+
+
+def test_isometrics_are_dotted_and_named() -> None:
+    text = phidelta_plots(EVERYTHING["isometrics"], width=80)
+    first, second = text.split("φ-δ diagram at")
+    for part in (first, second):
+        assert part.count("· precision = 0.5, 0.8") == 1
+        assert "·" in part.split("\n\n")[0]
+    assert " 0.8 " in "\n".join(drawing(first))
+
+
+def test_a_density_counts_every_feature_once() -> None:
+    draw = random.Random(2)
+    points = [(draw.gauss(0, 0.1), draw.gauss(0, 0.1)) for _ in range(5000)]
+    canvas = Canvas(65, 33, -1.0, 1.0, 32.0)
+    cells = counts(canvas, points)
+    assert sum(cells.values()) == 5000
+    legend = draw_density(canvas, points, DOT)
+    assert {cell: ink.char for cell, ink in canvas.cells.items()}.keys() == cells.keys()
+    spans = dict(item.split("\xa0") for item in legend.split(":   ", 1)[1].split("   "))
+    for cell, count in cells.items():
+        low, _, high = spans[canvas.cells[cell].char].partition("-")
+        assert int(low) <= count <= int(high or low)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 6, 7, 40, 1000, 10**6])
+def test_the_shades_cover_every_count_up_to_the_most(most: int) -> None:
+    upper = limits(most)
+    assert upper[0] == 1
+    assert upper[-1] == most
+    assert upper == sorted(set(upper))
+    assert len(upper) <= len(SHADES)
+
+
+def test_the_features_farthest_out_are_marked_and_named() -> None:
+    rows = [row for row in feature_rows(1000) if abs(row["delta"].value) < 0.9][:500]
+    rows.append({"feature": "[spam]", "phi": 0.05, "delta": 0.95, "role": "covariant"})
+    rows.append({"feature": "ham", "phi": -0.05, "delta": -0.95, "role": "contravariant"})
+    rows.append({"feature": "the", "phi": 1.0, "delta": 0.0, "role": "pervasive"})
+    rows.append({"feature": "constant", "phi": None, "delta": None, "role": None})
+    text = phidelta_plots(a_result(mode="features", features=rows), width=80)
+    assert "1 [spam]" in text
+    assert "a ham" in text
+    assert "A the" in text
+    assert "503 features: " in text
+    assert "1 covariant, 1 contravariant" in text
+    assert "1 more not drawn" in text
+    lines = drawing(text)
+    assert lines[2][41] == "1"
+    assert lines[17][71] == "A"
+
+
+def test_a_hundred_thousand_features_are_read_once_and_soon_drawn() -> None:
+    rows = feature_rows(1000)
+    read = []
+
+    def make(i: int) -> dict[str, Any]:
+        read.append(i)
+        return rows[i % 1000]
+
+    result = a_result((0.1, 0.2), mode="features", features=LazyRows(100_000, make))
+    start = time.perf_counter()
+    text = phidelta_plots(result, width=80)
+    assert time.perf_counter() - start < 10
+    assert len(read) < 100_000 + 20
+    assert "100,000 features" in text
+
+
+def test_a_dot_beside_a_bracket_is_not_covered() -> None:
+    where = Population()
+    canvas = diamond_canvas(where, 80, 32)
+    draw_scene(canvas, Scene(where, (Dot("1", (0.0, 0.0), "[]"), Dot("2", (1 / 32, 0.0)))))
+    assert canvas.render()[17][38:41] == "[12"
+
+
+def test_a_model_without_a_curve_is_drawn_among_the_curves() -> None:
+    tables = dict(curve_result().tables)
+    tables["models"] = [*tables["models"], {**model_row("rule", -0.3, -0.5), "threshold": None}]
+    lines = drawing(phidelta_plots(a_result(**tables), width=80))
+    assert lines[17 + 8][round(39 - 0.3 * 32)] == "3"
+
+
+def test_means_of_runs_move_with_the_prevalence() -> None:
+    tables = dict(runs_result().tables)
+    text = phidelta_plots(a_result((0.1,), **tables), width=80)
+    x, y = population(0.1).move((-0.3, 0.1))
+    key = text.split("\n\n")[-1].splitlines()
+    assert key[0].split() == ["model", "mean", "φ_b", "mean", "δ_b", "runs"]
+    assert key[1].split() == ["1", "C21", f"{x:.3f}", f"{y:.3f}", "3"]
+
+
+def test_thousands_of_runs_are_soon_drawn() -> None:
+    draw = random.Random(3)
+    runs = [
+        {"model": f"m{i % 2}", "run": str(i)}
+        | {"phi": Estimate(draw.uniform(-0.1, 0.1)), "delta": Estimate(draw.uniform(0.7, 0.9))}
+        for i in range(5000)
+    ]
+    spread = [
+        {"model": f"m{i}", "runs": 2500, "phi_mean": Estimate(0.0), "delta_mean": Estimate(0.8)}
+        for i in (0, 1)
+    ]
+    start = time.perf_counter()
+    phidelta_plots(a_result(runs=runs, run_spread=spread), width=80)
+    assert time.perf_counter() - start < 5
