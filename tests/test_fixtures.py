@@ -12,6 +12,8 @@ import pytest
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TABLES = sorted(path for path in FIXTURES.rglob("*") if path.suffix in (".csv", ".parquet"))
+PARQUET_ONLY = FIXTURES / "manual-pages"  # a CSV twin would be larger than all tables may be
+TWINS = [path for path in TABLES if path.suffix == ".parquet" and path.parent != PARQUET_ONLY]
 
 
 def test_every_folder_says_where_its_numbers_come_from() -> None:
@@ -46,7 +48,7 @@ def close(ours: pl.DataFrame, theirs: pl.DataFrame) -> bool:
     return True
 
 
-@pytest.mark.parametrize("path", [path for path in TABLES if path.suffix == ".parquet"], ids=str)
+@pytest.mark.parametrize("path", TWINS, ids=str)
 def test_twins_hold_the_same_values(path: Path) -> None:
     twin = pl.read_csv(path.with_suffix(".csv"), infer_schema=False)
     parquet = pl.read_parquet(path)
