@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.measures.catalog import CATALOG, find_measure
+from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 
 # counts of which fewer are better
@@ -73,8 +73,9 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
 
 
 def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Gate]:
-    measure = find_measure(limit.metric)
-    metric = measure.id if measure else limit.metric
+    rows = _models(result)
+    cells = {**next(iter(rows.values()), {}), **result.summary}
+    metric = next((name for name in same_measure(limit.metric) if name in cells), limit.metric)
     named = metric if limit.part == "value" else f"{metric}.{limit.part}"
     if metric in result.summary and limit.model is None:
         value = result.summary[metric]
@@ -84,7 +85,6 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
             raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None)]
-    rows = _models(result)
     if limit.model is not None:
         if limit.model not in rows:
             raise UsageError(
@@ -129,16 +129,19 @@ def _gate(
         return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
     name = metric.split(".")[0]
     measure = CATALOG.get(name)
-    less_is_better = measure.best == "min" if measure else name in ERRORS
+    less_is_better = measure.best != "max" if measure else name in ERRORS
     # as written in decimals, for in binary .8 - .7 is a hair more than .1
     before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
+    if measure and measure.best == "zero":
+        before, now = abs(before), abs(now)
     worse = now - before if less_is_better else before - now
     return Gate(limit.kind, metric, model, limit.limit, float(worse), worse <= allowed)
 
 
 def _models(result: Result) -> Mapping[str, Row]:
-    rows = result.tables.get("models", ())
-    return {str(row["model"]): row for row in rows if row.get("slice") is None}
+    """Return the rows gates look at by name: models, or features."""
+    rows = result.tables.get("models", result.tables.get("features", ()))
+    return {str(row.get("model", row.get("feature"))): row for row in rows if not row.get("slice")}
 
 
 def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:

@@ -62,10 +62,25 @@ def read_scores(
     return scores, masks
 
 
+def score_rows(counted: Counted) -> list[nw.LazyFrame[Any]]:
+    """Return the scores of all rows by file: s0.. per scored model, w, t (1 positive), b0.. slices.
+
+    A label model has no column, but its missing values leave a row out all the same.
+    """
+    return [_selected(frame, counted, "all") for frame in frames(counted.predictions, counted.mode)]
+
+
 def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyFrame[Any]:
     plan = counted.plan
     truth = nw.col(plan.truth)
-    picked = {f"s{i}": finite(score_column(m, plan.positive)) for i, m in enumerate(plan.models)}
+    is_positive = truth.is_in(list(counted.positive_values))
+    picked = {
+        f"s{i}": nw.col(model.columns[0])
+        if model.kind == "label"
+        else finite(score_column(model, plan.positive))
+        for i, model in enumerate(plan.models)
+    }
+    picked["t"] = is_positive.cast(nw.Int8)
     weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
     picked["w"] = weight
     # a vote for the largest probability needs them all, so a row that lacks one is not counted
@@ -74,8 +89,7 @@ def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyF
     picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(needed)}
     wanted = counting_rows(frame, plan).filter(~truth.is_null())
     if rows != "all":
-        positive = truth.is_in(list(counted.positive_values))
-        wanted = wanted.filter(positive if rows == "positive" else ~positive)
+        wanted = wanted.filter(is_positive if rows == "positive" else ~is_positive)
     slices = [nw.col(name).alias(f"b{i}") for i, name in enumerate(plan.by)]
     narrow = wanted.select(*[value.alias(name) for name, value in picked.items()], *slices)
     return narrow.drop_nulls(subset=list(picked))

@@ -8,11 +8,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure's record; `best` says which way is better, `low` and `high` are its range."""
+    """A measure's record; `best` says which way is better, `low` and `high` are its range.
+
+    A measure whose best value is zero errs on either side of it.
+    """
 
     id: str
     title: str
-    best: Literal["max", "min"]
+    best: Literal["max", "min", "zero"]
     low: float
     high: float
     formula: str
@@ -23,10 +26,12 @@ class Measure:
     @property
     def arrow(self) -> str:
         """The direction sign of table headers."""
-        return "↑" if self.best == "max" else "↓"
+        return {"max": "↑", "min": "↓", "zero": "→0"}[self.best]
 
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
+_ARMANO = "Armano 2015, Information Sciences 325:466"
+_BOTH = "no_positive_truth, no_negative_truth"
 
 CATALOG: dict[str, Measure] = {
     measure.id: measure
@@ -42,6 +47,75 @@ CATALOG: dict[str, Measure] = {
         Measure(
             "recall", "recall", "max", 0, 1, "TP / P",
             "no_positive_truth", "textbook", ("sensitivity", "sens", "tpr"),
+        ),
+        Measure(
+            "sensitivity", "sensitivity", "max", 0, 1, "TP / P",
+            "no_positive_truth", "textbook", ("recall", "sens", "tpr"),
+        ),
+        Measure(
+            "specificity", "specificity", "max", 0, 1, "TN / N",
+            "no_negative_truth", "textbook", ("spec", "tnr"),
+        ),
+        Measure(
+            "error_rate", "error rate", "min", 0, 1, "(FP + FN) / (P + N)",
+            "too_few_rows", "textbook", ("zero_one_loss",),
+        ),
+        Measure("npv", "NPV", "max", 0, 1, "TN / (TN + FN)", "no_negative_prediction", "textbook"),
+        Measure("f1", "F1", "max", 0, 1, "2 TP / (2 TP + FP + FN)", "zero_margin", "textbook"),
+        Measure(
+            "mcc", "MCC", "max", -1, 1, "(TP TN - FP FN) / sqrt((TP + FP) (FN + TN) P N)",
+            "zero_margin", "Matthews 1975, Biochimica et Biophysica Acta 405:442",
+        ),
+        Measure(
+            "mutual_information", "mutual information", "max", 0, 1,
+            "bits that an answer tells of the truth: sum over the 2 x 2 table of"
+            " q log2(q / (row share x column share))", "single_class", _ARMANO,
+        ),
+        Measure(
+            "phi", "φ", "zero", -1, 1, "tp + fp - 1 = sensitivity - specificity", _BOTH, _ARMANO,
+        ),
+        Measure(
+            "delta", "δ", "max", -1, 1, "tp - fp = sensitivity + specificity - 1", _BOTH, _ARMANO,
+            ("j_index", "youden", "informedness"),
+        ),
+        Measure(
+            "phi_b", "φ_b", "zero", -2, 2, "2 (n fp - p fn), p the prevalence and n = 1 - p",
+            _BOTH, _ARMANO,
+        ),
+        Measure(
+            "delta_b", "δ_b", "max", -1, 1, "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1",
+            _BOTH, _ARMANO,
+        ),
+        Measure(
+            "accuracy_u", "unbiased accuracy", "max", 0, 1, "(1 + δ) / 2", _BOTH, _ARMANO,
+            ("balanced_accuracy", "bal_accuracy"),
+        ),
+        Measure("error_u", "unbiased error", "min", 0, 1, "(1 - δ) / 2", _BOTH, _ARMANO),
+        Measure(
+            "precision_u", "unbiased precision", "max", 0, 1, "tp / (tp + fp)",
+            f"{_BOTH}, no_positive_prediction", _ARMANO,
+        ),
+        Measure(
+            "npv_u", "unbiased NPV", "max", 0, 1, "tn / (tn + fn)",
+            f"{_BOTH}, no_negative_prediction", _ARMANO,
+        ),
+        Measure("f1_u", "unbiased F1", "max", 0, 1, "2 tp / (2 tp + fn + fp)", _BOTH, _ARMANO),
+        Measure(
+            "mcc_u", "unbiased MCC", "max", -1, 1, "δ / sqrt((tp + fp) (tn + fn))",
+            f"{_BOTH}, zero_margin", _ARMANO, ("mcc_normalised",),
+        ),
+        Measure(
+            "mutual_information_u", "unbiased mutual information", "max", 0, 1,
+            "mutual information at prevalence 1/2, in bits", _BOTH, _ARMANO,
+        ),
+        Measure(
+            "gini", "Gini", "max", -1, 1, "2 AUC - 1, the area between the curve and the φ axis",
+            "single_class", _ARMANO, ("gain_capture",),
+        ),
+        Measure(
+            "roc_auc", "ROC AUC", "max", 0, 1,
+            "P(score of a positive > score of a negative), ties ½", "single_class",
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic",),
         ),
         Measure(
             "shine_through", "ShineThrough", "max", 0, 1,
@@ -63,7 +137,14 @@ CATALOG: dict[str, Measure] = {
 
 def find_measure(name: str) -> Measure | None:
     """Look a measure up by id or alias."""
+    return next((CATALOG[other] for other in same_measure(name) if other in CATALOG), None)
+
+
+def same_measure(name: str) -> list[str]:
+    """Return the names a measure may stand under in a result: as asked, ids, then aliases."""
     folded = name.casefold()
-    if folded in CATALOG:
-        return CATALOG[folded]
-    return next((m for m in CATALOG.values() if folded in m.aliases), None)
+    found = [m for m in CATALOG.values() if folded == m.id or folded in m.aliases]
+    found.sort(key=lambda m: m.id != folded)
+    return list(
+        dict.fromkeys([name, *(m.id for m in found), *(a for m in found for a in m.aliases)])
+    )

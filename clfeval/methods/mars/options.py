@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from clfeval.counts.patterns import Counts
 from clfeval.errors import Problem, UsageError
-from clfeval.inference.proportions import clopper_pearson
+from clfeval.methods.proportions import proportions
 from clfeval.result import Estimate
 
 Target = Literal["positive", "negative"]
@@ -79,27 +77,9 @@ def estimates(
     k: Counts, n: Counts | int | float, reason: str, options: MarsOptions
 ) -> list[Estimate]:
     """Return proportions k / n with exact intervals; where n is 0 undefined, with the reason."""
-    hits, trials = np.broadcast_arrays(k, np.asarray(n))
-    bounds: list[Any] = [[None] * len(hits)] * 2
-    if options.interval == "exact":
-        bounds = [side.tolist() for side in clopper_pearson(hits, trials, level=options.level)]
-    return [
-        Estimate(h / t, low, high) if t else Estimate(None, reason=reason)
-        for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
-    ]
+    level = options.level if options.interval == "exact" else None
+    return proportions(k, n, reason, level=level)
 
 
 def _bad_option(what: str) -> UsageError:
     return UsageError(Problem(what, "bad-option"))
-
-
-def fractional_weights() -> UsageError:
-    """Build the error for weights that exact intervals cannot take."""
-    return UsageError(
-        Problem(
-            "weights are not whole numbers: exact binomial intervals count rows, and only a "
-            "bootstrap could give others",
-            "fractional-weights",
-        ),
-        hint="--interval none computes the values without intervals",
-    )

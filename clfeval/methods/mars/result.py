@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from clfeval import __version__
 from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.predictions import Counted, count_predictions
 from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
@@ -14,13 +13,12 @@ from clfeval.errors import Problem, UsageError, listing, suggestion
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.methods.mars.tables import mars_tables, summary
+from clfeval.methods.notes import check_thresholds, counting_notes
+from clfeval.methods.signature import cuts_in_force, signature
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.labels import natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
-
-# in a signature the bar separates parts, and one line is one signature
-QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
 def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
@@ -68,7 +66,7 @@ def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, l
     """Count with thresholds, or with each model's own cut for its top rows (a pass more)."""
     if options.top is None:
         counted = count_predictions(predictions)
-        _check_thresholds(counted)
+        check_thresholds(counted)
         return counted, []
     if predictions.roles.thresholds:
         raise UsageError(
@@ -87,28 +85,6 @@ def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, l
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
         warnings.append(Warn("ties-at-cut", text))
     return count_predictions(predictions, cuts=cuts, any_range=True), warnings
-
-
-def _check_thresholds(counted: Counted) -> None:
-    models = {model.name: model for model in counted.models}
-    for name in counted.predictions.roles.thresholds:
-        if name is None:
-            continue
-        if name not in models:
-            raise UsageError(
-                Problem(f"--threshold names no model: '{name}'", "unknown-model"),
-                hint=suggestion(name, models) or f"models: {listing(models)}",
-            )
-        if models[name].kind == "label":
-            raise UsageError(
-                Problem(f"--threshold for '{name}', which holds labels", "needs-scores")
-            )
-    given = counted.predictions.roles.thresholds
-    if given and all(model.kind == "label" for model in models.values()):
-        raise UsageError(
-            Problem("--threshold has nothing to act on: all models hold labels", "needs-scores"),
-            hint="leave it out, or give a table of scores",
-        )
 
 
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
@@ -173,28 +149,20 @@ def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
 
 
 def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
-    """Join what changes numbers, then the hashes of the input and of its sufficient statistic."""
-    cuts = {name: cut for name, cut in counted.thresholds.items() if cut is not None}
-    shown = ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
-    if len(set(cuts.values())) <= 1:
-        shown = "".join(repr(cut) for cut in set(cuts.values())) or "none"
     groups = ",".join(f"{name}={'+'.join(sorted(m))}" for name, m in sorted(options.groups))
-    data = "+".join(f.sha256[:8] if f.sha256 else "-" for f in counted.files)
-    parts: list[tuple[str, Any]] = [
+    cut = f"top {options.top}" if options.top else cuts_in_force(counted.thresholds)
+    settings: list[tuple[str, Any]] = [
         ("cmd", "mars"),
         ("target", options.target),
         ("rule", options.rule),
         ("pos", counted.positive),
-        ("cut", f"top {options.top}" if options.top else shown),
+        ("cut", cut),
         *([("group", groups)] if groups else []),
         ("miss", roles.missing),
         *([("weight", "yes")] if roles.weight else []),
         ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
-        ("data", data),
-        ("stats", counted.slices[None].digest()[:8]),
-        ("clfeval", __version__),
     ]
-    return "|".join(f"{key}:{str(value).translate(QUOTED)}" for key, value in parts)
+    return signature(settings, counted.files, counted.slices[None].digest())
 
 
 def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
@@ -212,26 +180,4 @@ def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
         )
     if len(counted.models) == 1:
         said.append(Warn("one-model", "one model: all it finds it finds alone"))
-    dropped = sum(file.dropped for file in counted.files)
-    if dropped:
-        said.append(Warn("dropped", f"{dropped} rows with missing values were left out"))
-    if counted.blank_rows:
-        lines = f"{counted.blank_rows} blank line{'s' * (counted.blank_rows > 1)}"
-        said.append(Warn("blank-lines", f"{lines} skipped"))
-    for name in counted.reread:
-        said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
-    if counted.positive in ("0", "false", "False", "FALSE") and any(
-        model.kind == "score" for model in counted.models
-    ):
-        text = f"a high score is taken to mean '{counted.positive}'; else use --target negative"
-        said.append(Warn("score-direction", text))
-    for name, count in counted.ties.items():
-        if counted.thresholds[name] is not None:
-            continue
-        said.append(
-            Warn(
-                "argmax-ties",
-                f"'{name}': {count} rows tie for the largest class; first class taken",
-            )
-        )
-    return said
+    return [*said, *counting_notes(counted)]

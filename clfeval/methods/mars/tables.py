@@ -11,9 +11,10 @@ from clfeval.counts.patterns import Counts, PatternCounts
 from clfeval.inference.proportions import sign_test
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.mars.coverage import SubsetScores, found, pairs, score_subsets, singles
-from clfeval.methods.mars.options import MarsOptions, fractional_weights
+from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.subsets import score_up_to, subset_table
 from clfeval.methods.mars.view import View, subset_rows
+from clfeval.methods.proportions import fractional_weights
 from clfeval.result import Row, Table
 
 

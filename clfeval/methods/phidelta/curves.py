@@ -1,0 +1,139 @@
+"""ROC curves in the diamond: the area over the phi axis, the best point, the break-even point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.score_counts import Floats, ScoreCounts
+from clfeval.inference.delong import delong_auc
+from clfeval.result import Estimate, Row
+
+MOST_POINTS = 500  # of a curve listed unless all are asked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A model's ROC curve from (phi, delta) = (-1, 0), nothing positive, to (1, 0), everything.
+
+    thresholds (m + 1,) from infinity down through the m distinct scores; tp, fp, phi and delta at
+    each: a score at or above the threshold is positive.
+    """
+
+    thresholds: Floats
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    phi: Floats
+    delta: Floats
+    counts: ScoreCounts
+
+    @classmethod
+    def of(cls, counts: ScoreCounts) -> Curve:
+        """Walk from the highest score down; there must be both classes."""
+        tp = np.concatenate([[0], counts.positives[::-1].cumsum()])
+        fp = np.concatenate([[0], counts.negatives[::-1].cumsum()])
+        x, y = tp / tp[-1], fp / fp[-1]
+        thresholds = np.concatenate([[np.inf], counts.scores[::-1]])
+        return cls(thresholds, tp, fp, x + y - 1, x - y, counts)
+
+    @property
+    def best(self) -> int:
+        """Where delta is largest; of equal ones the least biased, then the highest threshold."""
+        p, n = self.tp[-1], self.fp[-1]
+        gain = self.tp * n - self.fp * p  # whole numbers, so that equal means equal
+        bias = np.abs(self.tp * n + self.fp * p - p * n)
+        return int(np.lexsort((bias, -gain))[0])
+
+    def break_even(self) -> tuple[float | None, float]:
+        """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.
+
+        delta is read off the line between the two points around phi = 0.
+        """
+        nearest = int(np.lexsort((-self.delta, np.abs(self.phi)))[0])
+        at = self.thresholds[nearest].item()
+        return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
+
+    def area(self) -> float:
+        """Return the integral of delta over phi by trapezoids: the Gini coefficient."""
+        return float(np.sum(np.diff(self.phi) * (self.delta[1:] + self.delta[:-1])) / 2)
+
+
+def curve_row(label: str | None, model: str, curve: Curve, level: float | None) -> Row:
+    """Return what one curve says: Gini, AUC, best point, break-even point.
+
+    The largest delta is that of these rows, and no interval is given: chosen on the same rows, it
+    flatters.
+    """
+    best = curve.best
+    even, delta = curve.break_even()
+    auc, gini = _areas(curve, level)
+    return {
+        "slice": label,
+        "model": model,
+        "gini": gini,
+        "roc_auc": auc,
+        "best_threshold": _finite(curve.thresholds[best].item()),
+        "best_phi": curve.phi[best].item(),
+        "best_delta": curve.delta[best].item(),
+        "break_even_threshold": even,
+        "break_even_delta": delta,
+        "points": len(curve.thresholds),
+    }
+
+
+def undefined_row(label: str | None, model: str) -> Row:
+    """Return the row of a model whose slice holds one class only."""
+    nothing = Estimate(None, reason="single_class")
+    names = ("best_threshold", "best_phi", "best_delta", "break_even_threshold", "break_even_delta")
+    return {
+        "slice": label, "model": model, "gini": nothing, "roc_auc": nothing,
+        **dict.fromkeys(names), "points": 0,
+    }  # fmt: skip
+
+
+def point_rows(
+    label: str | None, model: str, curve: Curve, points: int | Literal["all"] | None
+) -> list[Row]:
+    """Return the points of a curve, or so many of them evenly, best and both ends among them."""
+    m = len(curve.thresholds)
+    limit = MOST_POINTS if points is None else points
+    chosen = np.arange(m)
+    if limit != "all" and m > limit:
+        even = np.linspace(0, m - 1, max(2, limit - 1)).round().astype(np.int64)
+        chosen = np.union1d(even, [curve.best])
+    p, n = curve.tp[-1].item(), curve.fp[-1].item()
+    return [
+        {
+            "slice": label,
+            "model": model,
+            "threshold": _finite(curve.thresholds[i].item()),
+            "tp": curve.tp[i].item(),
+            "fp": curve.fp[i].item(),
+            "sensitivity": curve.tp[i].item() / p,
+            "specificity": 1 - curve.fp[i].item() / n,
+            "phi": curve.phi[i].item(),
+            "delta": curve.delta[i].item(),
+        }
+        for i in chosen.tolist()
+    ]
+
+
+def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
+    counts = curve.counts
+    if counts.positives.dtype.kind == "f":  # DeLong's variance counts rows
+        gini = curve.area()
+        return Estimate((1 + gini) / 2), Estimate(gini)
+    found = delong_auc(counts.positives, counts.negatives, level=level or 0.95)
+    auc, gini = found.value, 2 * found.value - 1
+    if level is None or not np.isfinite(found.low):
+        return Estimate(auc), Estimate(gini)
+    low, high = found.low, found.high
+    return Estimate(auc, low, high), Estimate(gini, 2 * low - 1, 2 * high - 1)
+
+
+def _finite(threshold: float) -> float | None:
+    """Return None for the infinite threshold, at which nothing is positive."""
+    return threshold if np.isfinite(threshold) else None

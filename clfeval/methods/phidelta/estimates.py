@@ -1,0 +1,114 @@
+"""Columns of estimates for the models of a table: values, intervals, and why one is undefined.
+
+Proportions of rows have exact (Clopper-Pearson) intervals. What is linear in sensitivity and
+specificity has Newcombe's by square-and-add of Wilson limits; every other function of the two has
+its range over their score region (Newcombe 2011). The two are independent binomials: positives and
+negatives are taken as fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clfeval.counts.confusion import ConfusionCounts
+from clfeval.counts.patterns import Counts
+from clfeval.inference.differences import combination
+from clfeval.inference.score_region import range_over_region
+from clfeval.measures import binary
+from clfeval.measures.binary import Floats
+from clfeval.methods.proportions import proportions
+from clfeval.result import Estimate
+
+Column = list[Estimate]
+Measure = Callable[[Any, Any, Any], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Confusion counts of k models, ready to be measured; `level` None means no intervals."""
+
+    counts: ConfusionCounts
+    level: float | None
+    tp: Floats = field(init=False)  # sensitivity (k,), NaN without positives
+    fp: Floats = field(init=False)  # 1 - specificity (k,), NaN without negatives
+
+    def __post_init__(self) -> None:
+        """Take the two rates from the counts."""
+        object.__setattr__(self, "tp", rate(self.counts.tp, self.counts.positives))
+        object.__setattr__(self, "fp", rate(self.counts.fp, self.counts.negatives))
+
+    @property
+    def prevalence(self) -> Floats:
+        """The share of positives in each model's rows, (k,)."""
+        return rate(self.counts.positives, self.counts.positives + self.counts.negatives)
+
+    def share(self, k: Counts, n: Counts, reason: str, *, level: float | None = None) -> Column:
+        """Return a proportion of rows with its exact interval."""
+        return proportions(k, n, reason, level=level or self.level)
+
+    def linear(self, a: Any, b: Any, shift: Any = 0.0, *, factor: float = 1.0) -> Column:
+        """Return factor (a tp + b fp + shift)."""
+        counts = self.counts
+        value = factor * (a * self.tp + b * self.fp + shift)
+        low = high = np.full(len(value), np.nan)
+        if self.level is not None:
+            _, low, high = combination(
+                factor * a, factor * b, counts.tp, counts.positives, counts.fp, counts.negatives,
+                level=self.level,
+            )  # fmt: skip
+            low, high = low + factor * shift, high + factor * shift
+        return self._column(value, low, high, "zero_margin")
+
+    def ranged(
+        self,
+        measure: Measure,
+        p: Any,
+        reason: str,
+        *,
+        single: str | None = None,
+        zero_at_chance: bool = False,
+    ) -> Column:
+        """Return measure(tp, fp, p); `zero_at_chance` when it is least on the line tp = fp.
+
+        `reason` is why it may be undefined, `single` why without positives or negatives.
+        """
+        counts, low = self.counts, np.full(len(self.tp), np.nan)
+        value, high = measure(self.tp, self.fp, p), low
+        if self.level is not None:
+            low, high = range_over_region(
+                lambda tp, fp: measure(tp, fp, p),
+                counts.tp, counts.positives, counts.fp, counts.negatives, level=self.level,
+                kink=(lambda tp, fp: tp - fp) if zero_at_chance else None,
+            )  # fmt: skip
+        return self._column(value, low, high, reason, single)
+
+    def information(self, p: Any) -> Column:
+        """Return the mutual information at prevalence p."""
+        single = "single_class"
+        return self.ranged(binary.mutual_information, p, single, single=single, zero_at_chance=True)
+
+    def _column(
+        self, value: Floats, low: Floats, high: Floats, reason: str, single: str | None = None
+    ) -> Column:
+        column = []
+        lists = (value.tolist(), low.tolist(), high.tolist())
+        classes = zip(self.counts.positives.tolist(), self.counts.negatives.tolist(), strict=True)
+        for v, lower, upper, (p, n) in zip(*lists, classes, strict=True):
+            if v != v:
+                lacking = "no_positive_truth" if not p else "no_negative_truth" if not n else None
+                column.append(Estimate(None, reason=(lacking and single) or lacking or reason))
+            elif self.level is None or lower != lower:
+                column.append(Estimate(v))
+            else:
+                column.append(Estimate(v, min(lower, v), max(upper, v)))
+        return column
+
+
+def rate(part: Counts, whole: Counts) -> Floats:
+    """Return part / whole, NaN where whole is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(whole > 0, part / whole, np.nan), np.float64)

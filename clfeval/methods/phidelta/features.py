@@ -1,0 +1,228 @@
+"""Features in the phi-delta plane: importance, role, implications, selection.
+
+A binary feature is a classifier with one feature: tp is the share of positives that have it, fp
+the share of negatives. |delta| is its importance; phi tells whether it is nearly always true
+(stop words) or nearly always false (rare terms).
+Source: Armano 2015, Information Sciences 325:466.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.feature_counts import FeatureCounts
+from clfeval.inference.differences import combination
+from clfeval.measures import binary
+from clfeval.measures.binary import Floats
+from clfeval.methods.phidelta.estimates import rate
+from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions
+from clfeval.methods.proportions import proportions
+from clfeval.result import Estimate, LazyRows, Row, Table
+
+CONSTANT = "constant_feature"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Features in order of importance, with their place in the plane; all arrays (k,).
+
+    constant: true, or not true, in every row; soft votes of such a feature are undefined.
+    """
+
+    counts: FeatureCounts
+    tp: Floats
+    fp: Floats
+    phi: Floats
+    delta: Floats
+    constant: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, counts: FeatureCounts) -> Ranked:
+        """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
+        tp, fp = rate(counts.tp, counts.positives), rate(counts.fp, counts.negatives)
+        phi, delta = binary.phi(tp, fp), binary.delta(tp, fp)
+        said = counts.tp + counts.fp
+        everything = counts.positives + counts.negatives
+        constant = np.isnan(said) | (((said == 0) | (said == everything)) & (everything > 0))
+        names = np.argsort(np.argsort(np.array(counts.names, object), kind="stable"))
+        # fourteen digits: what differs by rounding alone is equal
+        keys = (names, np.round(np.abs(phi), 14), -np.round(np.abs(delta), 14))
+        order = np.lexsort([np.nan_to_num(key, nan=2.0) for key in keys])
+        return cls(counts, tp, fp, phi, delta, constant).take(order)
+
+    def take(self, places: NDArray[np.int64]) -> Ranked:
+        """Return the features at these places."""
+        return Ranked(
+            self.counts.take(places),
+            self.tp[places],
+            self.fp[places],
+            self.phi[places],
+            self.delta[places],
+            self.constant[places],
+        )
+
+
+def chosen(ranked: Ranked, options: FeatureOptions) -> NDArray[np.int64]:
+    """Return the places of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
+
+    They are in order of |delta|, and no more than `top` of them. The second rule admits whatever
+    discriminates by delta_min or more, and less of that the nearer a feature is to a side corner.
+    """
+    phi_max = PHI_MAX if options.phi_max is None else options.phi_max
+    delta_min = DELTA_MIN if options.delta_min is None else options.delta_min
+    phi, delta = np.abs(ranked.phi), np.abs(ranked.delta)
+    with np.errstate(invalid="ignore"):
+        inside = (phi < phi_max) & (phi + delta / delta_min >= 1 - 1e-12)
+    places = np.flatnonzero(inside)
+    return places if options.top is None else places[: options.top]
+
+
+def feature_table(
+    ranked: Ranked, level: float | None, selected: NDArray[np.int64] | None = None
+) -> Table:
+    """Return one row per feature; with `selected` (places) also whether it is."""
+    counts = ranked.counts
+    bounds = {sign: _bounds(ranked, sign, level) for sign in (1, -1)}
+    marked = np.zeros(len(counts), bool)
+    if selected is not None:
+        marked[selected] = True
+    fn, tn = counts.positives - counts.tp, counts.negatives - counts.fp
+
+    def make(i: int) -> Row:
+        cut = counts.cuts[i].item()
+        phi = _estimate(ranked, i, ranked.phi, bounds[1])
+        delta = _estimate(ranked, i, ranked.delta, bounds[-1])
+        return {
+            "feature": counts.names[i],
+            "column": counts.columns[i],
+            "kind": counts.kinds[i],
+            "cut": cut if cut == cut else None,
+            "rule": counts.rules[i],
+            "rows": (counts.positives[i] + counts.negatives[i]).item(),
+            "missing": counts.missing[i].item(),
+            "support": _count(counts.tp[i] + counts.fp[i]),
+            "tp": _count(counts.tp[i]),
+            "fp": _count(counts.fp[i]),
+            "fn": _count(fn[i]),
+            "tn": _count(tn[i]),
+            "sensitivity": _number(ranked.tp[i]),
+            "fpr": _number(ranked.fp[i]),
+            "phi": phi,
+            "delta": delta,
+            "role": role(phi, delta),
+            "implications": [name for name, _ in implications(ranked, i)],
+            **({"selected": bool(marked[i])} if selected is not None else {}),
+        }
+
+    return LazyRows(len(counts), make)
+
+
+def role(phi: Estimate, delta: Estimate) -> str | None:
+    """Name the corner a feature is drawn to, None for none.
+
+    |delta| >= |phi|: covariant (delta > 0) or contravariant (delta < 0), unless the interval of
+    delta covers 0; else pervasive (phi > 0, nearly always true) or rare (phi < 0).
+    """
+    if phi.value is None or delta.value is None:
+        return None
+    if abs(delta.value) < abs(phi.value):
+        return "pervasive" if phi.value > 0 else "rare"
+    unsure = delta.low is not None and delta.high is not None and delta.low <= 0 <= delta.high
+    if unsure or not delta.value:
+        return None
+    return "covariant" if delta.value > 0 else "contravariant"
+
+
+def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
+    """Return what always held in these rows, with the number of rows that show it.
+
+    fp = 0: f -> c (upper left border); fn = 0: not f -> not c (upper right); tp = 0: f -> not c
+    (lower left); tn = 0: not f -> c (lower right). Nothing follows from a constant feature.
+    """
+    counts = ranked.counts
+    if ranked.constant[i] or counts.rules[i] == "soft":
+        return []
+    tp, fp = counts.tp[i].item(), counts.fp[i].item()
+    fn, tn = counts.positives[i].item() - tp, counts.negatives[i].item() - fp
+    rules = (
+        ("f → c", fp, tp), ("¬f → ¬c", fn, tn), ("f → ¬c", tp, fp), ("¬f → c", tn, fn),
+    )  # fmt: skip
+    return [(rule, support) for rule, against, support in rules if not against and support]
+
+
+def implication_table(ranked: Ranked, level: float | None) -> Table:
+    """Return one row per implication: its support, and how surely it holds beyond these rows.
+
+    confidence: the share of rows with the left side that have the right side, 1 here; its lower
+    bound is exact.
+    """
+    found = [
+        (i, rule, support) for i in _on_borders(ranked) for rule, support in implications(ranked, i)
+    ]
+    supports = np.array([support for _, _, support in found])
+    sure = proportions(supports, supports, "too_few_rows", level=level)
+    return [
+        {
+            "feature": ranked.counts.names[i],
+            "implication": rule,
+            "support": support,
+            "confidence": confidence,
+        }
+        for (i, rule, support), confidence in zip(found, sure, strict=True)
+    ]
+
+
+def _on_borders(ranked: Ranked) -> list[int]:
+    counts = ranked.counts
+    cells = (counts.tp, counts.fp, counts.positives - counts.tp, counts.negatives - counts.fp)
+    return np.flatnonzero(np.logical_or.reduce([cell == 0 for cell in cells])).tolist()
+
+
+def _bounds(ranked: Ranked, sign: int, level: float | None) -> tuple[Floats, Floats]:
+    """Return the interval of tp + sign fp; none for soft votes, which count no rows."""
+    counts = ranked.counts
+    nowhere = np.full(len(counts), np.nan)
+    soft = np.array([rule == "soft" for rule in counts.rules], bool)
+    if level is None or soft.all():
+        return nowhere, nowhere
+    tp, fp = np.where(soft, 0, counts.tp), np.where(soft, 0, counts.fp)
+    _, low, high = combination(1, sign, tp, counts.positives, fp, counts.negatives, level=level)
+    return np.where(soft, np.nan, low), np.where(soft, np.nan, high)
+
+
+def _estimate(ranked: Ranked, i: int, values: Floats, bounds: tuple[Floats, Floats]) -> Estimate:
+    value = values[i].item()
+    reason = CONSTANT if ranked.constant[i] else None
+    if value != value:
+        return Estimate(None, reason=reason or "too_few_rows")
+    shift = -1.0 if values is ranked.phi else 0.0
+    low, high = bounds[0][i].item() + shift, bounds[1][i].item() + shift
+    if low != low:
+        return Estimate(value, reason=reason)
+    return Estimate(value, min(low, value), max(high, value), reason)
+
+
+def _number(value: Any) -> Any:
+    """Return a plain number, None for NaN."""
+    number = value.item()
+    return None if number != number else number
+
+
+def _count(value: Any) -> Any:
+    """Return a plain count: whole where it is, as beside soft votes arrays hold floats."""
+    number = _number(value)
+    return int(number) if number is not None and number == int(number) else number
+
+
+def summary(ranked: Ranked, selected: Sequence[int] | None) -> dict[str, Any]:
+    """Return how many features there are, how many never vary, how many are selected."""
+    return {
+        "features": len(ranked.counts),
+        "constant": int(ranked.constant.sum()),
+        **({"selected": len(selected)} if selected is not None else {}),
+    }

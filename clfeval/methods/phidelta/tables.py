@@ -1,0 +1,196 @@
+"""The tables of classifiers in the phi-delta plane: models, other populations, comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clfeval.counts.patterns import PatternCounts
+from clfeval.inference.differences import paired_combination
+from clfeval.measures import binary
+from clfeval.measures.population import Population
+from clfeval.methods.phidelta.estimates import Column, Plane
+from clfeval.methods.phidelta.reading import read_position
+from clfeval.result import Estimate, Row
+
+
+def model_rows(
+    label: str | None, plane: Plane, thresholds: Mapping[str, float | None]
+) -> list[Row]:
+    """Return one row per model: counts, position, reading, measures with and without class ratio.
+
+    The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
+    at the sample's own. `region_*`: both intervals together cover the point at the level.
+    """
+    counts = plane.counts
+    phi, delta = plane.linear(1, 1, -1), plane.linear(1, -1)
+    read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
+    columns: dict[str, list[Any]] = {
+        "slice": [label] * len(counts.models),
+        "model": list(counts.models),
+        "threshold": [thresholds.get(model) for model in counts.models],
+        "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(),
+        "fn": counts.fn.tolist(),
+        "tn": counts.tn.tolist(),
+        "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
+        "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
+        "phi": phi,
+        "delta": delta,
+        "reading": [words for words, _ in read],
+        "reading_withheld": [why for _, why in read],
+        **unbiased(plane),
+        **biased(plane),
+        **joint_region(plane),
+    }
+    return rows_of(columns)
+
+
+def unbiased(plane: Plane) -> dict[str, Column]:
+    """Return the measures with the class ratio removed: those of the table with equal classes."""
+    return {
+        "accuracy_u": plane.linear(1, -1, 1, factor=0.5),
+        "error_u": plane.linear(1, -1, -1, factor=-0.5),
+        "precision_u": plane.ranged(binary.precision, 0.5, "no_positive_prediction"),
+        "npv_u": plane.ranged(binary.npv, 0.5, "no_negative_prediction"),
+        "f1_u": plane.ranged(binary.f1, 0.5, "zero_margin"),
+        "mcc_u": plane.ranged(binary.mcc, 0.5, "zero_margin"),
+        "mutual_information_u": plane.information(0.5),
+    }
+
+
+def biased(plane: Plane) -> dict[str, Column]:
+    """Return the measures at the class ratio of the rows, and the prior-aware pair there."""
+    counts, p = plane.counts, plane.prevalence
+    everything = counts.positives + counts.negatives
+    right, wrong = counts.tp + counts.tn, counts.fp + counts.fn
+    said, denied = counts.tp + counts.fp, counts.tn + counts.fn
+    return {
+        "accuracy": plane.share(right, everything, "too_few_rows"),
+        "error_rate": plane.share(wrong, everything, "too_few_rows"),
+        "precision": plane.share(counts.tp, said, "no_positive_prediction"),
+        "npv": plane.share(counts.tn, denied, "no_negative_prediction"),
+        "f1": _f1(plane),
+        "mcc": plane.ranged(binary.mcc, p, "zero_margin", single="zero_margin"),
+        "mutual_information": plane.information(p),
+        **prior_pair(plane, p),
+    }
+
+
+def _f1(plane: Plane) -> Column:
+    """Return F1, which needs no row of each class; its interval does."""
+    counts = plane.counts
+    column = plane.ranged(binary.f1, plane.prevalence, "zero_margin", single="zero_margin")
+    whole = 2 * counts.tp + counts.fp + counts.fn
+    return [
+        Estimate((2 * hits) / all_) if estimate.value is None and all_ else estimate
+        for estimate, hits, all_ in zip(column, counts.tp.tolist(), whole.tolist(), strict=True)
+    ]
+
+
+def prior_pair(plane: Plane, p: Any) -> dict[str, Column]:
+    """Return phi and delta at a prevalence."""
+    n = 1 - p
+    return {
+        "phi_b": plane.linear(2 * p, 2 * n, -2 * p),
+        "delta_b": plane.linear(2 * p, -2 * n, n - p),
+    }
+
+
+def joint_region(plane: Plane) -> dict[str, Column]:
+    """Return the joint region of sensitivity and specificity: a rectangle of exact intervals.
+
+    The two are independent, so intervals at the square root of the level cover both at the level.
+    """
+    counts = plane.counts
+    each = None if plane.level is None else math.sqrt(plane.level)
+    return {
+        "region_sensitivity": plane.share(
+            counts.tp, counts.positives, "no_positive_truth", level=each
+        ),
+        "region_specificity": plane.share(
+            counts.tn, counts.negatives, "no_negative_truth", level=each
+        ),
+    }
+
+
+def population_rows(
+    label: str | None, plane: Plane, populations: Sequence[Population]
+) -> list[Row]:
+    """Return, per model and population, the prior-aware pair and the measures it would have."""
+    rows: list[Row] = []
+    for population in populations:
+        p = population.prevalence
+        pair = prior_pair(plane, p)
+        columns: dict[str, list[Any]] = {
+            "slice": [label] * len(plane.counts.models),
+            "model": list(plane.counts.models),
+            "prevalence": [p] * len(plane.counts.models),
+            "odds": [population.odds] * len(plane.counts.models),
+            **pair,
+            "accuracy": plane.linear(p, p - 1, 1 - p),
+            "precision": plane.ranged(binary.precision, p, "no_positive_prediction"),
+            "npv": plane.ranged(binary.npv, p, "no_negative_prediction"),
+            "mutual_information": plane.information(p),
+        }
+        rows += rows_of(columns)
+    return rows
+
+
+def comparison_rows(
+    label: str | None, patterns: PatternCounts, reference: str, level: float | None
+) -> list[Row]:
+    """Return how far the phi and delta of each other model lie from the reference's, row by row.
+
+    A positive difference means the model has more than the reference. Intervals are paired:
+    Newcombe's method 10 in each class, the two classes put together by squares.
+    """
+    place = patterns.models.index(reference)
+    rows: list[Row] = []
+    for i, model in enumerate(patterns.models):
+        if i == place:
+            continue
+        tables = [
+            tuple(
+                patterns.n[(patterns.truth == truth) & (mine == a) & (theirs == b)].sum().item()
+                for a, b in ((True, True), (True, False), (False, True), (False, False))
+            )
+            for mine, theirs in [(patterns.votes[:, i], patterns.votes[:, place])]
+            for truth in (True, False)
+        ]
+        positives, negatives = tables
+        rows.append(
+            {
+                "slice": label,
+                "model": model,
+                "reference": reference,
+                "phi_difference": _paired(1, positives, negatives, level),
+                "delta_difference": _paired(-1, positives, negatives, level),
+                "differing_positives": positives[1] + positives[2],
+                "differing_negatives": negatives[1] + negatives[2],
+            }
+        )
+    return rows
+
+
+def _paired(
+    sign: int, positives: tuple[Any, ...], negatives: tuple[Any, ...], level: float | None
+) -> Estimate:
+    for table, reason in ((positives, "no_positive_truth"), (negatives, "no_negative_truth")):
+        if not sum(table):
+            return Estimate(None, reason=reason)
+    if level is None:
+        parts = [(t[1] - t[2]) / sum(t) for t in (positives, negatives)]
+        return Estimate(parts[0] + sign * parts[1])
+    one = (positives[0], positives[1], positives[2], positives[3])
+    two = (negatives[0], negatives[1], negatives[2], negatives[3])
+    value, low, high = paired_combination(sign, one, two, level=level)
+    return Estimate(float(value), float(low), float(high))
+
+
+def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """Turn columns of equal length into rows."""
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
