@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["ClfevalError", "DataError", "Estimate", "Result", "UsageError", "mars"]
+__all__ = ["ClfevalError", "DataError", "Estimate", "Result", "UsageError", "mars", "phidelta"]
 
 if TYPE_CHECKING:
-    from clfeval.api import mars
+    from clfeval.api.mars import mars
+    from clfeval.api.phidelta import phidelta
     from clfeval.errors import ClfevalError, DataError, UsageError
     from clfeval.result import Estimate, Result
 
 _HOMES = {
-    "mars": "clfeval.api",
+    "mars": "clfeval.api.mars",
+    "phidelta": "clfeval.api.phidelta",
     "Result": "clfeval.result",
     "Estimate": "clfeval.result",
     "ClfevalError": "clfeval.errors",

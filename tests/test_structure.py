@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "gates": ({"errors", "measures", "result"}, set()),
     "views": ({"errors", "measures", "result"}, {"rich", "plotext"}),
-    "api": ({"errors", "tables", "counts", "methods", "result"}, set()),
+    "api": ({"errors", "tables", "counts", "measures", "methods", "result"}, set()),
     "cli": (
         {"errors", "api", "gates", "result", "tables", "views"},
         {"typer", "rich"},

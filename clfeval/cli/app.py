@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from clfeval import __version__
-from clfeval.cli import mars
+from clfeval.cli import mars, phidelta
 from clfeval.cli.flatten import flattened
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
@@ -24,6 +24,7 @@ app = typer.Typer(
     "3 data; 70 a bug.",
 )
 app.command("mars", epilog=mars.EXAMPLES)(flattened(mars.mars_command))
+app.command("phidelta", epilog=phidelta.EXAMPLES)(flattened(phidelta.phidelta_command))
 
 
 def _print_version(wanted: bool) -> None:

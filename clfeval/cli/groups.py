@@ -6,8 +6,13 @@ Nobody compares or prints a group, and methods for that would be compiled at eve
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import typer
 
 from clfeval.cli import options as o
+
+INTERVALS = "Intervals"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +33,23 @@ class TableOptions:
     threshold: o.Threshold = field(default_factory=list)
     weight: o.Weight = None
     by: o.By = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntervalOptions:
+    """Whether values come with intervals, and how sure those are."""
+
+    interval: Annotated[
+        Literal["exact", "none"],
+        typer.Option(
+            "--interval",
+            rich_help_panel=INTERVALS,
+            help="Exact (Clopper-Pearson) for shares of rows, or none at all.",
+        ),
+    ] = "exact"
+    level: Annotated[
+        float, typer.Option("--level", rich_help_panel=INTERVALS, help="Their confidence level.")
+    ] = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)

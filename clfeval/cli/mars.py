@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clfeval.cli import options as o
-from clfeval.cli.groups import GateOptions, OutputOptions, TableOptions
+from clfeval.cli.groups import GateOptions, IntervalOptions, OutputOptions, TableOptions
 from clfeval.cli.parsing import count_of, groups_of
 from clfeval.cli.run import arguments_of, run
 
@@ -31,7 +31,6 @@ clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 
 Rule = Literal["all", "any"]
 Target = Literal["positive", "negative"]
-Interval = Literal["exact", "none"]
 Sweep = Literal["threshold", "top"]
 
 
@@ -124,18 +123,7 @@ def mars_command(
             help="List what one model alone finds, or misses; repeat.",
         ),
     ] = [],  # noqa: B006
-    interval: Annotated[
-        Interval,
-        typer.Option(
-            "--interval",
-            rich_help_panel=ANALYSIS,
-            help="Exact (Clopper-Pearson) intervals, or none.",
-        ),
-    ] = "exact",
-    level: Annotated[
-        float,
-        typer.Option("--level", rich_help_panel=ANALYSIS, help="Confidence level of intervals."),
-    ] = 0.95,
+    intervals: IntervalOptions,
     output: OutputOptions,
     gates: GateOptions,
 ) -> None:
@@ -146,11 +134,11 @@ def mars_command(
     """  # fmt: skip
 
     def compute() -> Result:
-        from clfeval.api import mars
+        from clfeval.api.mars import mars
 
         return mars(
             tables, **arguments_of(source, output),
-            target=target, occlusion=occlusion, level=level, interval=interval,
+            **vars(intervals), target=target, occlusion=occlusion,
             subsets=count_of("subsets", subsets), best=best, max_effort=max_effort,
             top=top, sweep=sweep,
             points=count_of("points", points),

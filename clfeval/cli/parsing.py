@@ -7,6 +7,8 @@ from typing import Literal
 
 from clfeval.errors import Problem, UsageError
 
+Cut = Literal["median", "mean", "best", "soft"] | float
+
 
 def count_of(option: str, text: str | None) -> int | Literal["all"] | None:
     """Parse a whole number from 1 up, or `all`."""
@@ -17,6 +19,34 @@ def count_of(option: str, text: str | None) -> int | Literal["all"] | None:
     raise UsageError(
         Problem(f"--{option} '{text}' is neither a whole number from 1 up nor all", "bad-option")
     )
+
+
+def cut_of(text: str | None) -> Cut | None:
+    """Parse `median`, `mean`, `best`, `soft` or a number; other words are refused later."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text  # type: ignore[return-value]
+
+
+def isometrics_of(texts: Sequence[str]) -> dict[str, list[float]]:
+    """Parse `MEASURE=V,V`."""
+    lines: dict[str, list[float]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        try:
+            numbers = [float(value) for value in values.split(",")]
+        except ValueError:
+            equals, numbers = "", []
+        if not equals:
+            raise UsageError(
+                Problem(f"--isometrics '{text}' is not MEASURE=VALUE,VALUE", "bad-option"),
+                hint="for example --isometrics precision=0.5,0.8",
+            )
+        lines.setdefault(name, []).extend(numbers)
+    return lines
 
 
 def thresholds_of(texts: Sequence[str]) -> dict[str | None, float]:

@@ -35,7 +35,7 @@ def run(
     screen = screen_for(color=output.color, plot=output.plot, digits=output.digits)
     with SavedFiles(output.save, inputs=tables, gates=bool(limits)) as files:
         with waiting(tables):
-            import clfeval.api  # noqa: F401  # before the next line, which polars would undo
+            import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
 
             stop_at_once()
             result = compute()

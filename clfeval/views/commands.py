@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from clfeval.result import Result
-from clfeval.views import mars
+from clfeval.views import mars, phidelta
 from clfeval.views.rows import DIGITS, Section
 
 
@@ -20,7 +20,7 @@ class Page(Protocol):
         """Return the tables in reading order."""
 
 
-PAGES: Mapping[str, Page] = {"mars": mars}
+PAGES: Mapping[str, Page] = {"mars": mars, "phidelta": phidelta}
 
 
 def headline(result: Result) -> list[str]:
@@ -34,7 +34,11 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
 
 
 def plots(result: Result, *, width: int, color: bool) -> str:
-    """Draw the command's plots; the drawing library is loaded only here."""
+    """Draw the command's plots; a drawing library is loaded only where one is needed."""
+    if result.command == "phidelta":
+        from clfeval.views.diamond import phidelta_plots
+
+        return phidelta_plots(result, width=width, color=color)
     from clfeval.views.plots import mars_plots
 
     return mars_plots(result, width=width, color=color)

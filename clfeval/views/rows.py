@@ -11,13 +11,23 @@ from clfeval.result import Cell, Estimate, Result, Row
 DIGITS = 3
 ABSENT = "–"
 INTERVAL = "% interval"
-EXACT = ("threshold", "top", "p_value")
+EXACT = (
+    "threshold", "top", "p_value", "cut", "best_threshold", "break_even_threshold", "prevalence",
+    "t", "value",
+)  # fmt: skip
 
 HEADINGS = {
     "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN",
     "exclusive_tp": "found alone", "exclusive_tn": "found alone",
     "exclusive_fn": "missed alone", "exclusive_fp": "missed alone",
     "missed_by_all": "missed by all", "p_value": "p",
+    "phi_difference": "difference of φ", "delta_difference": "difference of δ",
+    "phi_mean": "mean φ", "phi_sd": "SD of φ", "delta_mean": "mean δ", "delta_sd": "SD of δ",
+    "accuracy_u_mean": "mean unbiased accuracy", "accuracy_u_sd": "SD of it",
+    "best_threshold": "at threshold", "best_phi": "φ there", "best_delta": "largest δ",
+    "break_even_threshold": "near threshold", "break_even_delta": "δ at φ = 0",
+    "region_sensitivity": "sensitivity", "region_specificity": "specificity",
+    "fpr": "share of negatives", "odds": "positives:negatives",
 }  # fmt: skip
 
 REASONS = {
@@ -25,7 +35,10 @@ REASONS = {
     "no_other_model": "no model is outside, so nothing can be missed alone",
     "no_positive_prediction": "the model never says positive",
     "no_positive_truth": "no row is positive",
-    "zero_margin": "nothing is claimed",
+    "no_negative_prediction": "the model never says negative",
+    "no_negative_truth": "no row is negative",
+    "zero_margin": "a margin of the 2 x 2 table is empty",
+    "single_class": "the rows are of one class",
     "too_few_rows": "no rows",
 }
 

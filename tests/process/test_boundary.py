@@ -11,11 +11,11 @@ import clfeval as package
 from tests.process.program import clfeval, environment, python
 
 BUG = """
-import clfeval.api
+import clfeval.api.mars
 from clfeval.cli.app import main
 def broken(*_, **__):
     raise {error}
-clfeval.api.mars = broken
+clfeval.api.mars.mars = broken
 main()
 """
 

@@ -89,7 +89,7 @@ def test_what_cannot_be_saved_is_refused_before_computing(name: str, message: st
 AS_NOBODY = """
 import os, sys, polars, scipy.special
 from clfeval.cli import app
-import clfeval.api, clfeval.views.terminal
+import clfeval.api.mars, clfeval.views.terminal
 if os.getuid() == 0:
     os.seteuid(65534)
 app.main()

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.result import Result
 from clfeval.tables.prediction import Predictions

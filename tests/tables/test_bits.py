@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.errors import ClfevalError
 from tests.tables.door import Confusion, confusion, counted, data_message, write
 

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.result import Result
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html

@@ -59,7 +59,7 @@ def test_a_file_used_as_a_folder() -> None:
 
 READ_AS_NOBODY = """
 import os, polars, scipy.special
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.errors import ClfevalError
 mars("readable.csv")  # everything that is imported late is imported now
 if os.getuid() == 0:

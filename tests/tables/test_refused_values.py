@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.errors import UsageError
 from tests.tables.door import counted, data_message, encoded, refusal, usage_message, write
 

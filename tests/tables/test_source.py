@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.api import mars
+from clfeval.api.mars import mars
 from clfeval.errors import DataError, UsageError
 from tests.tables.door import EXPECTED, FRAME, counted, encoded, packed, refusal, write
 

@@ -50,10 +50,23 @@ class Plane:
         """Return a proportion of rows with its exact interval."""
         return proportions(k, n, reason, level=level or self.level)
 
-    def linear(self, a: Any, b: Any, shift: Any = 0.0, *, factor: float = 1.0) -> Column:
-        """Return factor (a tp + b fp + shift)."""
+    def phi(self) -> Column:
+        """Return phi, divided once, so that round numbers come out round."""
+        c, p, n = self.counts, self.counts.positives, self.counts.negatives
+        return self.linear(1, 1, -1, value=rate(c.tp * n + c.fp * p - p * n, p * n))
+
+    def delta(self) -> Column:
+        """Return delta, divided once."""
+        c, p, n = self.counts, self.counts.positives, self.counts.negatives
+        return self.linear(1, -1, value=rate(c.tp * n - c.fp * p, p * n))
+
+    def linear(
+        self, a: Any, b: Any, shift: Any = 0.0, *, factor: float = 1.0, value: Floats | None = None
+    ) -> Column:
+        """Return factor (a tp + b fp + shift); `value` is that number where it is had better."""
         counts = self.counts
-        value = factor * (a * self.tp + b * self.fp + shift)
+        if value is None:
+            value = factor * (a * self.tp + b * self.fp + shift)
         low = high = np.full(len(value), np.nan)
         if self.level is not None:
             _, low, high = combination(

@@ -8,7 +8,6 @@ Source: Armano 2015, Information Sciences 325:466.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from clfeval.counts.feature_counts import FeatureCounts
 from clfeval.inference.differences import combination
-from clfeval.measures import binary
 from clfeval.measures.binary import Floats
 from clfeval.methods.phidelta.estimates import rate
 from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions
@@ -45,7 +43,10 @@ class Ranked:
     def of(cls, counts: FeatureCounts) -> Ranked:
         """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
         tp, fp = rate(counts.tp, counts.positives), rate(counts.fp, counts.negatives)
-        phi, delta = binary.phi(tp, fp), binary.delta(tp, fp)
+        p, n = counts.positives, counts.negatives
+        # divided once, so that round numbers come out round
+        phi = rate(counts.tp * n + counts.fp * p - p * n, p * n)
+        delta = rate(counts.tp * n - counts.fp * p, p * n)
         said = counts.tp + counts.fp
         everything = counts.positives + counts.negatives
         constant = np.isnan(said) | (((said == 0) | (said == everything)) & (everything > 0))
@@ -219,7 +220,7 @@ def _count(value: Any) -> Any:
     return int(number) if number is not None and number == int(number) else number
 
 
-def summary(ranked: Ranked, selected: Sequence[int] | None) -> dict[str, Any]:
+def summary(ranked: Ranked, selected: NDArray[np.int64] | None) -> dict[str, Any]:
     """Return how many features there are, how many never vary, how many are selected."""
     return {
         "features": len(ranked.counts),

@@ -37,8 +37,8 @@ def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> 
             "tn": counts.tn.tolist(),
             "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
             "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
-            "phi": plane.linear(1, 1, -1),
-            "delta": plane.linear(1, -1),
+            "phi": plane.phi(),
+            "delta": plane.delta(),
             "accuracy_u": plane.linear(1, -1, 1, factor=0.5),
         }
     )

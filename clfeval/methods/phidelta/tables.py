@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.differences import paired_combination
 from clfeval.measures import binary
+from clfeval.measures.binary import Floats
 from clfeval.measures.population import Population
-from clfeval.methods.phidelta.estimates import Column, Plane
+from clfeval.methods.phidelta.estimates import Column, Plane, rate
 from clfeval.methods.phidelta.reading import read_position
 from clfeval.result import Estimate, Row
 
@@ -24,7 +27,7 @@ def model_rows(
     at the sample's own. `region_*`: both intervals together cover the point at the level.
     """
     counts = plane.counts
-    phi, delta = plane.linear(1, 1, -1), plane.linear(1, -1)
+    phi, delta = plane.phi(), plane.delta()
     read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
     columns: dict[str, list[Any]] = {
         "slice": [label] * len(counts.models),
@@ -49,9 +52,11 @@ def model_rows(
 
 def unbiased(plane: Plane) -> dict[str, Column]:
     """Return the measures with the class ratio removed: those of the table with equal classes."""
+    counts, p, n = plane.counts, plane.counts.positives, plane.counts.negatives
+    right, wrong = counts.tp * n + counts.tn * p, counts.fn * n + counts.fp * p
     return {
-        "accuracy_u": plane.linear(1, -1, 1, factor=0.5),
-        "error_u": plane.linear(1, -1, -1, factor=-0.5),
+        "accuracy_u": plane.linear(1, -1, 1, factor=0.5, value=rate(right, 2 * p * n)),
+        "error_u": plane.linear(1, -1, -1, factor=-0.5, value=rate(wrong, 2 * p * n)),
         "precision_u": plane.ranged(binary.precision, 0.5, "no_positive_prediction"),
         "npv_u": plane.ranged(binary.npv, 0.5, "no_negative_prediction"),
         "f1_u": plane.ranged(binary.f1, 0.5, "zero_margin"),
@@ -74,8 +79,11 @@ def biased(plane: Plane) -> dict[str, Column]:
         "f1": _f1(plane),
         "mcc": plane.ranged(binary.mcc, p, "zero_margin", single="zero_margin"),
         "mutual_information": plane.information(p),
-        **prior_pair(plane, p),
-    }
+        **prior_pair(
+            plane, p, phi=rate(2 * (counts.fp - counts.fn), everything),
+            delta=rate(right - wrong, everything),
+        ),
+    }  # fmt: skip
 
 
 def _f1(plane: Plane) -> Column:
@@ -89,12 +97,16 @@ def _f1(plane: Plane) -> Column:
     ]
 
 
-def prior_pair(plane: Plane, p: Any) -> dict[str, Column]:
-    """Return phi and delta at a prevalence."""
+def prior_pair(
+    plane: Plane, p: Any, *, phi: Floats | None = None, delta: Floats | None = None
+) -> dict[str, Column]:
+    """Return phi and delta at a prevalence; given values hold where both classes have rows."""
     n = 1 - p
+    both = (plane.counts.positives > 0) & (plane.counts.negatives > 0)
+    given = [None if v is None else np.where(both, v, np.nan) for v in (phi, delta)]
     return {
-        "phi_b": plane.linear(2 * p, 2 * n, -2 * p),
-        "delta_b": plane.linear(2 * p, -2 * n, n - p),
+        "phi_b": plane.linear(2 * p, 2 * n, -2 * p, value=given[0]),
+        "delta_b": plane.linear(2 * p, -2 * n, n - p, value=given[1]),
     }
 
 

@@ -1,21 +1,16 @@
-"""The public functions: a path or data frame in, a Result out; the command line calls the same."""
+"""`clfeval.mars`: what each classifier finds or misses that the others do not."""
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from clfeval.errors import Problem, UsageError
+from clfeval.api.roles import Names, Thresholds, roles_of, tables_of
 from clfeval.methods.mars.options import Interval, MarsOptions, Rule, Sweep, Target
 from clfeval.methods.mars.result import mars_result
 from clfeval.result import Result
-from clfeval.tables.peek import as_text
 from clfeval.tables.prediction import Predictions, open_predictions
-from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
-
-Names = str | Sequence[str]
+from clfeval.tables.roles import Kind, LayoutName, Missing
 
 
 def mars(
@@ -27,7 +22,7 @@ def mars(
     positive: object = None,
     labels: Sequence[object] = (),
     kind: Kind | None = None,
-    threshold: float | Mapping[str | None, float] | None = None,
+    threshold: Thresholds = None,
     weight: str | None = None,
     by: Names = (),
     missing: Missing = "error",
@@ -62,20 +57,11 @@ def mars(
     are counted. Raises UsageError and DataError.
     Source: Restrepo et al. 2022, F1000Research 11:391 v2.
     """
-    roles = Roles(
-        truth=truth,
-        models=_strings(model),
-        id=id,
-        positive=as_text(positive),
-        labels=tuple(text for text in map(as_text, _items(labels)) if text is not None),
-        kind=kind,
-        thresholds=_thresholds(threshold),
-        weight=weight,
-        by=_strings(by),
-        missing=missing,
-        null_values=_strings(null_value),
+    roles = roles_of(
+        truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
+        threshold=threshold, weight=weight, by=by, missing=missing, null_value=null_value,
         layout=layout,
-    )
+    )  # fmt: skip
     options = MarsOptions(
         target=target,
         rule=occlusion,
@@ -90,36 +76,10 @@ def mars(
         points=points,
         lists=tuple(dict.fromkeys(lists)),
     )
-    roles.check()
     options.check()
-    if isinstance(table, (str, os.PathLike)):
-        table = [table]
-    if isinstance(table, (list, tuple)) and not table:
-        raise UsageError(Problem("no table given", "no-input"))
     with open_predictions(
-        table, roles, input_format=input_format, delimiter=delimiter
+        tables_of(table), roles, input_format=input_format, delimiter=delimiter
     ) as predictions:
         if on_open is not None:
             on_open(predictions)
         return mars_result(predictions, options)
-
-
-def _strings(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _items(values: object) -> Sequence[object]:
-    return (values,) if isinstance(values, str) else tuple(values)  # type: ignore[arg-type]
-
-
-def _thresholds(
-    threshold: float | Mapping[str | None, float] | None,
-) -> dict[str | None, float]:
-    if threshold is None:
-        return {}
-    chosen: dict[str | None, float] = {}
-    chosen.update(threshold if isinstance(threshold, Mapping) else {None: threshold})
-    for value in chosen.values():
-        if not math.isfinite(value):
-            raise UsageError(Problem(f"the threshold {value} is no finite number", "bad-option"))
-    return chosen

@@ -1,0 +1,175 @@
+"""`clfeval.phidelta`: classifiers, runs and features in the phi-delta plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
+from clfeval.counts.feature_cuts import Cut
+from clfeval.errors import Problem, UsageError
+from clfeval.measures.population import Population
+from clfeval.methods.phidelta.classifiers import classifier_result
+from clfeval.methods.phidelta.feature_result import feature_result
+from clfeval.methods.phidelta.options import (
+    ClassifierOptions,
+    FeatureOptions,
+    Interval,
+    PlaneOptions,
+)
+from clfeval.result import Result
+from clfeval.tables.feature import FeatureTable, open_features
+from clfeval.tables.prediction import Predictions, open_predictions
+from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
+
+
+def phidelta(
+    table: Any,
+    *,
+    truth: str | None = None,
+    model: Names = (),
+    id: str | None = None,  # noqa: A002
+    positive: object = None,
+    labels: Sequence[object] = (),
+    kind: Kind | None = None,
+    threshold: Thresholds = None,
+    weight: str | None = None,
+    by: Names = (),
+    missing: Missing = "error",
+    null_value: Names = (),
+    layout: LayoutName | None = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    level: float = 0.95,
+    interval: Interval = "exact",
+    prevalence: float | Sequence[float] = (),
+    odds: Names = (),
+    isometrics: Mapping[str, Sequence[float]] | None = None,
+    reference: str | None = None,
+    curve: bool = False,
+    points: int | Literal["all"] | None = None,
+    run: str | None = None,
+    run_files: bool = False,
+    train_fraction: float | None = None,
+    features: bool = False,
+    feature: Names = (),
+    truth_table: Any = None,
+    cut: Cut | None = None,
+    select: bool = False,
+    phi_max: float | None = None,
+    delta_min: float | None = None,
+    top: int | None = None,
+    on_open: Callable[[Predictions | FeatureTable], None] | None = None,
+) -> Result:
+    """Place classifiers, or features, by what they discriminate (delta) and how they lean (phi).
+
+    delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;
+    |phi| + |delta| <= 1. delta is 1 for the oracle, 0 for chance, -1 for the anti-oracle; phi is 1
+    for a classifier that always says positive, -1 for one that never does. Both are free of the
+    class ratio; the pair at a prevalence is phi_b = 2 (n fp - p fn), delta_b = 2 accuracy - 1.
+    Undefined, with a reason, without rows of both classes.
+
+    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed); with
+    `features` its columns are features, or its rows are entries of a sparse table. The options are
+    those of `clfeval phidelta`. `odds` are texts `positives:negatives`; `isometrics` maps a measure
+    to values; `truth_table` is a path or frame. Raises UsageError and DataError.
+    Source: Armano 2015, Information Sciences 325:466.
+    """
+    plane = PlaneOptions(
+        level=level,
+        interval=interval,
+        populations=_populations(prevalence, odds),
+        isometrics=tuple((name, tuple(values)) for name, values in (isometrics or {}).items()),
+    )
+    plane.check()
+    classifiers = ClassifierOptions(
+        reference=reference,
+        curve=curve,
+        points=points,
+        run=run,
+        run_files=run_files,
+        train_fraction=train_fraction,
+    )
+    chosen = FeatureOptions(
+        cut=float(cut) if isinstance(cut, int) else cut,
+        wanted=strings(feature),
+        select=select,
+        phi_max=phi_max,
+        delta_min=delta_min,
+        top=top,
+    )
+    roles = roles_of(
+        truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
+        threshold=threshold, weight=weight, by=_slices(by, run), missing=missing,
+        null_value=null_value, layout=layout, run=run,
+    )  # fmt: skip
+    tables = tables_of(table)
+    if features:
+        _refuse_others("--features", _given(classifiers, ClassifierOptions()) | _given_roles(roles))
+        chosen.check()
+        with open_features(
+            tables, roles, wanted=chosen.wanted,
+            truth_table=None if truth_table is None else tables_of(truth_table),
+            input_format=input_format, delimiter=delimiter,
+        ) as opened:  # fmt: skip
+            if on_open is not None:
+                on_open(opened)
+            return feature_result(opened, plane, chosen)
+    only = _given(chosen, FeatureOptions())
+    if truth_table is not None:
+        only["truth_table"] = truth_table
+    if only:
+        raise _bad(f"{_option(next(iter(only)))} is for features: add --features")
+    classifiers.check()
+    with open_predictions(
+        tables, roles, input_format=input_format, delimiter=delimiter, keep_counts=True
+    ) as predictions:
+        if on_open is not None:
+            on_open(predictions)
+        return classifier_result(predictions, plane, classifiers)
+
+
+def _populations(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
+    shares = prevalence if isinstance(prevalence, Sequence) else [prevalence]
+    found = [
+        *(Population.of_prevalence(float(share)) for share in shares),
+        *(Population.of_odds(text) for text in strings(odds)),
+    ]
+    return tuple({one.prevalence: one for one in found}.values())
+
+
+def _slices(by: Names, run: str | None) -> tuple[str, ...]:
+    """Return the columns that tell rows apart: slices, or the run."""
+    if run is None:
+        return strings(by)
+    if by:
+        raise _bad("--run and --by: one at a time")
+    return (run,)
+
+
+def _given(options: Any, defaults: Any) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    names = (name for name in options.__dataclass_fields__)
+    pairs = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in pairs.items() if value != getattr(defaults, name)}
+
+
+def _given_roles(roles: Roles) -> dict[str, Any]:
+    """Return the roles that only classifiers have."""
+    every = {
+        "model": roles.models, "kind": roles.kind, "threshold": roles.thresholds, "by": roles.by,
+    }  # fmt: skip
+    return {name: value for name, value in every.items() if value}
+
+
+def _refuse_others(mode: str, given: Mapping[str, Any]) -> None:
+    if given:
+        raise _bad(f"{_option(next(iter(given)))} is for classifiers, not with {mode}")
+
+
+def _option(name: str) -> str:
+    return f"--{({'wanted': 'feature'}.get(name, name)).replace('_', '-')}"
+
+
+def _bad(what: str) -> UsageError:
+    return UsageError(Problem(what, "bad-option"))

@@ -1,0 +1,228 @@
+"""From opened predictions to the Result of phidelta for classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clfeval.counts.score_counts import count_scores
+from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.measures.population import BALANCED, Population
+from clfeval.methods.notes import counting_notes
+from clfeval.methods.phidelta import curves
+from clfeval.methods.phidelta import runs as over_runs
+from clfeval.methods.phidelta.estimates import Plane
+from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
+from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+from clfeval.methods.phidelta.sources import Sources, read_sources
+from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
+from clfeval.methods.proportions import fractional_weights
+from clfeval.methods.signature import cuts_in_force, signature
+from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.roles import Roles
+
+
+def classifier_result(
+    predictions: Predictions, plane: PlaneOptions, options: ClassifierOptions
+) -> Result:
+    """Count the predictions and compute every table the options ask for."""
+    sources = read_sources(predictions, options)
+    level, whole = plane.confidence, sources.slices[None]
+    if level is not None and whole.tp.dtype.kind == "f":
+        raise fractional_weights()
+    _check_reference(sources, options)
+    planes = {label: Plane(counts, level) for label, counts in sources.slices.items()}
+    tables: dict[str, Table] = {
+        "models": [
+            row
+            for label, one in planes.items()
+            for row in model_rows(label, one, sources.thresholds)
+        ]
+    }
+    if plane.populations:
+        tables["populations"] = [
+            row
+            for label, one in planes.items()
+            for row in population_rows(label, one, plane.populations)
+        ]
+    if options.reference is not None and not options.runs:
+        tables["comparisons"] = [
+            row
+            for label, patterns in sources.patterns.items()
+            for row in comparison_rows(label, patterns, options.reference, level)
+        ]
+    if options.curve:
+        tables |= _curve_tables(sources, options, level)
+    if options.runs:
+        tables |= _run_tables(sources, options, level)
+    tables |= plane_tables(plane)
+    ratio = _population(sources)
+    return Result(
+        command="phidelta",
+        signature=_signature(sources, plane, options, predictions.roles),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        parameters={
+            "mode": "classifiers",
+            "positive": sources.positive,
+            "negative": list(sources.negative),
+            **plane_parameters(plane),
+            "missing": predictions.roles.missing,
+            "by": [] if options.run else list(predictions.roles.by),
+            "run": options.run,
+            "run_files": options.run_files,
+            "train_fraction": options.train_fraction,
+            "reference": options.reference,
+        },
+        summary=_summary(sources, ratio),
+        tables=tables,
+        warnings=tuple(_warnings(sources, options, ratio)),
+    )
+
+
+def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
+    """Return the corners of the diamonds to draw, and the lines asked for in each."""
+    populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
+    tables: dict[str, Table] = {"corners": corner_rows(populations)}
+    if plane.isometrics:
+        tables["isometrics"] = isometric_rows(plane.isometrics, populations)
+    return tables
+
+
+def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
+    """Return the settings classifiers and features share."""
+    return {
+        "level": plane.level,
+        "interval": plane.interval,
+        "prevalences": [
+            {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
+        ],
+        "isometrics": {name: list(values) for name, values in plane.isometrics},
+    }
+
+
+def _curve_tables(
+    sources: Sources, options: ClassifierOptions, level: float | None
+) -> dict[str, Table]:
+    models = [model for one in sources.counted for model in one.models]
+    if len(sources.counted) != 1 or all(model.kind == "label" for model in models):
+        why = "every model holds labels" if models else "a counts table has none"
+        if len(sources.counted) > 1:
+            why = "files taken as runs have one curve each; give one file"
+        raise UsageError(
+            Problem(f"--curve needs scores: {why}", "needs-scores"),
+            hint="leave --curve out, or give a table of scores",
+        )
+    summary: list[Row] = []
+    points: list[Row] = []
+    for label, by_model in count_scores(sources.counted[0]).items():
+        if label is not None and options.run is not None:
+            continue
+        for model, counts in by_model.items():
+            if not (counts.positives.sum() and counts.negatives.sum()):
+                summary.append(curves.undefined_row(label, model))
+                continue
+            curve = curves.Curve.of(counts)
+            summary.append(curves.curve_row(label, model, curve, level))
+            points += curves.point_rows(label, model, curve, options.points)
+    return {"curves": summary, "curve": points}
+
+
+def _run_tables(
+    sources: Sources, options: ClassifierOptions, level: float | None
+) -> dict[str, Table]:
+    planes = {run: Plane(counts, level) for run, counts in sources.runs.items()}
+    points = over_runs.points_of(planes)
+    fraction = options.train_fraction
+    tables: dict[str, Table] = {
+        "runs": [
+            row
+            for run, plane in planes.items()
+            for row in over_runs.run_rows(run, plane, sources.thresholds)
+        ],
+        "run_spread": over_runs.spread_rows(points, fraction, level),
+    }
+    if len(points) > 1:
+        reference = options.reference
+        tables["run_comparisons"] = over_runs.comparison_rows(points, reference, fraction, level)
+    return tables
+
+
+def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
+    reference, models = options.reference, sources.slices[None].models
+    if reference is None:
+        return
+    if reference not in models:
+        raise UsageError(
+            Problem(f"--reference names no model: '{reference}'", "unknown-model"),
+            hint=suggestion(reference, models) or f"models: {listing(models)}",
+        )
+    if len(models) == 1:
+        what = f"--reference '{reference}' is the only model: nothing to compare"
+        raise UsageError(Problem(what, "bad-option"))
+    if not sources.patterns and not options.runs:
+        raise UsageError(
+            Problem(
+                "--reference compares models on the same rows, and counts do not say which rows "
+                "models share", "needs-predictions",
+            ),
+            hint="give the predictions themselves, or several runs with --run",
+        )  # fmt: skip
+
+
+def _population(sources: Sources) -> Population | None:
+    """Return the sample's class ratio; None when models differ in it or a class is absent."""
+    counts = sources.slices[None]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    if len(pairs) != 1 or 0 in next(iter(pairs)):
+        return None
+    return Population.of_counts(*pairs.pop())
+
+
+def _summary(sources: Sources, ratio: Population | None) -> dict[str, Any]:
+    counts = sources.slices[None]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
+    return {
+        "rows": None if positives is None else positives + negatives,
+        "positives": positives,
+        "negatives": negatives,
+        "prevalence": ratio.prevalence if ratio else None,
+        "odds": ratio.odds if ratio else None,
+        **({"runs": len(sources.runs)} if sources.runs else {}),
+    }
+
+
+def _signature(
+    sources: Sources, plane: PlaneOptions, options: ClassifierOptions, roles: Roles
+) -> str:
+    settings: list[tuple[str, Any]] = [
+        ("cmd", "phidelta"),
+        ("pos", sources.positive),
+        ("cut", cuts_in_force(sources.thresholds)),
+        ("miss", roles.missing),
+        *([("weight", "yes")] if roles.weight else []),
+        *([("train", f"{options.train_fraction:g}")] if options.train_fraction else []),
+        ("ci", "none" if plane.confidence is None else f"{plane.level:g}"),
+    ]
+    return signature(settings, sources.files, sources.slices[None].digest())
+
+
+def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
+    said: list[Warn] = []
+    counts = sources.slices[None]
+    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+        if not totals.all():
+            text = f"no {name} row: φ, δ and all that rests on both classes are undefined"
+            said.append(Warn("single-class", text))
+    if ratio is None and not said:
+        text = "the models were counted on different class totals: compare their φ and δ only"
+        said.append(Warn("different-totals", text))
+    if options.curve:
+        text = "the largest δ of a curve was chosen on these rows: on new ones expect less"
+        said.append(Warn("chosen-threshold", text))
+    if options.runs and options.train_fraction is None:
+        text = "runs share training rows: means get intervals and tests with --train-fraction"
+        said.append(Warn("runs-dependent", text))
+    for one in sources.counted:
+        said += counting_notes(one)
+    return list(dict.fromkeys(said))
