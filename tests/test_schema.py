@@ -33,6 +33,25 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "many classes": ("digits/probabilities.csv", {"positive": "8"}),
 }
 
+CANCER = "breast-cancer/scores.csv"
+POSITIVE = {"positive": "malignant"}
+TERMS = {"features": True, "truth_table": FIXTURES / "manual-pages" / "classes.csv"}
+PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": ("mars-paper/wide.csv", {}),
+    "everything asked for": (
+        CANCER,
+        {**POSITIVE, "curve": True, "reference": "svm", "odds": "1:100", "prevalence": 0.3,
+         "isometrics": {"precision": [0.5], "mutual_information": [0.2], "accuracy": [0.9]}},
+    ),
+    "slices": (CANCER, {**POSITIVE, "by": "truth", "curve": True, "odds": "1:2"}),
+    "runs": ("armano/runs.csv", {"run": "run", "train_fraction": 0.9}),
+    "no intervals": ("mars-paper/weighted.csv", {"weight": "n", "interval": "none"}),
+    "many classes": ("digits/probabilities.csv", {"positive": "8"}),
+    "text": ("manual-pages/terms.parquet", {**TERMS, "positive": "function", "select": True}),
+    "values": ("manual-pages/terms.parquet", {**TERMS, "positive": "command", "cut": "soft"}),
+    "numbers": (CANCER, {**POSITIVE, "features": True, "cut": "best", "odds": "2:1"}),
+}  # fmt: skip
+
 
 def test_the_schema_is_itself_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -46,6 +65,14 @@ def test_the_schema_is_itself_valid() -> None:
 def test_an_output_is_valid(case: str) -> None:
     name, options = CASES[case]
     document = json.loads(clfeval.mars(FIXTURES / name, **options).to_json())
+    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
+    assert errors == []
+
+
+@pytest.mark.parametrize("case", PHIDELTA)
+def test_a_place_in_the_diamond_is_valid(case: str) -> None:
+    name, options = PHIDELTA[case]
+    document = json.loads(clfeval.phidelta(FIXTURES / name, **options).to_json())
     errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
     assert errors == []
 
