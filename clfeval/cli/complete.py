@@ -17,15 +17,11 @@ from clfeval.tables.names import (
     find,
 )
 
-METRICS = (
-    "accuracy",
-    "precision",
-    "recall",
-    "shine_through",
-    "occlusion",
-    "found",
-    "missed_by_all",
-)
+METRICS = {
+    "mars": "accuracy precision recall shine_through occlusion found missed_by_all",
+    "phidelta": "delta phi sensitivity specificity accuracy_u precision_u npv_u f1_u mcc_u"
+    " accuracy precision npv f1 mcc mutual_information phi_b delta_b",
+}
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
 
@@ -56,9 +52,10 @@ def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
     return _starting(_values(columns, rows, truth), incomplete)
 
 
-def complete_metric(incomplete: str) -> list[str]:
+def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
-    return _starting((f"{name}=" for name in METRICS), incomplete)
+    metrics = METRICS.get(str(ctx.info_name), METRICS["mars"]).split()
+    return _starting((f"{name}=" for name in metrics), incomplete)
 
 
 def _starting(values: Iterable[str], incomplete: str) -> list[str]:

@@ -58,10 +58,12 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
     def given(title: str, name: str, columns: list[str]) -> list[Section]:
         return [part(title, columns, result.tables[name], name)] if name in result.tables else []
 
+    pooled = ", all runs' rows together" if "runs" in result.tables else ""
+    position = f"Position in the diamond{pooled}"
     ratio = result.summary["odds"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     return [
-        part("Position in the diamond", [*named, "phi", "delta", "reading"], _read(models)),
+        part(position, [*named, "phi", "delta", "reading"], _read(models)),
         *given(
             "Difference from the reference, on the same rows", "comparisons",
             [*named, "reference", "phi_difference", "delta_difference", "differing_positives",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clfeval.result import Result, Row
 from clfeval.views.rows import DIGITS, Section, exact, section
@@ -50,6 +51,9 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
             note=f"all of them: --format csv --table {name}" if len(rows) > LISTED else "",
         )
     ]  # fmt: skip
+    # a feature is good for being far from 0, in either direction
+    plain = tuple(title.removesuffix(" →0").removesuffix(" ↑") for title in out[0].headings)
+    out[0] = replace(out[0], headings=plain)
     out += _implications(result.tables["implications"], digits, level)
     return out
 

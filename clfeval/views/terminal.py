@@ -101,8 +101,9 @@ def fitted(part: Section, width: int | None) -> Section:
     if width is None or _needed(part) <= width:
         return part
     stacked = _stacked(part)
-    if _needed(stacked) <= width:
-        return stacked
+    for tried in (stacked, _halved(stacked)):
+        if _needed(tried) <= width:
+            return tried
     keep = [i for i, title in enumerate(part.headings) if not title.endswith(INTERVAL)]
     note = part.note
     if len(keep) < len(part.headings):
@@ -153,6 +154,25 @@ def _needed(part: Section, *, folded: bool = False) -> int:
     if folded:
         fits = [min(w, m) if m else w for w, m in zip(fits, most, strict=True)]
     return sum(2 + w for w in fits) - 2
+
+
+def _halved(part: Section) -> Section:
+    """Break long text near its middle: where intervals stand under values, rows have two lines."""
+    if part.headings and not any("\n" in title for title in part.headings):
+        return part
+
+    def halve(text: str) -> str:
+        spaces = [i for i, character in enumerate(text) if character == " "]
+        if cell_len(text) <= TEXT_WIDTH or not spaces or "\n" in text:
+            return text
+        middle = min(spaces, key=lambda i: abs(2 * i - len(text)))
+        return f"{text[:middle]}\n{text[middle + 1 :]}"
+
+    rows = tuple(
+        tuple(cell if right else halve(cell) for cell, right in zip(row, part.numeric, strict=True))
+        for row in part.rows
+    )
+    return replace(part, rows=rows)
 
 
 def _stacked(part: Section) -> Section:

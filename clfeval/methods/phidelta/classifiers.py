@@ -133,12 +133,14 @@ def _run_tables(
     planes = {run: Plane(counts, level) for run, counts in sources.runs.items()}
     points = over_runs.points_of(planes)
     fraction = options.train_fraction
+    rows = [
+        row
+        for run, plane in planes.items()
+        for row in over_runs.run_rows(run, plane, sources.thresholds)
+    ]
+    models = sources.slices[None].models
     tables: dict[str, Table] = {
-        "runs": [
-            row
-            for run, plane in planes.items()
-            for row in over_runs.run_rows(run, plane, sources.thresholds)
-        ],
+        "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
         "run_spread": over_runs.spread_rows(points, fraction, level),
     }
     if len(points) > 1:

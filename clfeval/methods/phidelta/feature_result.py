@@ -62,7 +62,7 @@ def feature_result(table: FeatureTable, plane: PlaneOptions, options: FeatureOpt
             **features.summary(ranked, selected),
         },
         tables=tables,
-        warnings=tuple(_warnings(counted, ranked)),
+        warnings=tuple(_warnings(counted, ranked, options)),
     )
 
 
@@ -101,8 +101,13 @@ def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOp
     return signature(settings, counted.files, counted.counts.digest())
 
 
-def _warnings(counted: CountedFeatures, ranked: features.Ranked) -> list[Warn]:
+def _warnings(
+    counted: CountedFeatures, ranked: features.Ranked, options: FeatureOptions
+) -> list[Warn]:
     said = dropped_rows(counted.files)
+    if options.cut == "best":
+        text = "best cuts were chosen on these rows: on new ones expect a smaller |δ|"
+        said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
         text = f"{gaps} features lack values in some rows, which were left out for them alone"
