@@ -65,8 +65,8 @@ def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
     return [
         part(position, [*named, "phi", "delta", "reading"], _read(models)),
         *given(
-            "Difference from the reference, on the same rows", "comparisons",
-            [*named, "reference", "phi_difference", "delta_difference", "differing_positives",
+            f"Difference from {result.parameters['reference']}, on the same rows", "comparisons",
+            [*named, "phi_difference", "delta_difference", "differing_positives",
              "differing_negatives"],
         ),
         *given(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from clfeval.result import Result, Row
 from clfeval.views.rows import DIGITS, Section, exact, section
 
-LISTED = 20  # rows of a table shown to a person; files get them all
+LISTED, IMPLIED = 20, 8  # rows of a table shown to a person; files get them all
 
 
 def headline(result: Result) -> list[str]:
@@ -69,9 +69,9 @@ def _with_cut(row: Row) -> Row:
 def _implications(rows: Sequence[Row], digits: int, level: float) -> list[Section]:
     if not rows:
         return []
-    best = sorted(rows, key=lambda row: -float(str(row["support"])))[:LISTED]
+    best = sorted(rows, key=lambda row: -float(str(row["support"])))[:IMPLIED]
     note = "f: the feature, c: the positive class; always held in these rows"
-    if len(rows) > LISTED:
+    if len(rows) > IMPLIED:
         note += "; all of them: --format csv --table implications"
     return [
         section(

@@ -28,6 +28,7 @@ HEADINGS = {
     "break_even_threshold": "near threshold", "break_even_delta": "δ at φ = 0",
     "region_sensitivity": "sensitivity", "region_specificity": "specificity",
     "fpr": "share of negatives", "odds": "positives:negatives",
+    "differing_positives": "P differing", "differing_negatives": "N differing",
 }  # fmt: skip
 
 REASONS = {
