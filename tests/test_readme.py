@@ -38,10 +38,12 @@ def test_python_blocks_print_what_their_comments_say() -> None:
 
 
 def test_every_option_the_readme_names_exists() -> None:
-    done = CliRunner().invoke(
-        app, ["mars", "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
-    )
-    known = set(re.findall(r"--[a-z][a-z-]+", done.stdout))
+    known: set[str] = set()
+    for command in ("mars", "phidelta"):
+        done = CliRunner().invoke(
+            app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
+        )
+        known |= set(re.findall(r"--[a-z][a-z-]+", done.stdout))
     named = set(re.findall(r"`[^`\n]*?(--[a-z][a-z-]+)", TEXT))
     assert named - known <= {"--help"}
 

@@ -14,6 +14,13 @@ PAPER = "fixtures/mars-paper/wide.csv"
 CANCER = "fixtures/breast-cancer/labels.csv --positive malignant"
 SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
 
+RUNS = "fixtures/armano/runs.csv"
+TERMS = (
+    "fixtures/manual-pages/terms.parquet --truth-table fixtures/manual-pages/classes.csv"
+    " --features --positive function"
+)
+LINES = "--isometrics precision=0.5,0.8 --isometrics mutual_information=0.1"
+
 # file in fixtures/golden -> columns of the screen (0: piped), command line
 COMMANDS: dict[str, tuple[int, str]] = {
     "paper-80.txt": (80, f"mars {PAPER}"),
@@ -32,6 +39,18 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "cancer-sweep-top.txt": (100, f"mars {SCORES} --sweep top --points 10 --plot"),
     "cancer-list.csv": (0, f"mars {SCORES} --list found --list missed -f csv --table exclusive"),
     "cancer-groups.txt": (80, f"mars {CANCER} --group trees=tree,forest"),
+    "phi-cancer-80.txt": (80, f"phidelta {CANCER} --reference logreg --odds 1:100 --plot"),
+    "phi-cancer-140.txt": (140, f"phidelta {CANCER} --plot"),
+    "phi-cancer-colour.txt": (80, f"phidelta {CANCER} --plot --color always"),
+    "phi-piped.txt": (0, f"phidelta {CANCER} --reference svm"),
+    "phi-curve.txt": (100, f"phidelta {SCORES} --curve --plot"),
+    "phi-runs.txt": (80, f"phidelta {RUNS} --run run --train-fraction 0.9 --plot"),
+    "phi-isometrics.txt": (80, f"phidelta {PAPER} --odds 1:2 --odds 2:1 --plot {LINES}"),
+    "phi-features.txt": (80, f"phidelta {TERMS} --select --top 5 --plot"),
+    "phi-features.csv": (0, f"phidelta {TERMS} --select --top 5 -f csv"),
+    "phi-numbers.txt": (100, f"phidelta {SCORES} --features --cut best --plot"),
+    "phi.json": (0, f"phidelta {PAPER} -f json --prevalence 0.1 --reference C4"),
+    "phi.md": (0, f"phidelta {PAPER} -f markdown"),
     "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
 }
 
