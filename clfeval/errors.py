@@ -113,6 +113,15 @@ def listing(names: Iterable[str], limit: int = 10) -> str:
     return ", ".join(quoted(name) for name in names[:limit]) + rest
 
 
+def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
+    """Build the error for an option that names a model which is not there."""
+    models = list(models)
+    return UsageError(
+        Problem(f"{option} names no model: {quoted(name)}", "unknown-model"),
+        hint=suggestion(name, models) or f"models: {listing(models)}",
+    )
+
+
 def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataError:
     """Build the error for a column that the table does not have."""
     columns = list(columns)

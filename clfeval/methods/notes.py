@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.counts.predictions import Counted, FileCount
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.result import Warn
 
 
@@ -45,10 +45,7 @@ def check_thresholds(counted: Counted) -> None:
         if name is None:
             continue
         if name not in models:
-            raise UsageError(
-                Problem(f"--threshold names no model: '{name}'", "unknown-model"),
-                hint=suggestion(name, models) or f"models: {listing(models)}",
-            )
+            raise unknown_model("--threshold", name, models)
         if models[name].kind == "label":
             raise UsageError(
                 Problem(f"--threshold for '{name}', which holds labels", "needs-scores")

@@ -9,7 +9,7 @@ import numpy as np
 from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.predictions import Counted, count_predictions
 from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.methods.mars.tables import mars_tables, summary
@@ -93,10 +93,7 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
     for group, members in options.groups:
         for member in members:
             if member not in names:
-                raise UsageError(
-                    Problem(f"--group {group} names no model: '{member}'", "unknown-model"),
-                    hint=suggestion(member, names) or f"models: {listing(names)}",
-                )
+                raise unknown_model(f"--group {group}", member, names)
             if member in seen:
                 raise UsageError(Problem(f"'{member}' is in two groups", "bad-group"))
             seen.add(member)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clfeval.counts.score_counts import count_scores
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.phidelta import curves
@@ -154,10 +154,7 @@ def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
     if reference is None:
         return
     if reference not in models:
-        raise UsageError(
-            Problem(f"--reference names no model: '{reference}'", "unknown-model"),
-            hint=suggestion(reference, models) or f"models: {listing(models)}",
-        )
+        raise unknown_model("--reference", reference, models)
     if len(models) == 1:
         what = f"--reference '{reference}' is the only model: nothing to compare"
         raise UsageError(Problem(what, "bad-option"))

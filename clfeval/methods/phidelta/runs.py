@@ -16,7 +16,7 @@ import numpy as np
 from clfeval.inference.resampled import corrected_t
 from clfeval.measures.binary import Floats
 from clfeval.methods.phidelta.estimates import Plane
-from clfeval.methods.phidelta.tables import rows_of
+from clfeval.methods.phidelta.tables import rates, rows_of
 from clfeval.result import Estimate, Row
 
 BIAS = 0.05  # a mean |phi| up to here is low bias
@@ -25,18 +25,11 @@ SPREAD = 0.05  # a distance of runs from their mean point up to here is low vari
 
 def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model of a run: counts, position, unbiased accuracy."""
-    counts = plane.counts
     return rows_of(
         {
-            "model": counts.models,
-            "run": [run] * len(counts.models),
-            "threshold": [thresholds.get(model) for model in counts.models],
-            "tp": counts.tp.tolist(),
-            "fp": counts.fp.tolist(),
-            "fn": counts.fn.tolist(),
-            "tn": counts.tn.tolist(),
-            "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
-            "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
+            "model": plane.counts.models,
+            "run": [run] * len(plane.counts.models),
+            **rates(plane, thresholds),
             "phi": plane.phi(),
             "delta": plane.delta(),
             "accuracy_u": plane.linear(1, -1, 1, factor=0.5),

@@ -26,19 +26,12 @@ def model_rows(
     The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
     at the sample's own. `region_*`: both intervals together cover the point at the level.
     """
-    counts = plane.counts
     phi, delta = plane.phi(), plane.delta()
     read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
     columns: dict[str, list[Any]] = {
-        "slice": [label] * len(counts.models),
-        "model": list(counts.models),
-        "threshold": [thresholds.get(model) for model in counts.models],
-        "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(),
-        "fn": counts.fn.tolist(),
-        "tn": counts.tn.tolist(),
-        "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
-        "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
+        "slice": [label] * len(plane.counts.models),
+        "model": list(plane.counts.models),
+        **rates(plane, thresholds),
         "phi": phi,
         "delta": delta,
         "reading": [words for words, _ in read],
@@ -48,6 +41,20 @@ def model_rows(
         **joint_region(plane),
     }
     return rows_of(columns)
+
+
+def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, list[Any]]:
+    """Return what every position comes from: threshold, counts, sensitivity, specificity."""
+    counts = plane.counts
+    return {
+        "threshold": [thresholds.get(model) for model in counts.models],
+        "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(),
+        "fn": counts.fn.tolist(),
+        "tn": counts.tn.tolist(),
+        "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
+        "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
+    }
 
 
 def unbiased(plane: Plane) -> dict[str, Column]:
