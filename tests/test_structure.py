@@ -117,9 +117,10 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_a_run_takes_neither_scipy_nor_plotext() -> None:
+@pytest.mark.parametrize("command", ["mars", "phidelta"])
+def test_a_run_takes_neither_scipy_nor_plotext(command: str) -> None:
     script = (
-        "import sys, clfeval; str(clfeval.mars('fixtures/mars-paper/wide.csv'))\n"
+        f"import sys, clfeval; str(clfeval.{command}('fixtures/mars-paper/wide.csv'))\n"
         "print([m for m in ('scipy', 'plotext', 'pandas', 'pyarrow') if m in sys.modules])"
     )
     done = subprocess.run(

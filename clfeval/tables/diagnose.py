@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from clfeval.errors import KEPT, Problem, listing
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.scan import TableFile, names_in_polars, scan
 
 FILE, ROW, PLACE = "__clfeval_file", "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -151,7 +151,7 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
     Lines without any value are blank and not named.
     """
     if file.head is not None and file.source is not None:
-        raw = {name: name.replace('"', '""') for name in file.columns}
+        raw = names_in_polars(file)
         frame = (
             pl.scan_csv(
                 file.source.path, separator=file.source.delimiter, glob=False,

@@ -61,8 +61,7 @@ def _scan_text(
     file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
-    # polars keeps the doubled quote marks of a quoted header name
-    raw_names = {name: name.replace('"', '""') for name in file.columns}
+    raw_names = names_in_polars(file)
     frame = pl.scan_csv(
         file.source.path,
         separator=file.source.delimiter,
@@ -83,6 +82,17 @@ def _scan_text(
         wanted.append(length.cast(pl.Int64).alias(TEXT_BYTES))
         wanted.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
     return frame.select(wanted)
+
+
+def names_in_polars(file: TableFile) -> dict[str, str]:
+    """Return what polars calls each column of a text table: it keeps quote marks as they stand."""
+    assert file.source is not None
+    if not any('"' in name for name in file.columns):
+        return {name: name for name in file.columns}
+    bare = pl.scan_csv(
+        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False
+    )
+    return dict(zip(file.columns, bare.collect_schema().names(), strict=True))
 
 
 def _scan_typed(

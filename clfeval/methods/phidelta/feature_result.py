@@ -110,7 +110,9 @@ def _warnings(
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
-        text = f"{gaps} features lack values in some rows, which were left out for them alone"
+        which = "1 feature lacks" if gaps == 1 else f"{gaps:,} features lack"
+        text = f"{which} values in some rows, which were left out of its own counts only"
+        text = text if gaps == 1 else text.replace("its own", "their own")
         said.append(Warn("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
