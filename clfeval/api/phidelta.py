@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from numbers import Number
+from operator import index
+from typing import Any, Literal, SupportsFloat
 
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
 from clfeval.counts.feature_cuts import Cut
-from clfeval.errors import Problem, UsageError
 from clfeval.measures.population import Population
 from clfeval.methods.phidelta.classifiers import classifier_result
 from clfeval.methods.phidelta.feature_result import feature_result
@@ -16,11 +17,13 @@ from clfeval.methods.phidelta.options import (
     FeatureOptions,
     Interval,
     PlaneOptions,
+    bad_option,
 )
 from clfeval.result import Result
 from clfeval.tables.feature import FeatureTable, open_features
 from clfeval.tables.prediction import Predictions, open_predictions
 from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
+from clfeval.tables.scan import FILE_NAME
 
 
 def phidelta(
@@ -91,21 +94,25 @@ def phidelta(
         train_fraction=train_fraction,
     )
     chosen = FeatureOptions(
-        cut=float(cut) if isinstance(cut, int) else cut,
+        cut=_number(cut),
         wanted=strings(feature),
         select=select,
         phi_max=phi_max,
         delta_min=delta_min,
-        top=top,
+        top=top if top is None else _whole(top),
     )
     roles = roles_of(
         truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
-        threshold=threshold, weight=weight, by=_slices(by, run), missing=missing,
-        null_value=null_value, layout=layout, run=run,
+        threshold=threshold, weight=weight, missing=missing, null_value=null_value, layout=layout,
+        **_slices(by, FILE_NAME if run_files else run, "--run-files" if run_files else "--run"),
     )  # fmt: skip
     tables = tables_of(table)
     if features:
         _refuse_others("--features", _given(classifiers, ClassifierOptions()) | _given_roles(roles))
+        if layout not in (None, "wide", "long"):
+            raise bad_option(f"--layout {layout} is for classifiers, not with --features")
+        if "-" in _names(table) and "-" in _names(truth_table):
+            raise bad_option("--truth-table - and the table itself cannot both be standard input")
         chosen.check()
         with open_features(
             tables, roles, wanted=chosen.wanted,
@@ -119,7 +126,7 @@ def phidelta(
     if truth_table is not None:
         only["truth_table"] = truth_table
     if only:
-        raise _bad(f"{_option(next(iter(only)))} is for features: add --features")
+        raise bad_option(f"{_option(next(iter(only)))} is for features: add --features")
     classifiers.check()
     with open_predictions(
         tables, roles, input_format=input_format, delimiter=delimiter, keep_counts=True
@@ -127,6 +134,16 @@ def phidelta(
         if on_open is not None:
             on_open(predictions)
         return classifier_result(predictions, plane, classifiers)
+
+
+def _names(table: Any) -> list[Any]:
+    return (
+        list(table)
+        if isinstance(table, (list, tuple))
+        else [table]
+        if isinstance(table, str)
+        else []
+    )
 
 
 def _populations(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
@@ -138,13 +155,13 @@ def _populations(prevalence: float | Sequence[float], odds: Names) -> tuple[Popu
     return tuple({one.prevalence: one for one in found}.values())
 
 
-def _slices(by: Names, run: str | None) -> tuple[str, ...]:
+def _slices(by: Names, run: str | None, option: str) -> dict[str, Any]:
     """Return the columns that tell rows apart: slices, or the run."""
     if run is None:
-        return strings(by)
+        return {"by": by}
     if by:
-        raise _bad("--run and --by: one at a time")
-    return (run,)
+        raise bad_option(f"{option} and --by: one at a time")
+    return {"by": run, "run": run}
 
 
 def _given(options: Any, defaults: Any) -> dict[str, Any]:
@@ -164,12 +181,25 @@ def _given_roles(roles: Roles) -> dict[str, Any]:
 
 def _refuse_others(mode: str, given: Mapping[str, Any]) -> None:
     if given:
-        raise _bad(f"{_option(next(iter(given)))} is for classifiers, not with {mode}")
+        raise bad_option(f"{_option(next(iter(given)))} is for classifiers, not with {mode}")
 
 
 def _option(name: str) -> str:
     return f"--{({'wanted': 'feature'}.get(name, name)).replace('_', '-')}"
 
 
-def _bad(what: str) -> UsageError:
-    return UsageError(Problem(what, "bad-option"))
+def _number(cut: Any) -> Cut | None:
+    """Return a cut of whatever kind of number as a float; a word as it is."""
+    if cut is None or isinstance(cut, str):
+        return cut  # type: ignore[return-value]
+    if isinstance(cut, (bool, complex)) or not isinstance(cut, (Number, SupportsFloat)):
+        raise bad_option(f"--cut '{cut}' is neither a word nor a number")
+    return float(cut)  # type: ignore[arg-type]
+
+
+def _whole(top: Any) -> int:
+    """Return whatever kind of whole number as an int; UsageError for others."""
+    try:
+        return index(top)
+    except TypeError:
+        raise bad_option(f"--top '{top}' is not a whole number of features from 1 up") from None

@@ -210,4 +210,5 @@ def phidelta_command(
             top=top,
         )
 
-    run(tables, output, gates, compute)
+    read = tables if truth_table is None else [*tables, truth_table]
+    run(read, output, gates, compute)

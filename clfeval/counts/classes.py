@@ -20,14 +20,14 @@ WEIGHT = "__clfeval_weight"
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
-    """Rows by class; `values` are truth's raw values that mean the positive class.
+    """Rows by class; `values` are, per frame, truth's raw values that mean the positive class.
 
     missing: rows without a class; bad_weights: rows whose weight is no weight.
     """
 
     classes: tuple[str, ...]
     positive: str
-    values: tuple[Any, ...]
+    values: tuple[tuple[Any, ...], ...]
     positives: int | float
     negatives: int | float
     rows: tuple[int, ...]  # of each file, those that have a class
@@ -35,15 +35,24 @@ class ClassCounts:
     bad_weights: int
     fractional: bool
 
-    def is_positive(self, truth: str) -> nw.Expr:
-        """Return 1 for positive rows and 0 for negative ones."""
-        return nw.col(truth).is_in(list(self.values)).cast(nw.Int8)
+    def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
+        """Return 1 for positive rows and 0 for negative ones of a frame."""
+        return nw.col(truth).is_in(list(self.values[frame])).cast(nw.Int8)
 
 
 def count_classes(
-    file: str, frames: Sequence[nw.LazyFrame[Any]], truth: str, weight: str | None, roles: Roles
+    file: str,
+    frames: Sequence[nw.LazyFrame[Any]],
+    truth: str,
+    weight: str | None,
+    roles: Roles,
+    *,
+    column: str | None = None,
 ) -> ClassCounts:
-    """Count the rows of each class; raises DataError for no rows, one class, or too many."""
+    """Count the rows of each class; raises DataError for no rows, and for too many classes.
+
+    `truth` is the column in the frames, `column` its name in the file.
+    """
     sums = [nw.len().alias("rows")]
     if weight is not None:
         number = nw.col(weight).cast(nw.Float64)
@@ -59,7 +68,8 @@ def count_classes(
     texts = [as_text(row[truth]) for row in found]
     classes = tuple(sorted(distinct_texts(row[truth] for row in found), key=natural))
     if not classes:
-        raise DataError(Problem("no rows to evaluate", "empty-table", file), hint=HEADER_ONLY)
+        hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
+        raise DataError(Problem("no rows to evaluate", "empty-table", file), hint=hint)
     positive = resolve_positive(file, classes, roles)
     count = "rows" if weight is None else "n"
     fractional = weight is not None and any(row["broken"] for row in found)
@@ -67,24 +77,32 @@ def count_classes(
     for row, text in zip(found, texts, strict=True):
         if text is not None:
             totals[text == positive] += row[count]
-    if not totals[True] or not totals[False]:
-        which = "positive" if not totals[True] else "negative"
-        what = f"no {which} row: truth holds {' and '.join(map(quoted, classes))}"
-        raise DataError(
-            Problem(what, "single-class", file, column=truth),
-            hint="what a feature tells of a class shows only beside rows of another",
-        )
     kind = float if fractional else int
     return ClassCounts(
         classes=classes,
         positive=positive,
-        values=values_of([row[truth] for row in found if not is_absent(row[truth])], positive),
+        values=tuple(
+            values_of([v for v in table[truth].to_list() if not is_absent(v)], positive)
+            for table in tables
+        ),
         positives=kind(totals[True]),
         negatives=kind(totals[False]),
         rows=tuple(_rows(table, truth, absent=False) for table in tables),
         missing=tuple(_rows(table, truth, absent=True) for table in tables),
         bad_weights=sum(row["bad"] for row in found) if weight is not None else 0,
         fractional=fractional,
+    )
+
+
+def need_both(file: str, classes: ClassCounts, column: str) -> None:
+    """Raise DataError unless there are rows of both classes."""
+    if classes.positives and classes.negatives:
+        return
+    which = "negative" if classes.positives else "positive"
+    what = f"no {which} row: truth holds {' and '.join(map(quoted, classes.classes))}"
+    raise DataError(
+        Problem(what, "single-class", file, column=column),
+        hint="what a feature tells of a class shows only beside rows of another",
     )
 
 

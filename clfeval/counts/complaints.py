@@ -20,6 +20,7 @@ from clfeval.tables.diagnose import (
     bad_weight,
     long_checks,
     missing_label,
+    missing_of,
     missing_score,
     numbered,
     repeated,
@@ -70,7 +71,7 @@ def raise_complaints(
     totals = Counter(problem.code for problem in problems)
     skipped = {problem.column for problem in foreign}
     for frame in frames:
-        checks = _long(predictions, known) if long else _wide(predictions, judged, known)
+        checks = _long(predictions, known, frame) if long else _wide(predictions, judged, known)
         checks = [check for check in checks if check.column not in skipped]
         if bad_weights and roles.weight:
             checks.append(bad_weight(roles.weight))
@@ -113,18 +114,21 @@ def _wide(predictions: Predictions, judged: Judged, known: Sequence[str]) -> lis
             else:
                 checks += [missing_score(column)] if strict else []
                 checks.append(bad_number(column))
+    if predictions.roles.run is not None:
+        checks.append(missing_label(predictions.roles.run))
     if predictions.layout.id is not None:
         checks.append(repeated(predictions.layout.id, predictions.roles.run))
     return checks
 
 
-def _long(predictions: Predictions, known: Sequence[str]) -> list[Check]:
+def _long(predictions: Predictions, known: Sequence[str], frame: pl.LazyFrame) -> list[Check]:
     layout, roles = predictions.layout, predictions.roles
     strict = roles.missing == "error"
     kinds = {model.kind for model in layout.models}
     constants = [layout.truth, *roles.by, *([roles.weight] if roles.weight else [])]
     checks = long_checks(str(layout.id), layout.model_column, constants, roles.run)
     checks += [missing_label(str(layout.id)), missing_label(layout.model_column)]
+    checks += [missing_of(roles.run, frame)] if roles.run is not None else []
     if strict:
         checks.append(missing_label(layout.truth))
         checks.append((missing_label if kinds == {"label"} else missing_score)(layout.prediction))
@@ -187,12 +191,23 @@ def refuse_unbounded(
     )
 
 
+def missing_run(predictions: Predictions) -> None:
+    """Raise for the rows that do not say which run they belong to."""
+    column, nulls = str(predictions.roles.run), predictions.roles.null_values
+    for file in predictions.files:
+        frame = numbered(file, nulls)
+        problems, totals = run_checks(frame, [missing_of(column, frame)])
+        if problems:
+            raise DataError(problems, hint="every row belongs to a run", totals=totals)
+
+
 def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | None = None) -> None:
     """Raise when an id stands in more than one row of the files, or of one run."""
     if all_distinct(files, column, peek):
         return
     names = [column] if run is None else [column, run]
-    frame = pl.concat([numbered(file).select(FILE, ROW, PLACE, *names) for file in files])
+    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *names]))
+    frame = pl.concat([numbered(file).select(wanted) for file in files])
     problems, totals = run_checks(frame, [repeated(column, run)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)

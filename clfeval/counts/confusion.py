@@ -21,14 +21,24 @@ class ConfusionCounts:
     fp: Counts
     fn: Counts
     tn: Counts
+    positives: Counts  # TP + FN
+    negatives: Counts  # FP + TN
 
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
         """Sum the patterns of a table of predictions; every model has the same class totals."""
-        hits = patterns.n[patterns.truth] @ patterns.votes[patterns.truth]
-        alarms = patterns.n[~patterns.truth] @ patterns.votes[~patterns.truth]
-        positives, negatives = patterns.n[patterns.truth].sum(), patterns.n[~patterns.truth].sum()
-        return cls(patterns.models, hits, alarms, positives - hits, negatives - alarms)
+        hits, alarms = (
+            patterns.n[rows] @ patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
+        )
+        misses, passes = (
+            patterns.n[rows] @ ~patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
+        )
+        # summed once: models on the same rows have the same totals to the last digit
+        positives, negatives = (
+            np.full(len(patterns.models), patterns.n[rows].sum())
+            for rows in (patterns.truth, ~patterns.truth)
+        )
+        return cls(patterns.models, hits, alarms, misses, passes, positives, negatives)
 
     @classmethod
     def of_rows(cls, rows: Sequence[Confusion]) -> ConfusionCounts:
@@ -38,17 +48,8 @@ class ConfusionCounts:
         totals = np.zeros((4, len(models)), np.int64)
         for row in rows:
             totals[:, place[row.model]] += (row.tp, row.fp, row.fn, row.tn)
-        return cls(models, *totals)
-
-    @property
-    def positives(self) -> Counts:
-        """Positives of each model, TP + FN."""
-        return np.asarray(self.tp + self.fn)
-
-    @property
-    def negatives(self) -> Counts:
-        """Negatives of each model, FP + TN."""
-        return np.asarray(self.fp + self.tn)
+        tp, fp, fn, tn = totals
+        return cls(models, tp, fp, fn, tn, tp + fn, fp + tn)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""

@@ -31,7 +31,11 @@ def count_binary(columns: Sequence[str], rows: Rows, reading: Reading) -> Binary
     weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
     parts = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
-    totals = {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
+    names = dict.fromkeys(name for part in parts for name in part)
+    nothing = np.zeros(len(columns))
+    totals = {name: np.sum([p.get(name, nothing) for p in parts], axis=0) for name in names}
+    totals.setdefault("squares", nothing)
+    totals.setdefault("plain", nothing)
     low = np.fmin.reduce([part["low"] for part in parts])
     high = np.fmax.reduce([part["high"] for part in parts])
     classes = rows.classes
@@ -39,6 +43,9 @@ def count_binary(columns: Sequence[str], rows: Rows, reading: Reading) -> Binary
     positives = totals.get("known_positive", np.full(k, classes.positives))
     known = totals.get("known", np.full(k, classes.positives + classes.negatives))
     tails = [part["no_tail"] for part in parts if "no_tail" in part]
+    missing = totals["missing"]
+    if drop:  # a row that counts three times lacks its value three times
+        missing = classes.positives + classes.negatives - totals["known"]
     counts = FeatureCounts(
         names=tuple(columns),
         columns=tuple(columns),
@@ -46,12 +53,12 @@ def count_binary(columns: Sequence[str], rows: Rows, reading: Reading) -> Binary
         cuts=np.full(k, np.nan),
         rules=(None,) * k,
         tp=totals["positive"].astype(kind),
-        fp=(totals["all"] - totals["positive"]).astype(kind),
+        fp=np.maximum(totals["all"] - totals["positive"], 0).astype(kind),
         positives=positives.astype(kind),
-        negatives=(known - positives).astype(kind),
-        missing=totals["missing"].astype(np.int64),
+        negatives=np.maximum(known - positives, 0).astype(kind),
+        missing=missing.astype(kind),
     )
-    binary = ~((low < 0) | (high > 1))
+    binary = ~((low < 0) | (high > 1) | (totals["squares"] != totals["plain"]))
     return BinaryPass(counts, binary, int(sum(t.sum() for t in tails)) if tails else None)
 
 
@@ -64,6 +71,8 @@ def _sums(
         frame = frame.with_columns(nw.col(*flags).cast(nw.Int8))
     many, positive = nw.col(*columns), nw.col(POSITIVE)
     there = (~many.is_null()).cast(nw.Int8)
+    # between 0 and 1 only they are their own squares; whole numbers need no such look
+    floats = any(schema[name].is_float() for name in columns)
     if weighted:
         values, known = many * nw.col(WEIGHT), there * nw.col(WEIGHT)
     else:
@@ -75,6 +84,7 @@ def _sums(
         "high": many.max(),
         "missing": many.null_count(),
     }
+    wanted |= {"squares": (many * many).sum(), "plain": many.sum()} if floats else {}
     if drop:
         wanted |= {"known": known.sum(), "known_positive": (known * positive).sum()}
     sums = [expression.name.prefix(f"{name}:") for name, expression in wanted.items()]

@@ -3,113 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 
-from clfeval.counts.feature_counts import FeatureCounts
-from clfeval.counts.feature_cuts import Cut, Split, split_rows
+from clfeval.counts.feature_counts import FeatureCounts, Floats
+from clfeval.counts.feature_cuts import Cut, Split, split_rows, weight_of
 from clfeval.counts.feature_rows import POSITIVE, WEIGHT, Rows
 from clfeval.counts.patterns import Bools, Counts
 from clfeval.errors import DataError, Problem
 from clfeval.tables.peek import as_text
-from clfeval.tables.scan import Reading
 
 MOST_CATEGORIES = 1000
+HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 
-def count_numbers(
-    columns: Sequence[str], rows: Rows, cut: Cut, reading: Reading
-) -> Iterator[FeatureCounts]:
+def count_numbers(columns: Sequence[str], rows: Rows, cut: Cut) -> Iterator[FeatureCounts]:
     """Yield the counts of numeric columns, block by block, each made true or false by the cut."""
-    for block, table in rows.blocks(columns, reading):
-        truth, n = _classes(table)
-        yield FeatureCounts.joined([_number(name, table, truth, n, cut, rows) for name in block])
+    for block, table in rows.blocks(columns, "number"):
+        yield FeatureCounts.joined(_numbers(block, table, cut, rows))
 
 
 def count_categories(columns: Sequence[str], rows: Rows) -> Iterator[FeatureCounts]:
     """Yield the counts of text columns, block by block: one feature for each text that occurs."""
     for block, table in rows.blocks(columns, "text"):
-        truth, n = _classes(table)
         for name in block:
-            yield _categories(name, table[name].to_list(), truth, n, rows)
+            yield _categories(name, table, rows)
 
 
-def _classes(table: nw.DataFrame[Any]) -> tuple[Bools, Counts | None]:
+def _numbers(
+    block: Sequence[str], table: nw.DataFrame[Any], cut: Cut, rows: Rows
+) -> list[FeatureCounts]:
     truth = table[POSITIVE].to_numpy() == 1
-    return truth, table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
+    n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
+
+    def count(name: str, x: Floats) -> FeatureCounts:
+        return _number(name, x, truth, n, cut, rows)
+
+    numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts side by side
+        return list(pool.map(count, block, numbers))
 
 
 def _number(
-    name: str, table: nw.DataFrame[Any], truth: Bools, n: Counts | None, cut: Cut, rows: Rows
+    name: str, x: Floats, truth: Bools, n: Counts | None, cut: Cut, rows: Rows
 ) -> FeatureCounts:
-    x = table[name].cast(nw.Float64).to_numpy()
-    there = ~np.isnan(x)
-    if there.all():
-        there = np.ones(len(x), bool)
-    else:
-        x, truth, n = x[there], truth[there], None if n is None else n[there]
-    if cut in ("mean", "soft") and not np.isfinite(x).all():
-        raise DataError(
-            Problem(
-                f"holds infinity, which has no {'mean' if cut == 'mean' else 'scale'}",
-                "infinite-value", rows.table.files[0].name, column=name,
-            ),
-            hint="--cut median and --cut best take it",
-        )  # fmt: skip
+    absent = np.isnan(x)
+    missing = weight_of(absent, n)
+    if missing:
+        x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
+    refuse_infinite(x, cut, rows.table.files[0].name, name)
     done = split_rows(x, truth, n, cut)
-    weights = np.ones(len(x), np.int64) if n is None else n
-    positives = weights[truth].sum()
-    return _one(name, name, "numeric", done, positives, weights.sum() - positives, (~there).sum())
+    positives, negatives = weight_of(truth, n), weight_of(~truth, n)
+    return _one(name, name, "numeric", done, positives, negatives, missing)
 
 
-def _categories(
-    column: str, values: list[Any], truth: Bools, n: Counts | None, rows: Rows
-) -> FeatureCounts:
-    codes: dict[str | None, int] = {}
-    known: dict[Any, int] = {}
-    for value in dict.fromkeys(values):
-        known[value] = codes.setdefault(as_text(value), len(codes))
-    index = np.fromiter((known[value] for value in values), np.int64, len(values))
-    weights: Any = np.ones(len(values), np.int64) if n is None else n
-    total = np.bincount(index, weights, minlength=len(codes)).astype(weights.dtype)
-    hits = np.bincount(index[truth], weights[truth], minlength=len(codes)).astype(weights.dtype)
-    gap = codes.pop(None, None)
-    missing = int((index == gap).sum()) if gap is not None else 0
-    there = np.array(list(codes.values()), np.int64)
-    positives, everything = hits[there].sum(), total[there].sum()
-    if len(codes) > MOST_CATEGORIES:
+def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
+    """Raise where a mean or a scale is asked of infinite values."""
+    if cut in ("mean", "soft") and not np.isfinite(x).all():
+        what = f"holds infinity, which has no {'mean' if cut == 'mean' else 'scale'}"
+        raise DataError(
+            Problem(what, "infinite-value", file, column=column),
+            hint="--cut median and --cut best take it",
+        )
+
+
+def _categories(column: str, table: nw.DataFrame[Any], rows: Rows) -> FeatureCounts:
+    sums = _by_text(column, table)
+    missing = sum(sums.pop(None, (0, 0)))
+    positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
+    if len(sums) > MOST_CATEGORIES:
         raise DataError(
             Problem(
-                f"holds {len(codes):,} different texts: an id or free text, no feature",
+                f"holds {len(sums):,} different texts: an id or free text, no feature",
                 "too-many-categories", rows.table.files[0].name, column=column,
             ),
             hint="name the id with --id, or the features with --feature",
         )  # fmt: skip
-    if (
-        codes
-        and {name.casefold() for name in codes if name} <= {"true", "false"}
-        and (len({name.casefold() for name in codes if name}) == len(codes))
-    ):
-        place = next((i for name, i in codes.items() if str(name).casefold() == "true"), None)
-        done = Split(np.nan, None, *((0, 0) if place is None else _pair(hits, total, place)))
-        return _one(column, column, "binary", done, positives, everything - positives, missing)
+    words = {str(text).casefold(): pair for text, pair in sums.items()}
+    if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
+        done = Split(np.nan, None, *words.get("true", (0, 0)))
+        return _one(column, column, "binary", done, positives, negatives, missing)
     parts = [
         _one(
-            f"{column}={name}", column, "category", Split(np.nan, None, *_pair(hits, total, place)),
-            positives, everything - positives, missing,
+            f"{column}={text}", column, "category", Split(np.nan, None, *pair),
+            positives, negatives, missing,
         )
-        for name, place in sorted(codes.items(), key=lambda item: str(item[0]))
+        for text, pair in sorted(sums.items(), key=lambda item: str(item[0]))
     ]  # fmt: skip
     if not parts:
         done = Split(np.nan, None, 0, 0)
-        parts = [_one(column, column, "category", done, positives, positives, missing)]
+        parts = [_one(column, column, "category", done, positives, negatives, missing)]
     return FeatureCounts.joined(parts)
 
 
-def _pair(hits: Counts, total: Counts, place: int) -> tuple[float, float]:
-    return hits[place].item(), (total[place] - hits[place]).item()
+def _by_text(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
+    """Return the weight of the positives and of the negatives with each text; None is missing."""
+    weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
+    positive = nw.col(POSITIVE)
+    sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
+    found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
+    sums: dict[str | None, tuple[Any, Any]] = {}
+    pairs = zip(found[HITS].to_list(), found[MISSES].to_list(), strict=True)
+    for value, (hits, misses) in zip(found[column].to_list(), pairs, strict=True):
+        text = as_text(value)
+        known = sums.get(text, (0, 0))
+        sums[text] = (known[0] + hits, known[1] + misses)
+    return sums
 
 
 def _one(
@@ -125,5 +128,5 @@ def _one(
         fp=np.array([done.fp]),
         positives=np.array([positives]),
         negatives=np.array([negatives]),
-        missing=np.array([int(missing)]),
+        missing=np.array([missing]),
     )

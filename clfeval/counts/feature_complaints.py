@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import narwhals as nw
+import numpy as np
 import polars as pl
 
+from clfeval.counts.raw import collect
 from clfeval.errors import KEPT, DataError
 from clfeval.tables.diagnose import (
     PLACE,
@@ -15,15 +18,17 @@ from clfeval.tables.diagnose import (
     missing_label,
     missing_score,
     numbered,
+    repeated,
     run_checks,
 )
 from clfeval.tables.feature import Classes, FeatureTable
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import Reading, TableFile, scan
 
 _HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
     "bad-weight": "weights count how often a row stands for itself",
     "duplicate-row": "a row shows a feature once; how often belongs in a value column",
+    "duplicate-id": "each observation stands in one row",
     "conflicting-truth": "all entries of one row need the same class",
     "unknown-row": "every row of the features needs its class in --truth-table",
 }
@@ -48,23 +53,42 @@ def raise_problems(
         raise DataError(problems[:KEPT], hint=hint, totals=totals)
 
 
-def raise_wide(
-    table: FeatureTable,
-    *,
-    classes: bool = False,
-    weights: bool = False,
-    numbers: Sequence[str] = (),
-    gaps: Sequence[str] = (),
-) -> None:
-    """Raise missing classes, bad weights, and bad numbers and gaps in the named columns."""
-    kinds = table.kinds or {}
-    checks = [missing_label(str(table.truth))] if classes else []
-    checks += [bad_weight(table.roles.weight)] if weights and table.roles.weight else []
-    checks += [bad_number(name) for name in numbers]
-    checks += [
-        (missing_label if kinds.get(name) == "category" else missing_score)(name) for name in gaps
-    ]
-    raise_problems(table.files, checks, table.roles.null_values)
+def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
+    """Raise everything that is wrong with the rows of a wide table; return if nothing is.
+
+    Columns are looked at row by row only where their counts of empty cells, or of cells that are
+    no numbers, say that something is wrong: there may be thousands.
+    """
+    roles, strict = table.roles, table.roles.missing == "error"
+    numbers = [name for name, kind in kinds.items() if kind != "category"]
+    empty = _gaps(table, list(kinds), "text")
+    absent = _gaps(table, numbers, "loose")
+    checks = [missing_label(str(table.truth))] if strict else []
+    checks += [bad_weight(roles.weight)] if roles.weight else []
+    checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
+    if strict:
+        checks += [missing_score(name) for name in numbers if absent[name]]
+        checks += [missing_label(name) for name in kinds if name not in absent and empty[name]]
+    checks += [repeated(table.id)] if table.id is not None else []
+    raise_problems(table.files, checks, roles.null_values)
+
+
+def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict[str, int]:
+    """Count, per column, the cells that are empty, or NaN, when read so."""
+    if not columns:
+        return {}
+    totals = np.zeros(len(columns), np.int64)
+    for file in table.files:
+        frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_values)
+        schema = frame.collect_schema()
+        floats = [name for name in columns if schema[name].is_float()]
+        nulls = collect(frame.select(nw.all().null_count())).row(0)
+        totals += np.array(nulls, np.int64)
+        if floats:
+            nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0)
+            found = dict(zip(floats, nans, strict=True))
+            totals += np.array([found.get(name) or 0 for name in columns], np.int64)
+    return dict(zip(columns, totals.tolist(), strict=True))
 
 
 def sparse_checks(table: FeatureTable, *, strict: bool) -> list[Check]:

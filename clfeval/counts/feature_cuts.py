@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from clfeval.counts.feature_counts import Floats, Rule
-from clfeval.counts.patterns import Bools, Counts
+from clfeval.counts.patterns import Bools, Counts, for_products
 
 Cut = Literal["median", "mean", "best", "soft"] | float
 
@@ -32,21 +32,28 @@ class Distribution:
     negatives: Counts
 
     @classmethod
-    def of(cls, x: Floats, truth: Bools, n: Counts) -> Distribution:
-        """Gather the rows of one feature: values x, classes truth and weights n, all (rows,)."""
+    def of(cls, x: Floats, truth: Bools, n: Counts | None) -> Distribution:
+        """Gather the rows of one feature: values x, classes truth, weights n, all (rows,).
+
+        n is None where every row counts once.
+        """
         order = np.argsort(x)
-        values, weights = x[order], n[order]
-        if not len(x):
-            return cls(values, weights, weights)
-        starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-        positives = np.add.reduceat(np.where(truth[order], weights, 0), starts)
-        return cls(values[starts], positives, np.add.reduceat(weights, starts) - positives)
+        values, hits = x[order], truth[order]
+        starts = np.flatnonzero(values[1:] != values[:-1]) + 1
+        starts = np.concatenate([np.zeros(min(1, len(x)), np.int64), starts])
+        if n is None:
+            positives = np.add.reduceat(hits, starts, dtype=np.int64)
+            return cls(values[starts], positives, np.diff(starts, append=len(x)) - positives)
+        weights = n[order]
+        by_class = (np.where(hits == one, weights, 0) for one in (True, False))
+        return cls(values[starts], *(np.add.reduceat(part, starts) for part in by_class))
 
 
 def split(given: Distribution, cut: Cut) -> Split:
     """Make a numeric feature true or false.
 
-    `median` and `mean`: true above the median or mean of all rows; a number: true at or above it;
+    `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
+    above it); a number: true at or above it;
     `best`: true at or above the value of largest |tp - fp| (shares), which is the two-sample
     Kolmogorov-Smirnov distance; of equal ones the least biased (|tp + fp - 1|), then the lowest.
     `soft`: no cut, votes are values scaled to 0..1 by the least and greatest one.
@@ -60,7 +67,8 @@ def split(given: Distribution, cut: Cut) -> Split:
     if cut == "soft":
         if constant:
             return Split(np.nan, "soft", np.nan, np.nan)
-        votes = (values - values[0]) / (values[-1] - values[0])
+        halves = values / 2  # the whole range of two large numbers may be none
+        votes = (halves - halves[0]) / (halves[-1] - halves[0])
         return Split(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
     rule: Rule = ">="
     if isinstance(cut, float):
@@ -74,6 +82,8 @@ def split(given: Distribution, cut: Cut) -> Split:
         weights = positives + negatives
         place = _mean(values, weights) if cut == "mean" else _median(values, weights)
         rule, first = ">", int(np.searchsorted(values, place, side="right"))
+        if first == len(values) and not constant:  # the median is the greatest value
+            rule, first = ">=", int(np.searchsorted(values, place, side="left"))
     tp, fp = positives[first:].sum().item(), negatives[first:].sum().item()
     return Split(place, rule, tp, fp)
 
@@ -85,10 +95,9 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
     taken over distinct values in order, so that neither the order of rows nor repeating them,
     instead of weighing, changes a digit.
     """
-    weights = np.ones(len(x), np.int64) if n is None else n
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
     if not sortless or _few(x):
-        return split(Distribution.of(x, truth, weights), cut)
+        return split(Distribution.of(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
         place, above, rule = cut, x >= cut, ">="
@@ -96,8 +105,14 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
         middle = [(len(x) - 1) // 2, len(x) // 2]
         place = _between(*np.partition(x, middle)[middle])
         above = x > place
-    tp, fp = weights[above & truth].sum().item(), weights[above & ~truth].sum().item()
-    return Split(place, rule, tp, fp)
+        if not above.any():  # the median is the greatest value
+            above, rule = x >= place, ">="
+    return Split(place, rule, weight_of(above & truth, n), weight_of(above & ~truth, n))
+
+
+def weight_of(rows: Bools, n: Counts | None) -> Any:
+    """Return how many rows a mask holds, or what they weigh."""
+    return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
 
 
 def _few(x: Floats) -> bool:
@@ -109,15 +124,21 @@ def _few(x: Floats) -> bool:
 
 def _best(positives: Counts, negatives: Counts) -> int:
     """Return the position of the cut: whole numbers are compared exactly, without division."""
-    p, n = positives.sum(), negatives.sum()
+    positives, negatives, p, n = for_products(
+        positives, negatives, positives.sum(), negatives.sum()
+    )
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]
     gain = np.abs(tp * n - fp * p)
-    bias = np.abs(tp * n + fp * p - p * n)
-    return int(np.lexsort((bias, -gain))[0])
+    most = np.flatnonzero(gain == gain.max())
+    bias = np.abs(tp * n + fp * p - p * n)[most]
+    return int(most[bias.argmin()])
 
 
 def _mean(values: Floats, weights: Counts) -> float:
-    return float(values @ weights / weights.sum())
+    largest = float(np.abs(values).max())
+    if not 0 < largest < np.inf:
+        return float(values @ weights / weights.sum())
+    return float((values / largest) @ weights / weights.sum()) * largest  # no sum overflows
 
 
 def _median(values: Floats, weights: Counts) -> float:
@@ -130,4 +151,6 @@ def _median(values: Floats, weights: Counts) -> float:
 
 
 def _between(lower: float, upper: float) -> float:
-    return float(lower + (upper - lower) / 2)
+    """Return halfway; next to infinity the lower one, as what lies above it is the same."""
+    halfway = lower + (upper - lower) / 2 if np.isfinite([lower, upper]).all() else lower
+    return float(halfway)

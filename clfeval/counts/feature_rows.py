@@ -30,11 +30,8 @@ class Rows:
         """Return the rows that have a class, as 1 / 0 for the class, weight, and the columns."""
         readings = dict.fromkeys(columns, reading)
         return [
-            self._kept(frame, [*columns, *marks])
-            for frame, marks in (
-                _scanned(self.table, position, readings, watch=watch)
-                for position in range(len(self.table.files))
-            )
+            self._kept(position, *_scanned(self.table, position, readings, watch=watch), columns)
+            for position in range(len(self.table.files))
         ]
 
     def blocks(
@@ -44,18 +41,29 @@ class Rows:
         wide = max(1, CELLS // max(1, sum(self.classes.rows)))
         for start in range(0, len(columns), wide):
             block = columns[start : start + wide]
-            parts = [collect(frame) for frame in self.frames(block, reading)]
+            frames = self.frames(block, reading)
+            if len(frames) > 1:  # the same column may be text in one file and numbers in another
+                shared = nw.String if reading == "text" else nw.Float64
+                frames = [frame.with_columns(nw.col(*block).cast(shared)) for frame in frames]
+            parts = [collect(frame) for frame in frames]
             yield block, parts[0] if len(parts) == 1 else nw.concat(parts)
 
-    def _kept(self, frame: nw.LazyFrame[Any], columns: Sequence[str]) -> nw.LazyFrame[Any]:
+    def _kept(
+        self,
+        position: int,
+        frame: nw.LazyFrame[Any],
+        marks: Sequence[str],
+        columns: Sequence[str],
+    ) -> nw.LazyFrame[Any]:
         truth, weight = str(self.table.truth), self.table.roles.weight
-        kept = frame.filter(~nw.col(truth).is_null())
-        own = [self.classes.is_positive(truth).alias(POSITIVE)]
+        # a filter copies every column
+        kept = frame.filter(~nw.col(truth).is_null()) if any(self.classes.missing) else frame
+        own = [self.classes.is_positive(truth, position).alias(POSITIVE)]
         if weight is not None:
             number = nw.col(weight).cast(nw.Float64)
             kept = kept.filter(number > 0)
             own.append((number if self.classes.fractional else number.cast(nw.Int64)).alias(WEIGHT))
-        return kept.select(*own, *[nw.col(name) for name in columns])
+        return kept.select(*own, nw.col(*columns, *marks))
 
 
 def class_frames(table: FeatureTable) -> list[nw.LazyFrame[Any]]:

@@ -5,37 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import narwhals as nw
-
-from clfeval.counts.classes import ClassCounts, count_classes
-from clfeval.counts.complaints import check_ids
-from clfeval.counts.feature_binary import count_binary
+from clfeval.counts.classes import ClassCounts, count_classes, need_both
+from clfeval.counts.feature_binary import BinaryPass, count_binary
 from clfeval.counts.feature_columns import count_categories, count_numbers
-from clfeval.counts.feature_complaints import raise_wide
+from clfeval.counts.feature_complaints import complain_wide
 from clfeval.counts.feature_counts import FeatureCounts
 from clfeval.counts.feature_cuts import Cut
 from clfeval.counts.feature_rows import Rows, class_frames
-from clfeval.counts.feature_sparse import count_sparse
+from clfeval.counts.feature_sparse import complain_sparse, count_sparse
 from clfeval.counts.predictions import FileCount
-from clfeval.counts.raw import collect
 from clfeval.counts.reading import check_structure
 from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_check import inspect_structure
 from clfeval.tables.diagnose import count_blank
+from clfeval.tables.distinct import all_distinct
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import ENGINE_ERRORS, TableFile, scan, unreadable
+from clfeval.tables.scan import ENGINE_ERRORS, TableFile, unreadable
+
+Tasks = Sequence[FingerprintTask | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CountedFeatures:
-    """Feature counts, the classes they are of, and the files they come from."""
+    """Feature counts, the classes they are of, the files they come from, and what was left out.
+
+    blank_rows: blank lines; nameless: entries of a sparse table that lack their row or feature.
+    """
 
     counts: FeatureCounts
     classes: ClassCounts
     files: tuple[FileCount, ...]
     table: FeatureTable
+    blank_rows: int
+    nameless: int = 0
 
 
 def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
@@ -43,99 +47,113 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
 
     Raises DataError with the rows to blame, found in a second pass.
     """
-    files = [*table.files, *(table.classes.files if table.classes else ())]
+    others = table.classes.files if table.classes else ()
+    files, nameless = [*table.files, *others], 0
     tasks = [FingerprintTask(file.source) if file.source else None for file in files]
     try:
         if table.layout == "long":
-            counts, classes = count_sparse(table, cut)
             for file, task in zip(files, tasks, strict=True):
                 check_structure(file, task)
+            done = count_sparse(table, cut)
+            counts, classes, nameless = done.counts, done.classes, done.nameless
         else:
             counts, classes = _count_wide(table, "median" if cut is None else cut, tasks)
     except ENGINE_ERRORS as error:
+        if table.layout == "long":
+            complain_sparse(table)
         raise _explained(files, error) from error
-    return CountedFeatures(counts, classes, _files(table, files, tasks, classes), table)
+    owning = others or table.files
+    blank = [count_blank(file) if gone else 0 for file, gone in _pairs(owning, classes)]
+    return CountedFeatures(
+        counts, classes, _files(files, tasks, owning, classes, blank), table, sum(blank), nameless
+    )
 
 
-def _count_wide(
-    table: FeatureTable, cut: Cut, tasks: Sequence[FingerprintTask | None]
-) -> tuple[FeatureCounts, ClassCounts]:
-    strict, weight = table.roles.missing == "error", table.roles.weight
+def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
+    strict, roles = table.roles.missing == "error", table.roles
     name, truth = table.files[0].name, str(table.truth)
-    try:
-        classes = count_classes(name, class_frames(table), truth, weight, table.roles)
-    except ENGINE_ERRORS:
-        raise_wide(table, weights=True)
-        raise
-    if strict and sum(classes.missing) > sum(map(count_blank, table.files)):
-        raise_wide(table, classes=True, weights=True)
-    if classes.bad_weights:
-        raise_wide(table, weights=True)
-    rows = Rows(table, classes)
     kinds = dict(table.kinds or {})
+    try:
+        classes = count_classes(name, class_frames(table), truth, roles.weight, roles)
+    except ENGINE_ERRORS:
+        _check_structure(table, tasks)
+        complain_wide(table, kinds)
+        raise
+    missing = sum(classes.missing)
+    if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
+        _check_structure(table, tasks)
+        complain_wide(table, kinds)
+    rows = Rows(table, classes)
     parts: list[FeatureCounts] = []
     binary = [column for column, kind in kinds.items() if kind == "binary"]
-    numeric = [column for column, kind in kinds.items() if kind == "numeric"]
-    no_tail = None
-    if binary:
-        try:
-            done = count_binary(binary, rows, "bit")
-        except ENGINE_ERRORS:  # more than 0 and 1 after all
-            numeric += binary
-        else:
-            parts.append(done.counts.take(done.binary.nonzero()[0]))
-            numeric += [c for c, good in zip(binary, done.binary, strict=True) if not good]
-            no_tail = done.no_tail
-    for file, task in zip(table.files, tasks, strict=True):
-        check_structure(file, task, short_rows=None if no_tail is None else no_tail > 0)
+    done = _binary(binary, rows) if binary else None
+    if done is not None:
+        parts.append(done.counts.take(done.binary.nonzero()[0]))
+        others = [c for c, good in zip(binary, done.binary, strict=True) if not good]
+    else:
+        others = binary
+    kinds |= dict.fromkeys(others, "numeric")
+    _check_structure(table, tasks, None if done is None else done.no_tail)
     try:
-        parts += count_numbers(numeric, rows, cut, "number")
+        numeric = [column for column, kind in kinds.items() if kind == "numeric"]
+        parts += count_numbers(numeric, rows, cut)
+        categories = [column for column, kind in kinds.items() if kind == "category"]
+        parts += count_categories(categories, rows)
     except ENGINE_ERRORS:
-        raise_wide(table, numbers=_bad_numbers(table, numeric))
+        complain_wide(table, kinds)
         raise
-    categories = [column for column, kind in kinds.items() if kind == "category"]
-    parts += count_categories(categories, rows)
     counts = FeatureCounts.joined(parts)
-    gaps = [c for c, n in zip(counts.columns, counts.missing, strict=True) if n]
-    if strict and gaps:
-        raise_wide(table, gaps=list(dict.fromkeys(gaps)))
-    if table.id is not None:
-        check_ids(table.files, table.id, Peek(frozenset()))
+    repeated = table.id is not None and not all_distinct(table.files, table.id, Peek(frozenset()))
+    if repeated or (strict and counts.missing.any()):
+        complain_wide(table, kinds)
+    need_both(name, classes, truth)
     return counts, classes
 
 
-def _bad_numbers(table: FeatureTable, columns: Sequence[str]) -> list[str]:
-    """Return the columns of text in which something is no number."""
-    found: list[str] = []
-    for file in table.files:
-        texts = scan(file, dict.fromkeys(columns, "text"), null_values=table.roles.null_values)
-        loose = scan(file, dict.fromkeys(columns, "loose"), null_values=table.roles.null_values)
-        gaps = [collect(frame.select(nw.all().null_count())).row(0) for frame in (texts, loose)]
-        found += [c for c, a, b in zip(columns, *gaps, strict=True) if a != b]
-    return list(dict.fromkeys(found))
+def _binary(columns: Sequence[str], rows: Rows) -> BinaryPass | None:
+    """Count 0/1 columns; as numbers where text holds more; not at all where it holds no numbers."""
+    for reading in ("bit", "number"):
+        try:
+            return count_binary(columns, rows, reading)
+        except ENGINE_ERRORS:
+            continue
+    return None
+
+
+def _check_structure(table: FeatureTable, tasks: Tasks, no_tail: int | None = None) -> None:
+    short = None if no_tail is None else no_tail > 0
+    for file, task in zip(table.files, tasks, strict=False):
+        check_structure(file, task, short_rows=short)
+
+
+def _pairs(owning: Sequence[TableFile], classes: ClassCounts) -> list[tuple[TableFile, int]]:
+    """Return the files whose rows have classes, with the rows of each that lack one."""
+    if len(classes.missing) == len(owning):
+        return list(zip(owning, classes.missing, strict=True))
+    return [(file, sum(classes.missing) if file is owning[0] else 0) for file in owning]
 
 
 def _files(
-    table: FeatureTable,
     files: Sequence[TableFile],
-    tasks: Sequence[FingerprintTask | None],
+    tasks: Tasks,
+    owning: Sequence[TableFile],
     classes: ClassCounts,
+    blank: Sequence[int],
 ) -> tuple[FileCount, ...]:
     """Return what each file gave: observations counted, and observations left out."""
-    rows, missing = list(classes.rows), list(classes.missing)
-    if table.layout == "long" and table.classes is not None:
-        rows, missing = [0] * len(table.files) + rows, [0] * len(table.files) + missing
-    elif table.layout == "long":
-        spare = [0] * (len(files) - 1)
-        rows, missing = rows + spare, missing + spare
+    rows = {id(file): n for file, n in zip(owning, classes.rows, strict=False)}
+    dropped = {
+        id(file): max(gone - lines, 0)
+        for (file, gone), lines in zip(_pairs(owning, classes), blank, strict=True)
+    }
     return tuple(
         FileCount(
             name=file.source.display if file.source else file.name,
             sha256=task.result().sha256 if task else None,
-            rows=n,
-            dropped=dropped,
+            rows=rows.get(id(file), 0),
+            dropped=dropped.get(id(file), 0),
         )
-        for file, task, n, dropped in zip(files, tasks, rows, missing, strict=True)
+        for file, task in zip(files, tasks, strict=True)
     )
 
 

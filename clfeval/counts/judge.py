@@ -98,7 +98,12 @@ def default_positive(classes: tuple[str, ...] | frozenset[str]) -> str | None:
 
 
 def slices_of(
-    raw: RawCounts, plan: CountPlan, by: tuple[str, ...], keep: Bools, positive: str
+    raw: RawCounts,
+    plan: CountPlan,
+    by: tuple[str, ...],
+    keep: Bools,
+    positive: str,
+    option: str = "--by",
 ) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: the whole under None, then every slice."""
     truth = _is_label(raw.truth, positive)
@@ -120,8 +125,8 @@ def slices_of(
         found = sorted(set(labels[keep]), key=natural)
         if len(found) > MOST_SLICES:
             raise UsageError(
-                Problem(f"--by {listing(by)} makes {len(found):,} slices", "too-many-slices"),
-                hint=f"at most {MOST_SLICES}: slice by a column with few values",
+                Problem(f"{option} {listing(by)} makes {len(found):,} parts", "too-many-slices"),
+                hint=f"at most {MOST_SLICES}: name a column with few values",
             )
         for label in found:
             mask = keep & (labels == label)

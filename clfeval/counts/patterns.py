@@ -14,6 +14,14 @@ Bools = NDArray[np.bool_]
 Counts = NDArray[Any]  # int64, or float64 for fractional weights
 
 
+def for_products(*counts: Counts) -> list[Counts]:
+    """Return counts as they are, or as floats where four products of two would not fit 64 bits."""
+    most = max((float(np.max(part)) for part in counts if part.size), default=0.0)
+    if most**2 < 2.0**61:
+        return list(counts)
+    return [part.astype(np.float64) for part in counts]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternCounts:
     """The sufficient statistic of MARS: m distinct patterns over k models.

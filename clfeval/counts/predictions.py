@@ -138,7 +138,9 @@ def _count(predictions: Predictions, cuts: Mapping[str, float], *, any_range: bo
     if layout.name != "long" and layout.id is not None:
         check_ids(predictions.files, layout.id, predictions.peeks[layout.id], roles.run)
     return Counted(
-        slices=slices_of(raw, plan, roles.by, keep, positive),
+        slices=slices_of(
+            raw, plan, roles.by, keep, positive, "--by" if roles.run is None else "--run"
+        ),
         files=tuple(
             FileCount(
                 name=file.source.display if file.source else file.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import narwhals as nw
@@ -27,6 +28,11 @@ class ScoreCounts:
     scores: Floats
     positives: Counts
     negatives: Counts
+
+    def digest(self) -> str:
+        """Return the sha256 of scores and counts."""
+        columns = (self.scores, self.positives, self.negatives)
+        return sha256(b"".join(column.astype("<f8").tobytes() for column in columns)).hexdigest()
 
     @classmethod
     def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> ScoreCounts:

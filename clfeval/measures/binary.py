@@ -94,10 +94,11 @@ def mutual_information(tp: Number, fp: Number, p: Number) -> Floats:
 
 def _term(joint: Number, independent: Number) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        bits = joint * np.log2(joint / independent)
+        bits = joint * np.log2(np.divide(joint, independent))
     return np.asarray(np.where(np.asarray(joint) > 0, bits, 0.0 * np.asarray(joint)), np.float64)
 
 
 def _ratio(part: Number, whole: Number) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(np.asarray(whole) > 0, part / whole, np.nan), np.float64)
+        share = np.divide(part, whole)
+    return np.asarray(np.where(np.asarray(whole) > 0, share, np.nan), np.float64)

@@ -106,7 +106,7 @@ CATALOG: dict[str, Measure] = {
         ),
         Measure(
             "mutual_information_u", "unbiased mutual information", "max", 0, 1,
-            "mutual information at prevalence 1/2, in bits", _BOTH, _ARMANO,
+            "mutual information at prevalence 1/2, in bits", "single_class", _ARMANO,
         ),
         Measure(
             "gini", "Gini", "max", -1, 1, "2 AUC - 1, the area between the curve and the φ axis",

@@ -34,6 +34,10 @@ class Population:
                 hint="for example --prevalence 0.01 for 1 positive in 100",
             )
         others = (1 - prevalence) / prevalence
+        if math.isinf(others):
+            raise UsageError(
+                Problem(f"--prevalence {prevalence:g} is too small a number", "bad-prevalence")
+            )
         odds = f"1:{others:.6g}" if others >= 1 else f"{1 / others:.6g}:1"
         return cls(prevalence, odds)
 
@@ -53,7 +57,13 @@ class Population:
                 hint="a bare ratio could mean either way: for 1 positive to 100 negatives, "
                 "--odds 1:100",
             )
-        return cls(positives / (positives + negatives), f"{left.strip()}:{right.strip()}")
+        odds = f"{left.strip()}:{right.strip()}"
+        prevalence = 1 / (1 + negatives / positives)
+        if not 0 < prevalence < 1:
+            lacks = "positives" if prevalence <= 0 else "negatives"
+            what = f"--odds {odds} are so extreme that they round to a population without {lacks}"
+            raise UsageError(Problem(what, "bad-odds"))
+        return cls(prevalence, odds)
 
     def __str__(self) -> str:
         """Write both forms."""

@@ -14,15 +14,18 @@ def dropped_rows(files: Sequence[FileCount]) -> list[Warn]:
     dropped = sum(file.dropped for file in files)
     if not dropped:
         return []
-    return [Warn("dropped", f"{dropped} rows with missing values were left out")]
+    rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
+    return [Warn("dropped", f"{dropped} {rows} with missing values {were} left out")]
+
+
+def blank_lines(count: int) -> list[Warn]:
+    """Say how many blank lines were passed over."""
+    return [Warn("blank-lines", f"{count} blank line{'s' * (count > 1)} skipped")] if count else []
 
 
 def counting_notes(counted: Counted) -> list[Warn]:
     """Say what was left out, read otherwise than it looked, or decided by a tie."""
-    said = dropped_rows(counted.files)
-    if counted.blank_rows:
-        lines = f"{counted.blank_rows} blank line{'s' * (counted.blank_rows > 1)}"
-        said.append(Warn("blank-lines", f"{lines} skipped"))
+    said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
     for name in counted.reread:
         said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
     if counted.positive in ("0", "false", "False", "FALSE") and any(

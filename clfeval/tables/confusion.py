@@ -11,8 +11,11 @@ import polars as pl
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.tables.csv_check import inspect_structure
 from clfeval.tables.names import COUNT_NAMES, find
+from clfeval.tables.peek import is_absent
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
+
+MOST_ROWS = 2**60  # sums of a few such counts still fit 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ def read_confusions(
     rows: dict[tuple[str, ...], Confusion] = {}
     for number, values in enumerate(frame.rows(), start=first):
         names, cells = values[: len(named)], values[len(named) :]
+        names = tuple(None if is_absent(name) else name for name in names)
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
             if count is None:
@@ -65,11 +69,13 @@ def read_confusions(
     if not rows:
         raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
     if problems:
-        bad = any(problem.code != "duplicate-row" for problem in problems)
+        bad = any(problem.code == "bad-count" for problem in problems)
         hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
         if not bad and not keys:
             hint += "; several runs of a model are told apart with --run COLUMN"
         raise DataError(problems, hint=hint)
+    if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
+        raise DataError(Problem("no rows to evaluate: all counts are 0", "empty-table", file.name))
     return list(rows.values())
 
 
@@ -111,8 +117,11 @@ def expand_counts(file: TableFile, model_column: str, roles: Roles) -> tuple[Tab
 
 
 def _count(cell: object) -> int | None:
-    try:
-        number = float(str(cell))
-    except ValueError:
-        return None
-    return int(number) if number >= 0 and number.is_integer() else None
+    text = str(cell)
+    if not text.isdigit():
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        text = f"{number:.0f}" if number >= 0 and number.is_integer() else ""
+    return int(text) if text and int(text) <= MOST_ROWS else None

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from clfeval.errors import KEPT, Problem, listing
-from clfeval.tables.scan import TableFile, names_in_polars, scan
+from clfeval.tables.scan import FILE_NAME, TableFile, names_in_polars, scan
 
-FILE, ROW, PLACE = "__clfeval_file", "__clfeval_row", "__clfeval_place"
+FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
 
 
@@ -42,6 +42,12 @@ def number_of(column: str) -> pl.Expr:
 def missing_label(column: str) -> Check:
     """Look for empty cells."""
     return Check(column, "missing-value", "missing", pl.col(column).is_null())
+
+
+def missing_of(column: str, frame: pl.LazyFrame) -> Check:
+    """Look for empty cells, and for NaN where the column holds numbers."""
+    numbers = frame.collect_schema()[column].is_float()
+    return missing_score(column) if numbers else missing_label(column)
 
 
 def missing_score(column: str) -> Check:
@@ -131,12 +137,12 @@ def unequal_ids(
     have = (
         frame.filter(pl.col(row_id).is_not_null())
         .group_by(_within(row_id, run), maintain_order=True)
-        .agg(pl.col(FILE).first(), pl.col(ROW).first(), *marks)
+        .agg(pl.col(FILE).first().alias("in_file"), pl.col(ROW).first(), *marks)
     )
     problems: list[Problem] = []
     total = 0
     for i, name in enumerate(models):
-        lacking = have.filter(~pl.col(f"m{i}")).select(row_id, FILE, ROW).collect()
+        lacking = have.filter(~pl.col(f"m{i}")).select(row_id, "in_file", ROW).collect()
         total += lacking.height
         problems += [
             Problem(f"id '{value}' has no row of model '{name}'", "unequal-ids", file, row, model)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
+import polars as pl
 
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
 from clfeval.tables.files import open_files, peek_at, with_delimiter_hint
@@ -58,6 +59,12 @@ class FeatureTable:
     value: str | None = None
     wanted: tuple[str, ...] = ()
     classes: Classes | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def only(self) -> tuple[str, ...]:
+        """The globs of the features to keep, none for all."""
+        return self.wanted
 
     def described(self) -> str:
         """Say in one line how the table was read."""
@@ -70,6 +77,8 @@ class FeatureTable:
             parts.append(f"rows in '{self.row}', features in '{self.feature}'")
             if self.value:
                 parts.append(f"values in '{self.value}'")
+            if self.ignored:
+                parts.append(f"ignored {listing(self.ignored)}")
         elif self.id is not None:
             parts.append(f"id '{self.id}'")
         for kind in ("binary", "numeric", "category"):
@@ -97,9 +106,18 @@ def open_features(
         )
         classes = None
         if truth_table is not None:
-            others = stack.enter_context(open_files(truth_table, delimiter=delimiter))
+            opened = stack.enter_context(open_files(truth_table, delimiter=delimiter))
+            others = tuple(map(_in_polars, opened))
             classes = _classes(others, roles)
-        yield _recognised(files, roles, tuple(wanted), classes)
+        yield _recognised(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
+
+
+def _in_polars(file: TableFile) -> TableFile:
+    """Return a data frame of another library as one of polars, so that numbers are read alike."""
+    if file.native is None or isinstance(file.native.to_native(), pl.LazyFrame):
+        return file
+    frame = file.native.collect("polars").to_native().lazy()
+    return replace(file, native=nw.from_native(frame))
 
 
 def _recognised(
@@ -117,7 +135,17 @@ def _recognised(
     rest = [name for name in columns if name != truth]
     row, feature = roles.id or find(rest, ROW_NAMES), find(rest, FEATURE_NAMES)
     value = find(rest, VALUE_NAMES)
-    sparse = row and feature and set(columns) <= {row, feature, value, truth}
+    spare = [name for name in columns if name not in (row, feature, value, truth)]
+    sparse = row and feature and not spare
+    if row and feature and spare and roles.layout is None and classes is None:
+        raise DataError(
+            Problem(
+                f"columns '{row}' and '{feature}' look like a sparse table, but what is "
+                f"{listing(spare)}?", "which-layout", first.name,
+            ),
+            hint="--layout long takes it as sparse and leaves them out (name a column of values "
+            "'value'); --layout wide takes every column as a feature",
+        )  # fmt: skip
     if (roles.layout == "long" or classes is not None or sparse) and not (row and feature):
         raise DataError(
             Problem(f"no sparse table: columns {listing(columns)}", "wrong-layout", first.name),
@@ -135,7 +163,7 @@ def _recognised(
             raise UsageError(Problem("--weight needs a wide table of features", "bad-option"))
         return FeatureTable(
             files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
-            wanted=wanted, classes=classes,
+            wanted=wanted, classes=classes, ignored=tuple(spare),
         )  # fmt: skip
     row_id = roles.id or find(rest, ID_NAMES)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
@@ -146,7 +174,8 @@ def _recognised(
             Problem(f"no feature columns; columns: {listing(columns)}", "no-features", first.name),
             hint="every column beside class, id and weight is a feature",
         )
-    return FeatureTable(files, roles, "wide", truth, row_id, _kinds(first, names, roles))
+    kinds = _kinds(first, names, roles)
+    return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
 
 def _classes(files: tuple[TableFile, ...], roles: Roles) -> Classes:

@@ -20,6 +20,7 @@ from clfeval.tables.names import (
 )
 from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Kind, LayoutName, Roles
+from clfeval.tables.scan import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Layout:
     """Recognise the layout of a table from its header and first rows."""
     columns = list(peeks)
     for name in (roles.truth, roles.id, roles.weight, *roles.by):
-        if name is not None and name not in peeks:
+        if name is not None and name not in peeks and name != FILE_NAME:
             raise unknown_column(file, name, columns)
     model = find(columns, MODEL_NAMES)
     wanted = roles.layout

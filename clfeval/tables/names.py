@@ -19,6 +19,11 @@ COUNT_NAMES = ("tp", "fp", "fn", "tn")
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the column that matches the earliest of the names, case and outer spaces aside."""
-    loose = {column.strip().casefold(): column for column in reversed(list(columns))}
+    """Return the column that matches the earliest of the names, case and outer spaces aside.
+
+    Of several that match one name, the exact one, else the first.
+    """
+    listed = list(columns)
+    loose = {column.strip().casefold(): column for column in reversed(listed)}
+    loose |= {column: column for column in listed if column in names}
     return next((loose[name] for name in names if name in loose), None)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from clfeval.result import Cell, Estimate, Result, Row, Table
 
+CHOSEN_FROM = {"selected": "features"}
+
 
 class _Line:
     """A file of one line, for the csv writer."""
@@ -24,7 +26,8 @@ class _Line:
 def csv_lines(result: Result, table: str) -> Iterator[str]:
     """Yield the lines of one table of the result."""
     rows = result.tables[table]
-    columns = _columns(rows)
+    # a selection of nothing still has the columns of what it was chosen from
+    columns = _columns(rows or result.tables.get(CHOSEN_FROM.get(table, ""), ()))
     if not columns:
         return  # a table without rows has no columns to name
     line = _Line()

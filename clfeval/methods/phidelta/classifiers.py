@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from clfeval.counts.score_counts import count_scores
-from clfeval.errors import Problem, UsageError, unknown_model
+from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.notes import counting_notes
-from clfeval.methods.phidelta import curves
+from clfeval.methods.phidelta import curves as over_scores
 from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.estimates import Plane
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
@@ -21,17 +23,30 @@ from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
 
+# which interval belongs to what
+INTERVAL_METHODS = {
+    "shares of rows": "Clopper-Pearson",
+    "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
+    "differences on the same rows": "Newcombe paired square-and-add",
+    "other measures": "range over the score region (Newcombe 2011)",
+    "gini, roc_auc": "DeLong, logit",
+    "means over runs": "corrected resampled t (Nadeau-Bengio)",
+    "joint region": "two Clopper-Pearson intervals at the square root of the level",
+}
+
 
 def classifier_result(
     predictions: Predictions, plane: PlaneOptions, options: ClassifierOptions
 ) -> Result:
     """Count the predictions and compute every table the options ask for."""
-    sources = read_sources(predictions, options)
+    sources = read_sources(predictions)
     level, whole = plane.confidence, sources.slices[None]
     if level is not None and whole.tp.dtype.kind == "f":
         raise fractional_weights()
     _check_reference(sources, options)
-    planes = {label: Plane(counts, level) for label, counts in sources.slices.items()}
+    # rows of several runs may be the same observations again: together they are no sample
+    pooled = None if options.runs else level
+    planes = {label: Plane(counts, pooled) for label, counts in sources.slices.items()}
     tables: dict[str, Table] = {
         "models": [
             row
@@ -51,15 +66,20 @@ def classifier_result(
             for label, patterns in sources.patterns.items()
             for row in comparison_rows(label, patterns, options.reference, level)
         ]
+    statistics = [counts.digest() for counts in (whole, *sources.runs.values())]
+    if options.reference is not None and sources.patterns:
+        statistics.append(sources.patterns[None].digest())
     if options.curve:
-        tables |= _curve_tables(sources, options, level)
+        curves, scores = _curve_tables(sources, options, level)
+        tables |= curves
+        statistics.append(scores)
     if options.runs:
         tables |= _run_tables(sources, options, level)
     tables |= plane_tables(plane)
     ratio = _population(sources)
     return Result(
         command="phidelta",
-        signature=_signature(sources, plane, options, predictions.roles),
+        signature=_signature(sources, plane, options, predictions.roles, statistics),
         inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
         parameters={
             "mode": "classifiers",
@@ -67,7 +87,7 @@ def classifier_result(
             "negative": list(sources.negative),
             **plane_parameters(plane),
             "missing": predictions.roles.missing,
-            "by": [] if options.run else list(predictions.roles.by),
+            "by": list(predictions.roles.by) if predictions.roles.run is None else [],
             "run": options.run,
             "run_files": options.run_files,
             "train_fraction": options.train_fraction,
@@ -75,7 +95,7 @@ def classifier_result(
         },
         summary=_summary(sources, ratio),
         tables=tables,
-        warnings=tuple(_warnings(sources, options, ratio)),
+        warnings=(*_warnings(sources, options, ratio), *lines_missing(plane, tables)),
     )
 
 
@@ -88,11 +108,24 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
     return tables
 
 
+def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table]) -> list[Warn]:
+    """Say which lines of equal measure are nowhere in the diamond, or a single point of it."""
+    drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
+    said = []
+    for name, values in plane.isometrics:
+        lost = [f"{value:g}" for value in values if (name, value) not in drawn]
+        if lost:
+            text = f"no line of {name} {', '.join(lost)}: no more than a corner has it"
+            said.append(Warn("no-line", text))
+    return said
+
+
 def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     """Return the settings classifiers and features share."""
     return {
         "level": plane.level,
         "interval": plane.interval,
+        "interval_methods": INTERVAL_METHODS if plane.confidence is not None else {},
         "prevalences": [
             {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
         ],
@@ -102,29 +135,29 @@ def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
 
 def _curve_tables(
     sources: Sources, options: ClassifierOptions, level: float | None
-) -> dict[str, Table]:
-    models = [model for one in sources.counted for model in one.models]
-    if len(sources.counted) != 1 or all(model.kind == "label" for model in models):
-        why = "every model holds labels" if models else "a counts table has none"
-        if len(sources.counted) > 1:
-            why = "files taken as runs have one curve each; give one file"
+) -> tuple[dict[str, Table], str]:
+    """Return the tables of curves, and the digest of the scores they come from."""
+    counted = sources.counted
+    if counted is None or all(model.kind == "label" for model in counted.models):
+        why = "a counts table has none" if counted is None else "every model holds labels"
         raise UsageError(
             Problem(f"--curve needs scores: {why}", "needs-scores"),
             hint="leave --curve out, or give a table of scores",
         )
     summary: list[Row] = []
     points: list[Row] = []
-    for label, by_model in count_scores(sources.counted[0]).items():
-        if label is not None and options.run is not None:
-            continue
+    scores = count_scores(counted)
+    for label in sources.slices:
+        by_model = scores[label]
         for model, counts in by_model.items():
             if not (counts.positives.sum() and counts.negatives.sum()):
-                summary.append(curves.undefined_row(label, model))
+                summary.append(over_scores.undefined_row(label, model))
                 continue
-            curve = curves.Curve.of(counts)
-            summary.append(curves.curve_row(label, model, curve, level))
-            points += curves.point_rows(label, model, curve, options.points)
-    return {"curves": summary, "curve": points}
+            curve = over_scores.Curve.of(counts)
+            summary.append(over_scores.curve_row(label, model, curve, level))
+            points += over_scores.point_rows(label, model, curve, options.points)
+    digest = "".join(f"{name}{one.digest()}" for name, one in sorted(scores[None].items()))
+    return {"curves": summary, "curve": points}, digest
 
 
 def _run_tables(
@@ -192,18 +225,32 @@ def _summary(sources: Sources, ratio: Population | None) -> dict[str, Any]:
 
 
 def _signature(
-    sources: Sources, plane: PlaneOptions, options: ClassifierOptions, roles: Roles
+    sources: Sources,
+    plane: PlaneOptions,
+    options: ClassifierOptions,
+    roles: Roles,
+    statistics: Sequence[str],
 ) -> str:
+    given: list[tuple[str, Any]] = [
+        ("weight", "yes" if roles.weight else None),
+        ("by", None if roles.run else ",".join(roles.by)),
+        ("run", "file" if options.run_files else options.run),
+        ("train", options.train_fraction),
+        ("ref", options.reference),
+        ("odds", ",".join(one.odds for one in plane.populations)),
+    ]
     settings: list[tuple[str, Any]] = [
         ("cmd", "phidelta"),
         ("pos", sources.positive),
         ("cut", cuts_in_force(sources.thresholds)),
         ("miss", roles.missing),
-        *([("weight", "yes")] if roles.weight else []),
-        *([("train", f"{options.train_fraction:g}")] if options.train_fraction else []),
-        ("ci", "none" if plane.confidence is None else f"{plane.level:g}"),
+        *((name, value) for name, value in given if value),
+        ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
     ]
-    return signature(settings, sources.files, sources.slices[None].digest())
+    together = statistics[0]
+    if len(statistics) > 1:
+        together = sha256("".join(statistics).encode()).hexdigest()
+    return signature(settings, sources.files, together)
 
 
 def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
@@ -220,8 +267,12 @@ def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | 
         text = "the largest δ of a curve was chosen on these rows: on new ones expect less"
         said.append(Warn("chosen-threshold", text))
     if options.runs and options.train_fraction is None:
-        text = "runs share training rows: means get intervals and tests with --train-fraction"
+        text = "runs may share rows: means get intervals, and models a test, with --train-fraction"
         said.append(Warn("runs-dependent", text))
-    for one in sources.counted:
-        said += counting_notes(one)
-    return list(dict.fromkeys(said))
+    lacking = [
+        run for run, c in sources.runs.items() if not (c.positives.all() and c.negatives.all())
+    ]
+    if lacking:
+        text = f"runs with one class only are not in the means: {listing(lacking)}"
+        said.append(Warn("runs-left-out", text))
+    return said + (counting_notes(sources.counted) if sources.counted is not None else [])

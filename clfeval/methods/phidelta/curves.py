@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.counts.patterns import for_products
 from clfeval.counts.score_counts import Floats, ScoreCounts
 from clfeval.inference.delong import delong_auc
 from clfeval.result import Estimate, Row
@@ -42,17 +43,22 @@ class Curve:
     @property
     def best(self) -> int:
         """Where delta is largest; of equal ones the least biased, then the highest threshold."""
-        p, n = self.tp[-1], self.fp[-1]
-        gain = self.tp * n - self.fp * p  # whole numbers, so that equal means equal
-        bias = np.abs(self.tp * n + self.fp * p - p * n)
+        tp, fp = for_products(self.tp, self.fp)
+        p, n = tp[-1], fp[-1]
+        gain = tp * n - fp * p  # whole numbers, so that equal means equal
+        bias = np.abs(tp * n + fp * p - p * n)
         return int(np.lexsort((bias, -gain))[0])
 
     def break_even(self) -> tuple[float | None, float]:
         """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.
 
+        Of two points equally near, the one of larger delta.
+
         delta is read off the line between the two points around phi = 0.
         """
-        nearest = int(np.lexsort((-self.delta, np.abs(self.phi)))[0])
+        tp, fp = for_products(self.tp, self.fp)
+        p, n = tp[-1], fp[-1]
+        nearest = int(np.lexsort((fp * p - tp * n, np.abs(tp * n + fp * p - p * n)))[0])
         at = self.thresholds[nearest].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
@@ -97,13 +103,14 @@ def undefined_row(label: str | None, model: str) -> Row:
 def point_rows(
     label: str | None, model: str, curve: Curve, points: int | Literal["all"] | None
 ) -> list[Row]:
-    """Return the points of a curve, or so many of them evenly, best and both ends among them."""
+    """Return the points of a curve, or so many evenly, both ends and the best among them."""
     m = len(curve.thresholds)
     limit = MOST_POINTS if points is None else points
     chosen = np.arange(m)
     if limit != "all" and m > limit:
-        even = np.linspace(0, m - 1, max(2, limit - 1)).round().astype(np.int64)
-        chosen = np.union1d(even, [curve.best])
+        best = [curve.best] if limit > 2 else []
+        even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
+        chosen = np.union1d(even, best).astype(np.int64)
     p, n = curve.tp[-1].item(), curve.fp[-1].item()
     return [
         {

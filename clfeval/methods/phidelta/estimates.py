@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.counts.confusion import ConfusionCounts
-from clfeval.counts.patterns import Counts
+from clfeval.counts.patterns import Counts, for_products
 from clfeval.inference.differences import combination
 from clfeval.inference.score_region import range_over_region
 from clfeval.measures import binary
@@ -38,8 +38,16 @@ class Plane:
 
     def __post_init__(self) -> None:
         """Take the two rates from the counts."""
-        object.__setattr__(self, "tp", rate(self.counts.tp, self.counts.positives))
-        object.__setattr__(self, "fp", rate(self.counts.fp, self.counts.negatives))
+        # sums of fractions may pass their total by the last digit
+        tp, fp = (
+            np.minimum(rate(part, whole), 1.0)
+            for part, whole in (
+                (self.counts.tp, self.counts.positives),
+                (self.counts.fp, self.counts.negatives),
+            )
+        )
+        object.__setattr__(self, "tp", tp)
+        object.__setattr__(self, "fp", fp)
 
     @property
     def prevalence(self) -> Floats:
@@ -52,13 +60,23 @@ class Plane:
 
     def phi(self) -> Column:
         """Return phi, divided once, so that round numbers come out round."""
-        c, p, n = self.counts, self.counts.positives, self.counts.negatives
-        return self.linear(1, 1, -1, value=rate(c.tp * n + c.fp * p - p * n, p * n))
+        tp, fp, p, n = self.whole()
+        return self.linear(1, 1, -1, value=rate(tp * n + fp * p - p * n, p * n))
 
     def delta(self) -> Column:
         """Return delta, divided once."""
-        c, p, n = self.counts, self.counts.positives, self.counts.negatives
-        return self.linear(1, -1, value=rate(c.tp * n - c.fp * p, p * n))
+        tp, fp, p, n = self.whole()
+        return self.linear(1, -1, value=rate(tp * n - fp * p, p * n))
+
+    def accuracy_u(self) -> Column:
+        """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
+        tp, fp, p, n = self.whole()
+        return self.linear(1, -1, 1, factor=0.5, value=rate(tp * n + (n - fp) * p, 2 * p * n))
+
+    def whole(self) -> list[Counts]:
+        """Return TP, FP, positives and negatives, whose products are to be divided once."""
+        counts = self.counts
+        return for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
 
     def linear(
         self, a: Any, b: Any, shift: Any = 0.0, *, factor: float = 1.0, value: Floats | None = None
@@ -124,4 +142,5 @@ class Plane:
 def rate(part: Counts, whole: Counts) -> Floats:
     """Return part / whole, NaN where whole is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(whole > 0, part / whole, np.nan), np.float64)
+        share = np.asarray(part / whole, np.float64)
+    return np.where(np.asarray(whole > 0), share, np.nan)

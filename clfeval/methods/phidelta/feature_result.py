@@ -9,9 +9,9 @@ import numpy as np
 from clfeval.counts.features import CountedFeatures, count_features
 from clfeval.errors import Problem, UsageError
 from clfeval.measures.population import Population
-from clfeval.methods.notes import dropped_rows
+from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta import features
-from clfeval.methods.phidelta.classifiers import plane_parameters, plane_tables
+from clfeval.methods.phidelta.classifiers import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions, PlaneOptions
 from clfeval.methods.proportions import fractional_weights
 from clfeval.methods.signature import signature
@@ -62,7 +62,7 @@ def feature_result(table: FeatureTable, plane: PlaneOptions, options: FeatureOpt
             **features.summary(ranked, selected),
         },
         tables=tables,
-        warnings=tuple(_warnings(counted, ranked, options)),
+        warnings=(*_warnings(counted, ranked, options), *lines_missing(plane, tables)),
     )
 
 
@@ -87,6 +87,7 @@ def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOp
         ("pos", counted.classes.positive),
         ("cut", "default" if options.cut is None else options.cut),
         ("miss", roles.missing),
+        *([("only", ",".join(counted.table.only))] if counted.table.only else []),
         *([("weight", "yes")] if roles.weight else []),
         *(
             [
@@ -96,7 +97,7 @@ def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOp
             if options.select
             else []
         ),
-        ("ci", "none" if plane.confidence is None else f"{plane.level:g}"),
+        ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
     ]  # fmt: skip
     return signature(settings, counted.files, counted.counts.digest())
 
@@ -104,7 +105,10 @@ def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOp
 def _warnings(
     counted: CountedFeatures, ranked: features.Ranked, options: FeatureOptions
 ) -> list[Warn]:
-    said = dropped_rows(counted.files)
+    said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
+    if counted.nameless:
+        text = f"{counted.nameless:,} entries without a row or a feature were left out"
+        said.append(Warn("nameless-entries", text))
     if options.cut == "best":
         text = "best cuts were chosen on these rows: on new ones expect a smaller |δ|"
         said.append(Warn("chosen-cuts", text))
@@ -118,7 +122,7 @@ def _warnings(
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
         shown = ", ".join(f"'{name}'" for name in names[:5])
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        said.append(Warn("constant-features", f"never vary: {shown}{more}"))
+        said.append(Warn("constant-features", f"true in every row, or in none: {shown}{more}"))
     if counted.table.layout == "long" and counted.table.classes is None:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))

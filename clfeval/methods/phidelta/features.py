@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.counts.feature_counts import FeatureCounts
+from clfeval.counts.patterns import for_products
 from clfeval.inference.differences import combination
 from clfeval.measures.binary import Floats
 from clfeval.methods.phidelta.estimates import rate
@@ -22,6 +23,7 @@ from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions
 from clfeval.methods.proportions import proportions
 from clfeval.result import Estimate, LazyRows, Row, Table
 
+LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 CONSTANT = "constant_feature"
 
 
@@ -43,10 +45,10 @@ class Ranked:
     def of(cls, counts: FeatureCounts) -> Ranked:
         """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
         tp, fp = rate(counts.tp, counts.positives), rate(counts.fp, counts.negatives)
-        p, n = counts.positives, counts.negatives
+        tps, fps, p, n = for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
         # divided once, so that round numbers come out round
-        phi = rate(counts.tp * n + counts.fp * p - p * n, p * n)
-        delta = rate(counts.tp * n - counts.fp * p, p * n)
+        phi = rate(tps * n + fps * p - p * n, p * n)
+        delta = rate(tps * n - fps * p, p * n)
         said = counts.tp + counts.fp
         everything = counts.positives + counts.negatives
         constant = np.isnan(said) | (((said == 0) | (said == everything)) & (everything > 0))
@@ -88,35 +90,41 @@ def feature_table(
 ) -> Table:
     """Return one row per feature; with `selected` (places) also whether it is."""
     counts = ranked.counts
-    bounds = {sign: _bounds(ranked, sign, level) for sign in (1, -1)}
     marked = np.zeros(len(counts), bool)
     if selected is not None:
         marked[selected] = True
-    fn, tn = counts.positives - counts.tp, counts.negatives - counts.fp
+    p, n, tp, fp = counts.positives, counts.negatives, counts.tp, counts.fp
+    # a row of an array becomes numbers at once, which is much faster than one by one
+    totals = np.column_stack([p + n, counts.missing])
+    cells = np.column_stack([tp + fp, tp, fp, p - tp, n - fp])
+    numbers = np.column_stack([np.clip(counts.cuts, -LARGEST, LARGEST), ranked.tp, ranked.fp])
+    phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
 
     def make(i: int) -> Row:
-        cut = counts.cuts[i].item()
-        phi = _estimate(ranked, i, ranked.phi, bounds[1])
-        delta = _estimate(ranked, i, ranked.delta, bounds[-1])
+        rows, missing = totals[i].tolist()
+        support, tp, fp, fn, tn = map(_count, cells[i].tolist())
+        cut, sensitivity, fpr = map(_number, numbers[i].tolist())
+        phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
+        border = 0 in (tp, fp, fn, tn)
         return {
             "feature": counts.names[i],
             "column": counts.columns[i],
             "kind": counts.kinds[i],
-            "cut": cut if cut == cut else None,
+            "cut": cut,
             "rule": counts.rules[i],
-            "rows": (counts.positives[i] + counts.negatives[i]).item(),
-            "missing": counts.missing[i].item(),
-            "support": _count(counts.tp[i] + counts.fp[i]),
-            "tp": _count(counts.tp[i]),
-            "fp": _count(counts.fp[i]),
-            "fn": _count(fn[i]),
-            "tn": _count(tn[i]),
-            "sensitivity": _number(ranked.tp[i]),
-            "fpr": _number(ranked.fp[i]),
+            "rows": rows,
+            "missing": missing,
+            "support": support,
+            "tp": tp,
+            "fp": fp,
+            "fn": fn,
+            "tn": tn,
+            "sensitivity": sensitivity,
+            "fpr": fpr,
             "phi": phi,
             "delta": delta,
             "role": role(phi, delta),
-            "implications": [name for name, _ in implications(ranked, i)],
+            "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({"selected": bool(marked[i])} if selected is not None else {}),
         }
 
@@ -143,10 +151,12 @@ def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
     """Return what always held in these rows, with the number of rows that show it.
 
     fp = 0: f -> c (upper left border); fn = 0: not f -> not c (upper right); tp = 0: f -> not c
-    (lower left); tn = 0: not f -> c (lower right). Nothing follows from a constant feature.
+    (lower left); tn = 0: not f -> c (lower right). Nothing follows from a constant feature, nor
+    where the feature is known of one class only.
     """
     counts = ranked.counts
-    if ranked.constant[i] or counts.rules[i] == "soft":
+    both = counts.positives[i] > 0 and counts.negatives[i] > 0
+    if ranked.constant[i] or counts.rules[i] == "soft" or not both:
         return []
     tp, fp = counts.tp[i].item(), counts.fp[i].item()
     fn, tn = counts.positives[i].item() - tp, counts.negatives[i].item() - fp
@@ -184,40 +194,40 @@ def _on_borders(ranked: Ranked) -> list[int]:
     return np.flatnonzero(np.logical_or.reduce([cell == 0 for cell in cells])).tolist()
 
 
-def _bounds(ranked: Ranked, sign: int, level: float | None) -> tuple[Floats, Floats]:
-    """Return the interval of tp + sign fp; none for soft votes, which count no rows."""
-    counts = ranked.counts
-    nowhere = np.full(len(counts), np.nan)
+def _with_bounds(ranked: Ranked, sign: int, level: float | None) -> Floats:
+    """Return phi (sign 1) or delta (-1) with its interval, (k, 3); soft votes have no interval."""
+    counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
+    values = ranked.phi if sign == 1 else ranked.delta
     soft = np.array([rule == "soft" for rule in counts.rules], bool)
     if level is None or soft.all():
-        return nowhere, nowhere
+        nowhere = np.full(len(counts), np.nan)
+        return np.column_stack([values, nowhere, nowhere])
     tp, fp = np.where(soft, 0, counts.tp), np.where(soft, 0, counts.fp)
     _, low, high = combination(1, sign, tp, counts.positives, fp, counts.negatives, level=level)
-    return np.where(soft, np.nan, low), np.where(soft, np.nan, high)
+    low, high = (np.where(soft, np.nan, bound + shift) for bound in (low, high))
+    return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
 
 
-def _estimate(ranked: Ranked, i: int, values: Floats, bounds: tuple[Floats, Floats]) -> Estimate:
-    value = values[i].item()
+def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
+    value, low, high = places[i].tolist()
     reason = CONSTANT if ranked.constant[i] else None
     if value != value:
         return Estimate(None, reason=reason or "too_few_rows")
-    shift = -1.0 if values is ranked.phi else 0.0
-    low, high = bounds[0][i].item() + shift, bounds[1][i].item() + shift
     if low != low:
         return Estimate(value, reason=reason)
-    return Estimate(value, min(low, value), max(high, value), reason)
+    return Estimate(value, low, high, reason)
 
 
-def _number(value: Any) -> Any:
-    """Return a plain number, None for NaN."""
-    number = value.item()
+def _number(number: float) -> float | None:
+    """Return None for NaN."""
     return None if number != number else number
 
 
-def _count(value: Any) -> Any:
+def _count(number: float) -> float | None:
     """Return a plain count: whole where it is, as beside soft votes arrays hold floats."""
-    number = _number(value)
-    return int(number) if number is not None and number == int(number) else number
+    if isinstance(number, int) or number != number:
+        return _number(number)
+    return int(number) if number == int(number) else number
 
 
 def summary(ranked: Ranked, selected: NDArray[np.int64] | None) -> dict[str, Any]:

@@ -116,18 +116,29 @@ def _information(value: float, p: float) -> Iterator[Line]:
     if value == 0:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
-    phi = np.concatenate([-np.cos(np.linspace(0, np.pi, STEPS + 1))[1:-1]])
     for sign in (1.0, -1.0):
+        if _bits(np.zeros(1), np.array([sign]), p)[0] <= value:
+            continue  # the (anti-)oracle tells no more than that
+        left, right = (_end(side, sign, value, p) for side in (-1.0, 1.0))
+        phi = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
         low, high = np.zeros_like(phi), 1 - np.abs(phi)
-        far = _bits(phi, sign * high, p)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             less = _bits(phi, sign * middle, p) < value
             low, high = np.where(less, middle, low), np.where(less, high, middle)
-        there = far >= value
-        if there.sum() > 1:
-            delta = sign * high[there]
-            yield (phi[there] + delta + 1) / 2, (phi[there] - delta + 1) / 2
+        delta = sign * high
+        delta[[0, -1]] = sign * (1 - np.abs(phi[[0, -1]]))
+        yield (phi + delta + 1) / 2, (phi - delta + 1) / 2
+
+
+def _end(side: float, sign: float, value: float, p: float) -> float:
+    """Return phi where the border from the (anti-)oracle to a side corner has the value."""
+    near, far = 0.0, side
+    for _ in range(_HALVINGS):
+        middle = np.array([(near + far) / 2])
+        more = _bits(middle, sign * (1 - np.abs(middle)), p)[0] > value
+        near, far = (middle.item(), far) if more else (near, middle.item())
+    return near
 
 
 def _bits(phi: Floats, delta: Floats, p: float) -> Floats:

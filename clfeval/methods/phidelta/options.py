@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,8 +108,8 @@ class FeatureOptions:
                 ),
                 hint=suggestion(self.cut, CUTS),
             )
-        if isinstance(self.cut, float) and self.cut != self.cut:
-            raise bad_option("--cut is not a number")
+        if isinstance(self.cut, float) and not math.isfinite(self.cut):
+            raise bad_option(f"--cut {self.cut} is no finite number")
         limits = {"phi-max": self.phi_max, "delta-min": self.delta_min}
         for name, value in limits.items():
             if value is not None and not 0 < value <= 1:

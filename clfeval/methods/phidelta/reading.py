@@ -12,7 +12,7 @@ when that of phi does.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 
 from clfeval.result import Estimate
 
@@ -24,9 +24,9 @@ WORDS = ("better inverted", "no better than chance", "informative", "near oracle
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
     """Return the reading, or None and why it is withheld."""
     if delta.value is None:
-        return None, f"δ is undefined ({delta.reason})"
+        return None, f"δ is undefined: {str(delta.reason).replace('_', ' ')}"
     if delta.low is None or delta.high is None:
-        return None, "there is no interval of δ"
+        return None, "δ has no interval"
     covered = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
     if covered:
         return None, f"the interval of δ covers {' and '.join(covered)}"
@@ -36,8 +36,9 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
         return f"{words}: always says {side}", None
     if words != "informative" or phi.low is None or phi.high is None:
         return words, None
-    ends = [bisect_left((-LEAN, LEAN), end) for end in (phi.low, phi.high)]
-    if ends[0] != ends[1]:
+    if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
         return words, None
-    lean = ("leans towards negative", "balanced", "leans towards positive")[ends[0]]
+    lean = "balanced"
+    if abs(phi.value or 0.0) > LEAN:
+        lean = f"leans towards {'positive' if phi.low > 0 else 'negative'}"
     return f"{words}, {lean}", None

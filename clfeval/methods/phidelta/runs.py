@@ -32,7 +32,7 @@ def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> 
             **rates(plane, thresholds),
             "phi": plane.phi(),
             "delta": plane.delta(),
-            "accuracy_u": plane.linear(1, -1, 1, factor=0.5),
+            "accuracy_u": plane.accuracy_u(),
         }
     )
 
@@ -73,7 +73,7 @@ def spread_rows(
             "delta_mean": _mean(delta, train_fraction, level),
             "delta_sd": sd[1] if several else None,
             "covariance": float(np.cov(phi, delta, ddof=1)[0, 1]) if several else None,
-            "accuracy_u_mean": _mean((1 + delta) / 2, train_fraction, level),
+            "accuracy_u_mean": _mean((1 + delta) / 2, train_fraction, level, 0.0),
             "accuracy_u_sd": sd[1] / 2 if several else None,
             "bias": None,
             "variance": None,
@@ -93,7 +93,8 @@ def comparison_rows(
 ) -> list[Row]:
     """Compare models over their common runs: all against the reference, or all pairs.
 
-    t and p belong to the difference of delta: the corrected resampled t-test.
+    t and p belong to the difference of delta: the corrected resampled t-test. There is none when
+    the difference is the same in all runs.
     """
     pairs = (
         [(model, reference) for model in points if model != reference]
@@ -106,15 +107,15 @@ def comparison_rows(
         xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
         xy = xy.reshape(-1, 2)
         test = None
-        if train_fraction is not None and len(common) > 1:
+        if train_fraction is not None and len(common) > 1 and np.ptp(xy[:, 1]) > 0:
             test = corrected_t(xy[:, 1], train_fraction, level=level or 0.95)
         rows.append(
             {
                 "model": model,
                 "reference": other,
                 "runs": len(common),
-                "delta_difference": _mean(xy[:, 1], train_fraction, level),
-                "phi_difference": _mean(xy[:, 0], train_fraction, level),
+                "delta_difference": _mean(xy[:, 1], train_fraction, level, -2.0, 2.0),
+                "phi_difference": _mean(xy[:, 0], train_fraction, level, -2.0, 2.0),
                 "t": test.t if test else None,
                 "df": test.df if test else None,
                 "p_value": test.p_value if test else None,
@@ -123,13 +124,24 @@ def comparison_rows(
     return rows
 
 
-def _mean(values: Floats, train_fraction: float | None, level: float | None) -> Estimate:
+def _mean(
+    values: Floats,
+    train_fraction: float | None,
+    level: float | None,
+    low: float = -1.0,
+    high: float = 1.0,
+) -> Estimate:
+    """Return the mean with its corrected interval, cut to the range of the measure.
+
+    Runs that are all alike tell nothing of how others would differ: no interval.
+    """
     if not len(values):
         return Estimate(None, reason="too_few_rows")
-    if train_fraction is None or level is None or len(values) < 2:
-        return Estimate(float(values.mean()))
+    mean = float(values.mean())
+    if train_fraction is None or level is None or len(values) < 2 or np.ptp(values) == 0:
+        return Estimate(mean)
     found = corrected_t(values, train_fraction, level=level)
-    return Estimate(found.mean, found.low, found.high)
+    return Estimate(mean, min(max(found.low, low), mean), max(min(found.high, high), mean))
 
 
 def _bias(phi: float) -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from clfeval.counts.complaints import missing_run
 from clfeval.counts.confusion import ConfusionCounts
+from clfeval.counts.judge import slice_label
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.predictions import Counted, FileCount, count_predictions
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.methods.notes import check_thresholds
-from clfeval.methods.phidelta.options import ClassifierOptions
 from clfeval.tables.confusion import Confusion, read_confusions
-from clfeval.tables.diagnose import missing_label, numbered, run_checks
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.labels import natural
 from clfeval.tables.layout import match_names
+from clfeval.tables.names import COUNT_NAMES, find
 from clfeval.tables.prediction import Predictions
+from clfeval.tables.scan import FILE_NAME
 
 MISSING = "(missing)"
 
@@ -25,159 +28,132 @@ MISSING = "(missing)"
 class Sources:
     """Confusion counts of the whole table (slice None), of slices, and of runs.
 
-    patterns: the same from predictions, which alone say what models share; none for counts tables.
-    counted: what was counted, file by file when every file is a run; none for counts tables.
+    patterns: the same from predictions, which alone say what models share; none for counts tables,
+    which have no `counted` either.
     """
 
     slices: Mapping[str | None, ConfusionCounts]
     runs: Mapping[str, ConfusionCounts]
     patterns: Mapping[str | None, PatternCounts]
-    counted: tuple[Counted, ...]
+    counted: Counted | None
     files: tuple[FileCount, ...]
     positive: str
     negative: tuple[str, ...]
     thresholds: Mapping[str, float | None]
 
 
-def read_sources(predictions: Predictions, options: ClassifierOptions) -> Sources:
+def read_sources(predictions: Predictions) -> Sources:
     """Count the predictions, or read the counts table."""
+    roles = predictions.roles
+    if roles.run == FILE_NAME and len(predictions.files) < 2:
+        raise UsageError(
+            Problem("--run-files takes every file as a run, and there is one", "bad-option"),
+            hint="name several files, or --run COLUMN",
+        )
     if predictions.layout.name == "counts":
-        return _counts_table(predictions, options)
-    if options.run_files:
-        return _file_runs(predictions)
+        return _counts_table(predictions)
     counted = count_predictions(predictions)
     check_thresholds(counted)
     slices = {label: ConfusionCounts.of_patterns(p) for label, p in counted.slices.items()}
     patterns, runs = counted.slices, {}
-    if options.run is not None:
-        prefix = f"{options.run}="
+    if roles.run is not None:
+        prefix, names = f"{roles.run}=", _run_names(predictions)
         runs = {str(label).removeprefix(prefix): c for label, c in slices.items() if label}
         if MISSING in runs:
-            _complain(predictions, options.run)
+            missing_run(predictions)
+        runs = {names.get(run, run): counts for run, counts in runs.items()}
         slices, patterns = {None: slices[None]}, {None: patterns[None]}
-    return _sources(slices, runs, patterns, (counted,))
-
-
-def _sources(
-    slices: Mapping[str | None, ConfusionCounts],
-    runs: Mapping[str, ConfusionCounts],
-    patterns: Mapping[str | None, PatternCounts],
-    counted: tuple[Counted, ...],
-) -> Sources:
-    first = counted[0]
-    classes = dict.fromkeys(name for one in counted for name in one.classes)
     return Sources(
         slices=slices,
         runs=runs,
         patterns=patterns,
         counted=counted,
-        files=tuple(file for one in counted for file in one.files),
-        positive=first.positive,
-        negative=tuple(name for name in sorted(classes, key=natural) if name != first.positive),
-        thresholds=first.thresholds,
+        files=counted.files,
+        positive=counted.positive,
+        negative=tuple(name for name in counted.classes if name != counted.positive),
+        thresholds=counted.thresholds,
     )
 
 
-def _file_runs(predictions: Predictions) -> Sources:
-    """Count every file by itself, as a run of its own; their sum is the whole."""
-    if len(predictions.files) < 2:
-        raise UsageError(
-            Problem("--run-files takes every file as a run, and there is one", "bad-option"),
-            hint="name several files, or --run COLUMN",
-        )
-    if predictions.roles.by:
-        raise UsageError(Problem("--run-files and --by: one at a time", "bad-option"))
-    counted: list[Counted] = []
-    for file in predictions.files:
-        roles = predictions.roles
-        if counted:
-            roles = replace(roles, positive=counted[0].positive)
-        counted.append(count_predictions(replace(predictions, files=(file,), roles=roles)))
-        check_thresholds(counted[-1])
-    whole = counted[0].slices[None]
-    runs: dict[str, ConfusionCounts] = {}
-    for file, one in zip(predictions.files, counted, strict=True):
-        patterns = one.slices[None]
-        if set(patterns.models) != set(whole.models):
-            here, there = listing(patterns.models), listing(whole.models)
-            what = f"models {here}, where {predictions.files[0].name} has {there}"
-            raise DataError(Problem(what, "different-models", file.name))
-        name = one.files[0].name if one.files[0].name not in runs else file.name
-        runs[name] = ConfusionCounts.of_patterns(patterns)
-        whole = whole + patterns if one is not counted[0] else whole
-    slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.of_patterns(whole)}
-    return _sources(slices, runs, {None: whole}, tuple(counted))
+def _run_names(predictions: Predictions) -> dict[str, str]:
+    """Return what files are called as runs: without their folders, numbered where that is alike."""
+    if predictions.roles.run != FILE_NAME:
+        return {}
+    shown = {f.name: f.source.display if f.source else f.name for f in predictions.files}
+    often = Counter(shown.values())
+    numbers = Counter[str]()
+    for name, display in shown.items():
+        if often[display] > 1:
+            numbers[display] += 1
+            shown[name] = f"{display} ({numbers[display]})"
+    return shown
 
 
-def _counts_table(predictions: Predictions, options: ClassifierOptions) -> Sources:
+def _counts_table(predictions: Predictions) -> Sources:
     roles = predictions.roles
+    for option, given in (
+        ("--threshold", roles.thresholds), ("--weight", roles.weight), ("--kind", roles.kind),
+    ):  # fmt: skip
+        if given:
+            what = f"{option} has nothing to act on: the table holds counts"
+            raise UsageError(Problem(what, "needs-predictions"), hint="leave it out")
     keys = roles.by
+    taken = {predictions.layout.model_column, *(find(predictions.peeks, (n,)) for n in COUNT_NAMES)}
+    if taken & set(keys):
+        what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
+        raise UsageError(Problem(what, "bad-option"))
     rows: list[Confusion] = []
-    runs: dict[str, list[Confusion]] = {}
     files: list[FileCount] = []
     tasks = [FingerprintTask(f.source) if f.source else None for f in predictions.files]
     for file, task in zip(predictions.files, tasks, strict=True):
         found = read_confusions(file, predictions.layout.model_column, keys)
         if roles.models:
-            names = list(dict.fromkeys(row.model for row in found))
-            chosen = match_names(file.name, names, roles.models)
+            listed = list(dict.fromkeys(row.model for row in found))
+            chosen = match_names(file.name, listed, roles.models)
             found = [row for name in chosen for row in found if row.model == name]
+        _refuse_repeats(file.name, rows, found)
         rows += found
         name = file.source.display if file.source else file.name
-        total = max((r.tp + r.fp + r.fn + r.tn for r in found), default=0)
-        if options.run is None:
-            runs.setdefault(name if name not in runs else file.name, []).extend(found)
-        else:
-            for row in found:
-                runs.setdefault(row.keys[0], []).append(row)
-            total = sum(
-                max(r.tp + r.fp + r.fn + r.tn for r in found if r.keys == key)
-                for key in {r.keys for r in found}
-            )
-        files.append(FileCount(name, task.result().sha256 if task else None, total, 0))
-    if len(predictions.files) > 1 and not options.run_files:
-        _refuse_repeats(predictions, rows)
+        files.append(FileCount(name, task.result().sha256 if task else None, _most(found), 0))
+    labels = {row.keys: slice_label(keys, row.keys) for row in rows}
+    names = _run_names(predictions)
+    if roles.run is not None:
+        labels = {key: names.get(key[0], key[0]) for key in labels}
+    parts = {
+        labels[key]: ConfusionCounts.of_rows([row for row in rows if row.keys == key])
+        for key in sorted(labels, key=lambda key: natural(labels[key]))
+    }
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.of_rows(rows)}
-    if keys and options.run is None:
-        labels = {
-            row.keys: ", ".join(map("=".join, zip(keys, row.keys, strict=True))) for row in rows
-        }
-        for key in sorted(labels, key=lambda key: natural(labels[key])):
-            slices[labels[key]] = ConfusionCounts.of_rows([r for r in rows if r.keys == key])
+    if keys and roles.run is None:
+        slices.update(parts)
     positive = roles.positive or "positive"
     return Sources(
         slices=slices,
-        runs={
-            name: ConfusionCounts.of_rows(runs[name])
-            for name in (sorted(runs, key=natural) if options.run else runs)
-        } if options.runs else {},
+        runs=parts if roles.run is not None else {},
         patterns={},
-        counted=(),
+        counted=None,
         files=tuple(files),
         positive=positive,
-        negative=("negative",) if roles.positive is None else (f"not {positive}",),
+        negative=("negative" if roles.positive is None else f"not {positive}",),
         thresholds={},
-    )  # fmt: skip
+    )
 
 
-def _refuse_repeats(predictions: Predictions, rows: Sequence[Confusion]) -> None:
-    seen: set[tuple[str, ...]] = set()
+def _most(rows: list[Confusion]) -> int:
+    """Return how many observations a file holds: the most any model was counted on, run by run."""
+    totals: dict[tuple[str, ...], int] = {}
     for row in rows:
+        total = row.tp + row.fp + row.fn + row.tn
+        totals[row.keys] = max(total, totals.get(row.keys, 0))
+    return sum(totals.values())
+
+
+def _refuse_repeats(file: str, before: list[Confusion], found: list[Confusion]) -> None:
+    seen = {(row.model, *row.keys) for row in before}
+    for row in found:
         place = (row.model, *row.keys)
         if place in seen:
-            what = f"'{', '.join(place)}' stands in several files"
+            what = f"'{', '.join(place)}' stands in an earlier file already"
             raise DataError(
-                Problem(what, "duplicate-row", predictions.files[-1].name),
-                hint="files of several runs: --run-files",
+                Problem(what, "duplicate-row", file), hint="files of several runs: --run-files"
             )
-        seen.add(place)
-
-
-def _complain(predictions: Predictions, column: str) -> None:
-    """Raise for the rows that do not say which run they belong to."""
-    for file in predictions.files:
-        frame = numbered(file, predictions.roles.null_values)
-        problems, totals = run_checks(frame, [missing_label(column)])
-        if problems:
-            hint = "every row belongs to a run"
-            raise DataError(problems, hint=hint, totals=totals)

@@ -59,10 +59,10 @@ def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, lis
 
 def unbiased(plane: Plane) -> dict[str, Column]:
     """Return the measures with the class ratio removed: those of the table with equal classes."""
-    counts, p, n = plane.counts, plane.counts.positives, plane.counts.negatives
-    right, wrong = counts.tp * n + counts.tn * p, counts.fn * n + counts.fp * p
+    tp, fp, p, n = plane.whole()
+    wrong = (p - tp) * n + fp * p
     return {
-        "accuracy_u": plane.linear(1, -1, 1, factor=0.5, value=rate(right, 2 * p * n)),
+        "accuracy_u": plane.accuracy_u(),
         "error_u": plane.linear(1, -1, -1, factor=-0.5, value=rate(wrong, 2 * p * n)),
         "precision_u": plane.ranged(binary.precision, 0.5, "no_positive_prediction"),
         "npv_u": plane.ranged(binary.npv, 0.5, "no_negative_prediction"),
