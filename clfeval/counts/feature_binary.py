@@ -84,7 +84,7 @@ def _sums(
         "high": many.max(),
         "missing": many.null_count(),
     }
-    wanted |= {"squares": (many * many).sum(), "plain": many.sum()} if floats else {}
+    wanted |= {"squares": (many**2).sum(), "plain": many.sum()} if floats else {}
     if drop:
         wanted |= {"known": known.sum(), "known_positive": (known * positive).sum()}
     sums = [expression.name.prefix(f"{name}:") for name, expression in wanted.items()]

@@ -135,10 +135,12 @@ def _best(positives: Counts, negatives: Counts) -> int:
 
 
 def _mean(values: Floats, weights: Counts) -> float:
+    with np.errstate(over="ignore"):
+        mean = float(values @ weights / weights.sum())
+    if np.isfinite(mean) or not np.isfinite(values).all():
+        return mean
     largest = float(np.abs(values).max())
-    if not 0 < largest < np.inf:
-        return float(values @ weights / weights.sum())
-    return float((values / largest) @ weights / weights.sum()) * largest  # no sum overflows
+    return float((values / largest) @ weights / weights.sum()) * largest
 
 
 def _median(values: Floats, weights: Counts) -> float:

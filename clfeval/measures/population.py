@@ -58,7 +58,8 @@ class Population:
                 "--odds 1:100",
             )
         odds = f"{left.strip()}:{right.strip()}"
-        prevalence = 1 / (1 + negatives / positives)
+        total = positives + negatives
+        prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
             what = f"--odds {odds} are so extreme that they round to a population without {lacks}"

@@ -61,7 +61,8 @@ def scan(
     if FILE_NAME in readings:
         others = {name: reading for name, reading in readings.items() if name != FILE_NAME}
         frame = scan(file, others, null_values=null_values, watch=watch)
-        return frame.with_columns(nw.lit(file.name).alias(FILE_NAME))
+        frame = frame.with_columns(nw.lit(file.name).alias(FILE_NAME))
+        return frame if watch else frame.select(list(readings))
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
     return nw.from_native(_scan_text(file, readings, null_values, watch))

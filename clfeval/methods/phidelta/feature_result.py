@@ -108,7 +108,7 @@ def _warnings(
     said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
     if counted.nameless:
         text = f"{counted.nameless:,} entries without a row or a feature were left out"
-        said.append(Warn("nameless-entries", text))
+        said.append(Warn("dropped", text))
     if options.cut == "best":
         text = "best cuts were chosen on these rows: on new ones expect a smaller |δ|"
         said.append(Warn("chosen-cuts", text))

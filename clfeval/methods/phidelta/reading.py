@@ -24,9 +24,9 @@ WORDS = ("better inverted", "no better than chance", "informative", "near oracle
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
     """Return the reading, or None and why it is withheld."""
     if delta.value is None:
-        return None, f"δ is undefined: {str(delta.reason).replace('_', ' ')}"
+        return None, f"δ is undefined ({delta.reason})"
     if delta.low is None or delta.high is None:
-        return None, "δ has no interval"
+        return None, "there is no interval of δ"
     covered = [f"{edge:g}" for edge in BOUNDARIES if delta.low <= edge <= delta.high]
     if covered:
         return None, f"the interval of δ covers {' and '.join(covered)}"

@@ -94,7 +94,7 @@ def comparison_rows(
     """Compare models over their common runs: all against the reference, or all pairs.
 
     t and p belong to the difference of delta: the corrected resampled t-test. There is none when
-    the difference is the same in all runs.
+    the difference is the same in all runs, and not 0.
     """
     pairs = (
         [(model, reference) for model in points if model != reference]
@@ -107,7 +107,8 @@ def comparison_rows(
         xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
         xy = xy.reshape(-1, 2)
         test = None
-        if train_fraction is not None and len(common) > 1 and np.ptp(xy[:, 1]) > 0:
+        moves = bool(len(common) > 1 and (np.ptp(xy[:, 1]) > 0 or not xy[:, 1].any()))
+        if train_fraction is not None and moves:
             test = corrected_t(xy[:, 1], train_fraction, level=level or 0.95)
         rows.append(
             {

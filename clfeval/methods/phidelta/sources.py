@@ -61,7 +61,8 @@ def read_sources(predictions: Predictions) -> Sources:
         runs = {str(label).removeprefix(prefix): c for label, c in slices.items() if label}
         if MISSING in runs:
             missing_run(predictions)
-        runs = {names.get(run, run): counts for run, counts in runs.items()}
+        if names:  # in the order the files were given
+            runs = {shown: runs[name] for name, shown in names.items() if name in runs}
         slices, patterns = {None: slices[None]}, {None: patterns[None]}
     return Sources(
         slices=slices,
@@ -121,7 +122,7 @@ def _counts_table(predictions: Predictions) -> Sources:
         labels = {key: names.get(key[0], key[0]) for key in labels}
     parts = {
         labels[key]: ConfusionCounts.of_rows([row for row in rows if row.keys == key])
-        for key in sorted(labels, key=lambda key: natural(labels[key]))
+        for key in (labels if names else sorted(labels, key=lambda key: natural(labels[key])))
     }
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.of_rows(rows)}
     if keys and roles.run is None:
