@@ -25,7 +25,9 @@ def test_the_tables_together_stay_below_a_megabyte() -> None:
     assert sum(path.stat().st_size for path in TABLES) < 1_000_000
 
 
-@pytest.mark.parametrize("script", ["build_predictions.py", "build_mars_paper.py", "build_armano.py"])
+@pytest.mark.parametrize(
+    "script", ["build_predictions.py", "build_mars_paper.py", "build_armano.py"]
+)
 def test_a_script_rebuilds_its_tables(script: str, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, str(FIXTURES / script), str(tmp_path)], check=True, capture_output=True

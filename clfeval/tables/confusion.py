@@ -69,7 +69,7 @@ def read_confusions(
     if not rows:
         raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
     if problems:
-        bad = any(problem.code == "bad-count" for problem in problems)
+        bad = any(problem.column in columns for problem in problems)
         hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
         if not bad and not keys:
             hint += "; several runs of a model are told apart with --run COLUMN"

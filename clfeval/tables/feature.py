@@ -137,7 +137,9 @@ def _recognised(
     value = find(rest, VALUE_NAMES)
     spare = [name for name in columns if name not in (row, feature, value, truth)]
     sparse = row and feature and not spare
-    if row and feature and spare and roles.layout is None and classes is None:
+    # a column called word may well be a feature; one called feature is hardly one
+    named = find(rest, FEATURE_NAMES[:3])
+    if row and named and spare and roles.layout is None and classes is None:
         raise DataError(
             Problem(
                 f"columns '{row}' and '{feature}' look like a sparse table, but what is "

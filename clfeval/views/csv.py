@@ -60,4 +60,6 @@ def _cells(row: Row, column: str, wide: bool) -> list[object]:
 
 
 def _plain(cell: Cell) -> object:
+    if isinstance(cell, bool):
+        return str(cell).lower()
     return " + ".join(cell) if isinstance(cell, list) else cell

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 from clfeval.counts.score_counts import count_scores
 from clfeval.errors import Problem, UsageError, listing, unknown_model
-from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.population import Population
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.phidelta import curves as over_scores
 from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.estimates import Plane
-from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+from clfeval.methods.phidelta.plane import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.phidelta.sources import Sources, read_sources
 from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
 from clfeval.methods.proportions import fractional_weights
@@ -22,17 +22,6 @@ from clfeval.methods.signature import cuts_in_force, signature
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
-
-# which interval belongs to what
-INTERVAL_METHODS = {
-    "shares of rows": "Clopper-Pearson",
-    "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
-    "differences on the same rows": "Newcombe paired square-and-add",
-    "other measures": "range over the score region (Newcombe 2011)",
-    "gini, roc_auc": "DeLong, logit",
-    "means over runs": "corrected resampled t (Nadeau-Bengio)",
-    "joint region": "two Clopper-Pearson intervals at the square root of the level",
-}
 
 
 def classifier_result(
@@ -97,40 +86,6 @@ def classifier_result(
         tables=tables,
         warnings=(*_warnings(sources, options, ratio), *lines_missing(plane, tables)),
     )
-
-
-def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
-    """Return the corners of the diamonds to draw, and the lines asked for in each."""
-    populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
-    tables: dict[str, Table] = {"corners": corner_rows(populations)}
-    if plane.isometrics:
-        tables["isometrics"] = isometric_rows(plane.isometrics, populations)
-    return tables
-
-
-def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table]) -> list[Warn]:
-    """Say which lines of equal measure are nowhere in the diamond, or a single point of it."""
-    drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
-    said = []
-    for name, values in plane.isometrics:
-        lost = [f"{value:g}" for value in values if (name, value) not in drawn]
-        if lost:
-            text = f"no line of {name} {', '.join(lost)}: no more than a corner has it"
-            said.append(Warn("no-line", text))
-    return said
-
-
-def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
-    """Return the settings classifiers and features share."""
-    return {
-        "level": plane.level,
-        "interval": plane.interval,
-        "interval_methods": INTERVAL_METHODS if plane.confidence is not None else {},
-        "prevalences": [
-            {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
-        ],
-        "isometrics": {name: list(values) for name, values in plane.isometrics},
-    }
 
 
 def _curve_tables(

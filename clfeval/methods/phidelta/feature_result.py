@@ -11,8 +11,8 @@ from clfeval.errors import Problem, UsageError
 from clfeval.measures.population import Population
 from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta import features
-from clfeval.methods.phidelta.classifiers import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions, PlaneOptions
+from clfeval.methods.phidelta.plane import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.proportions import fractional_weights
 from clfeval.methods.signature import signature
 from clfeval.result import Input, Result, Table, Warn

@@ -1,0 +1,81 @@
+"""Confusion counts of several models: from patterns, from rows of a counts table, their digest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from clfeval.counts.confusion import ConfusionCounts
+from clfeval.tables.confusion import Confusion
+from tests.reference import Row, confusion
+from tests.strategies import counts_of, tables
+
+
+def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
+    columns = (counts.tp, counts.fp, counts.fn, counts.tn)
+    numbers = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(counts.models, numbers, strict=True))
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables(models=(1, 5)))
+def test_patterns_are_counted_as_rows_are(rows: list[Row]) -> None:
+    counts = ConfusionCounts.of_patterns(counts_of(rows))
+    expected = {f"m{j}": confusion(rows, j) for j in range(len(rows[0].votes))}
+    assert cells(counts) == expected
+    positives = sum(row.n for row in rows if row.truth)
+    assert set(counts.positives.tolist()) == {positives}
+    assert set(counts.negatives.tolist()) == {sum(row.n for row in rows) - positives}
+
+
+def test_a_perfect_model_misses_nothing_whatever_the_weights() -> None:
+    """Sums of tenths in another order differ in the last digit; a miss is never negative."""
+    from clfeval.counts.patterns import PatternCounts
+
+    dice = np.random.default_rng(0)
+    for _ in range(200):
+        truth = dice.integers(0, 2, 30).astype(bool)
+        votes = np.column_stack([truth, dice.integers(0, 2, (30, 4)).astype(bool)])
+        weights = dice.integers(1, 30, 30) / 10
+        patterns = PatternCounts.of(tuple("abcde"), truth, votes, weights)
+        counts = ConfusionCounts.of_patterns(patterns)
+        assert counts.fn[0] == counts.fp[0] == 0
+        for column in (counts.tp, counts.fp, counts.fn, counts.tn):
+            assert (column >= 0).all()
+
+
+def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
+    rows = [
+        Confusion("b", 1, 2, 3, 4, ("1",)),
+        Confusion("a", 5, 6, 7, 8, ("1",)),
+        Confusion("b", 10, 20, 30, 40, ("2",)),
+    ]
+    counts = ConfusionCounts.of_rows(rows)
+    assert cells(counts) == {"b": (11, 22, 33, 44), "a": (5, 6, 7, 8)}
+    assert list(counts.models) == ["b", "a"]
+    assert counts.positives.tolist() == [44, 12]
+    assert counts.negatives.tolist() == [66, 14]
+
+
+def test_the_digest_knows_no_order_of_models_and_every_count() -> None:
+    rows = [Confusion("a", 1, 2, 3, 4), Confusion("b", 5, 6, 7, 8)]
+    digest = ConfusionCounts.of_rows(rows).digest()
+    assert ConfusionCounts.of_rows(rows[::-1]).digest() == digest
+    others = [
+        [Confusion("a", 1, 2, 3, 5), rows[1]],
+        [Confusion("a", 2, 1, 3, 4), rows[1]],
+        [Confusion("c", 1, 2, 3, 4), rows[1]],
+        [Confusion("b", 1, 2, 3, 4), Confusion("a", 5, 6, 7, 8)],
+        rows[:1],
+    ]
+    digests = {ConfusionCounts.of_rows(other).digest() for other in others}
+    assert len(digests) == len(others)
+    assert digest not in digests
+
+
+@pytest.mark.parametrize("names", [("a b", "c"), ("a 1 2 3 4\n'b'", "c"), ("a'", 'a"')])
+def test_names_cannot_imitate_counts(names: tuple[str, str]) -> None:
+    one = ConfusionCounts.of_rows([Confusion(name, 1, 2, 3, 4) for name in names])
+    other = ConfusionCounts.of_rows([Confusion(name, 1, 2, 3, 4) for name in (names[0], "d")])
+    assert one.digest() != other.digest()

@@ -1,0 +1,127 @@
+"""Score counts: positives and negatives at each distinct score, against a plain count of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from clfeval.counts.predictions import count_predictions
+from clfeval.counts.score_counts import ScoreCounts, count_scores
+from clfeval.tables.prediction import open_predictions
+from clfeval.tables.roles import Roles
+from tests.engines import ENGINES
+from tests.reference import ScoredRow
+from tests.strategies import frame_of, scored_tables
+
+Table = list[tuple[float, float, float]]  # score, positives, negatives
+
+
+def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
+    with open_predictions(table, Roles(**roles)) as predictions:
+        found = count_scores(count_predictions(predictions))
+    return {
+        label: {model: listed(counts) for model, counts in by_model.items()}
+        for label, by_model in found.items()
+    }
+
+
+def listed(counts: ScoreCounts) -> Table:
+    columns = (counts.scores, counts.positives, counts.negatives)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def by_hand(rows: list[ScoredRow], model: int) -> Table:
+    hits, misses = Counter[float](), Counter[float]()
+    for row in rows:
+        (hits if row.truth else misses)[row.scores[model]] += row.n
+    return [(score, hits[score], misses[score]) for score in sorted({*hits, *misses})]
+
+
+@settings(deadline=None, max_examples=40)
+@given(scored_tables(models=(1, 3), rows=(1, 14)))
+def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
+    found = scores(frame_of(rows), weight="n")
+    expected = {f"m{j}": by_hand(rows, j) for j in range(len(rows[0].scores))}
+    # a column of nothing but 0 and 1 holds labels as far as one can see
+    assert found[None] == {name: expected[name] for name in found[None]}
+    for name in set(expected) - set(found[None]):
+        assert {score for score, _, _ in expected[name]} <= {0.0, 1.0}
+
+
+FRAME = pl.DataFrame(
+    {
+        "truth": ["y", "n", "y", "n", "y", "n"],
+        "a": [0.1, 0.1, 0.7, 0.7, 0.7, 0.2],
+        "b": [0.25, 0.5, 0.5, 0.25, 0.75, 0.125],
+        "site": ["A", "A", "B", "B", "A", "B"],
+    }
+)
+WHOLE = {
+    "a": [(0.1, 1, 1), (0.2, 0, 1), (0.7, 2, 1)],
+    "b": [(0.125, 0, 1), (0.25, 1, 1), (0.5, 1, 1), (0.75, 1, 0)],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_counts_alike(engine: str) -> None:
+    found = scores(ENGINES[engine](FRAME.drop("site")), positive="y")
+    assert found == {None: WHOLE}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson"])
+def test_files_and_shards(suffix: str, tmp_path: Path) -> None:
+    paths = []
+    for i, part in enumerate((FRAME[:2], FRAME[2:])):
+        paths.append(str(tmp_path / f"{i}.{suffix}"))
+        getattr(part, f"write_{suffix}")(paths[-1])
+    found = scores(paths, positive="y", by=("site",))
+    assert found[None] == WHOLE
+    assert list(found) == [None, "site=A", "site=B"]
+    assert found["site=A"]["a"] == [(0.1, 1, 1), (0.7, 1, 0)]
+    assert found["site=B"]["b"] == [(0.125, 0, 1), (0.25, 0, 1), (0.5, 1, 0)]
+
+
+def test_slices_add_up_to_the_whole() -> None:
+    found = scores(FRAME, positive="y", by=("site",))
+    for model, expected in WHOLE.items():
+        total: dict[float, np.ndarray] = {}
+        for label in ("site=A", "site=B"):
+            for score, *n in found[label][model]:
+                total[score] = total.get(score, np.zeros(2)) + n
+        assert [(score, *total[score].tolist()) for score in sorted(total)] == expected
+
+
+def test_long_tables_and_class_probabilities() -> None:
+    wide = FRAME.drop("site").with_row_index("id")
+    long = wide.unpivot(index=["id", "truth"], variable_name="model", value_name="score")
+    assert scores(long, positive="y") == {None: WHOLE}
+    columns = {f"{m}:y": m for m in "ab"} | {f"{m}:n": 1 - pl.col(m) for m in "ab"}
+    probabilities = wide.select("truth", **columns)
+    assert scores(probabilities, positive="y") == {None: WHOLE}
+
+
+def test_rows_without_a_value_and_of_no_weight_are_out() -> None:
+    frame = FRAME.drop("site").with_columns(
+        b=pl.Series([0.25, None, 0.5, float("nan"), 0.75, 0.125]), n=pl.Series([1, 1, 1, 1, 0, 2])
+    )
+    found = scores(frame, positive="y", missing="drop", weight="n")
+    # left: rows 1, 3 and 6, the last twice; row 5 counts nothing
+    assert found[None]["a"] == [(0.1, 1, 0), (0.2, 0, 2), (0.7, 1, 0)]
+    assert found[None]["b"] == [(0.125, 0, 2), (0.25, 1, 0), (0.5, 1, 0)]
+
+
+def test_zero_and_minus_zero_are_one_score() -> None:
+    frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.0, -0.0, 0.5]})
+    assert scores(frame)[None]["a"] == [(0.0, 1, 1), (0.5, 1, 0)]
+
+
+def test_merging_keeps_whole_numbers_whole() -> None:
+    counts = ScoreCounts.of(np.array([0.5, 0.1, 0.5]), np.array([1, 2, 3]), np.array([4, 0, 6]))
+    assert listed(counts) == [(0.1, 2, 0), (0.5, 4, 10)]
+    assert counts.positives.dtype == np.int64

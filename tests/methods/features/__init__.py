@@ -1,0 +1,1 @@
+"""Tests of phidelta for features, against scipy, plain arithmetic and a reference row by row."""

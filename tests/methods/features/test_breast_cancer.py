@@ -1,0 +1,131 @@
+"""scikit-learn's breast-cancer data: cuts against scipy's Kolmogorov-Smirnov and numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer
+
+from tests.methods.features.door import Row, cells, rows_of, value
+
+DATA = load_breast_cancer()
+X, MALIGNANT = DATA.data, DATA.target == 0
+NAMES = [str(name) for name in DATA.feature_names]
+FRAME = pl.DataFrame(X, schema=NAMES).with_columns(
+    truth=pl.Series(np.where(MALIGNANT, "malignant", "benign"))
+)
+P, N = 212, 357
+
+
+def asked(**options: Any) -> dict[str, Row]:
+    return rows_of(FRAME, positive="malignant", **options)
+
+
+@pytest.fixture(scope="module")
+def best() -> dict[str, Row]:
+    """Every feature cut where it discriminates most."""
+    return asked(cut="best")
+
+
+def counted(said: np.ndarray) -> tuple[int, int, int, int]:
+    """Count a column of booleans against the class: tp, fp, fn, tn."""
+    hits, alarms = int((said & MALIGNANT).sum()), int((said & ~MALIGNANT).sum())
+    return hits, alarms, P - hits, N - alarms
+
+
+def test_the_table_is_the_one_meant() -> None:
+    assert X.shape == (569, 30)
+    assert (int(MALIGNANT.sum()), int((~MALIGNANT).sum())) == (P, N)
+    assert len(set(NAMES)) == 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_best_cut_reaches_the_kolmogorov_smirnov_distance(
+    best: dict[str, Row], name: str
+) -> None:
+    x = X[:, NAMES.index(name)]
+    distance = stats.ks_2samp(x[MALIGNANT], x[~MALIGNANT]).statistic
+    assert abs(value(best[name], "delta")) == pytest.approx(distance, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cut_that_is_reported_gives_the_same_counts_again(
+    best: dict[str, Row], name: str
+) -> None:
+    row = best[name]
+    assert row["rule"] == ">="
+    again = asked(feature=[name], cut=row["cut"])
+    assert list(again) == [name]
+    assert cells(again[name]) == cells(row)
+    assert (again[name]["phi"], again[name]["delta"]) == (row["phi"], row["delta"])
+    assert cells(row) == counted(X[:, NAMES.index(name)] >= row["cut"])
+
+
+def test_no_other_cut_is_better(best: dict[str, Row]) -> None:
+    for j, name in enumerate(NAMES):
+        cuts = np.unique(X[:, j])
+        said = X[:, j][:, None] >= cuts
+        gains = said[MALIGNANT].mean(axis=0) - said[~MALIGNANT].mean(axis=0)
+        assert abs(value(best[name], "delta")) == pytest.approx(np.abs(gains).max(), abs=1e-14)
+
+
+def test_the_order_is_that_of_importance(best: dict[str, Row]) -> None:
+    sizes = [abs(value(row, "delta")) for row in best.values()]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) == 30
+
+
+@pytest.mark.parametrize("cut", ["median", None])
+def test_the_median_is_the_default(cut: str | None) -> None:
+    rows = asked(cut=cut)
+    for j, name in enumerate(NAMES):
+        x = X[:, j]
+        assert (rows[name]["cut"], rows[name]["rule"]) == (float(np.median(x)), ">")
+        assert cells(rows[name]) == counted(x > np.median(x))
+
+
+def test_the_mean() -> None:
+    rows = asked(cut="mean")
+    for j, name in enumerate(NAMES):
+        x = X[:, j]
+        assert rows[name]["cut"] == pytest.approx(x.mean(), rel=1e-14)
+        assert cells(rows[name]) == counted(x > x.mean())
+
+
+@pytest.mark.parametrize("cut", [0.1, 17, 654.8890999, -1.0])
+def test_a_number(cut: float) -> None:
+    rows = asked(cut=cut)
+    for j, name in enumerate(NAMES):
+        said = X[:, j] >= cut
+        assert (rows[name]["cut"], rows[name]["rule"]) == (cut, ">=")
+        assert cells(rows[name]) == counted(said)
+        expected = said[MALIGNANT].mean() - said[~MALIGNANT].mean()
+        assert value(rows[name], "delta") == pytest.approx(expected, abs=1e-14)
+
+
+def test_soft_votes() -> None:
+    rows = asked(cut="soft")
+    for j, name in enumerate(NAMES):
+        votes = (X[:, j] - X[:, j].min()) / (X[:, j].max() - X[:, j].min())
+        tp, fp = votes[MALIGNANT].mean(), votes[~MALIGNANT].mean()
+        row = rows[name]
+        assert (row["cut"], row["rule"], row["implications"]) == (None, "soft", [])
+        assert row["tp"] == pytest.approx(votes[MALIGNANT].sum(), rel=1e-12)
+        assert row["tn"] == pytest.approx((1 - votes[~MALIGNANT]).sum(), rel=1e-12)
+        assert row["support"] == pytest.approx(votes.sum(), rel=1e-12)
+        assert (row["sensitivity"], row["fpr"]) == (pytest.approx(tp), pytest.approx(fp))
+        assert value(row, "phi") == pytest.approx(tp + fp - 1, abs=1e-13)
+        assert value(row, "delta") == pytest.approx(tp - fp, abs=1e-13)
+        assert (row["delta"].low, row["delta"].high) == (None, None)
+
+
+def test_the_rates_are_shares_of_the_classes(best: dict[str, Row]) -> None:
+    for row in best.values():
+        assert row["sensitivity"] == row["tp"] / P
+        assert row["fpr"] == row["fp"] / N
+        assert (row["rows"], row["missing"], row["kind"]) == (P + N, 0, "numeric")
+        assert value(row, "phi") == pytest.approx(row["tp"] / P + row["fp"] / N - 1, abs=1e-15)

@@ -1,0 +1,146 @@
+"""Words of manual pages: a real sparse table against plain polars sums and a dense matrix."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.methods.features import brute
+from tests.methods.features.door import Row, cells, rows_of, value
+
+PAGES = Path(__file__).parents[3] / "fixtures" / "manual-pages"
+TERMS, CLASSES = PAGES / "terms.parquet", PAGES / "classes.csv"
+ENTRIES, OWNERS = pl.read_parquet(TERMS), pl.read_csv(CLASSES)
+P = N = 150  # functions, commands
+STOP_WORDS = ["the", "is", "to", "of", "for", "and", "in"]
+
+
+def asked(**options: Any) -> dict[str, Row]:
+    return rows_of(TERMS, truth_table=CLASSES, positive="function", **options)
+
+
+@pytest.fixture(scope="module")
+def words() -> dict[str, Row]:
+    """Every word, present or absent."""
+    return asked()
+
+
+@pytest.fixture(scope="module")
+def sums() -> dict[str, tuple[int, int]]:
+    """Of every word: the functions and the commands whose page has it."""
+    joined = ENTRIES.join(OWNERS, on="doc")
+    grouped = joined.group_by("term").agg(
+        tp=(pl.col("section") == "function").sum(), fp=(pl.col("section") == "command").sum()
+    )
+    return {term: (tp, fp) for term, tp, fp in grouped.select("term", "tp", "fp").iter_rows()}
+
+
+def test_every_word_is_counted_as_polars_counts_it(
+    words: dict[str, Row], sums: dict[str, tuple[int, int]]
+) -> None:
+    assert len(sums) == 10_802
+    assert {name: cells(row) for name, row in words.items()} == {
+        term: (tp, fp, P - tp, N - fp) for term, (tp, fp) in sums.items()
+    }
+
+
+def test_every_word_has_its_place_in_the_plane(
+    words: dict[str, Row], sums: dict[str, tuple[int, int]]
+) -> None:
+    for term, (tp, fp) in sums.items():
+        row = words[term]
+        assert value(row, "phi") == pytest.approx(tp / P + fp / N - 1, abs=1e-15)
+        assert value(row, "delta") == pytest.approx(tp / P - fp / N, abs=1e-15)
+        assert (row["support"], row["rows"], row["missing"]) == (tp + fp, 300, 0)
+        assert (row["kind"], row["cut"], row["rule"]) == ("term", None, None)
+
+
+def test_the_order_is_that_of_importance(
+    words: dict[str, Row], sums: dict[str, tuple[int, int]]
+) -> None:
+    """Equal sizes of both classes make |delta| and |phi| whole numbers of 150ths."""
+    expected = sorted(
+        sums, key=lambda t: (-abs(sums[t][0] - sums[t][1]), abs(sum(sums[t]) - 150), t)
+    )
+    assert list(words) == expected
+
+
+def test_the_column_named_is_one_of_the_table(words: dict[str, Row]) -> None:
+    assert {row["column"] for row in words.values()} <= set(ENTRIES.columns)
+
+
+def test_stop_words_are_at_the_right_corner(words: dict[str, Row]) -> None:
+    for word in STOP_WORDS:
+        row = words[word]
+        assert row["role"] == "pervasive"
+        assert value(row, "phi") > 0.8
+        assert abs(value(row, "delta")) < 0.15
+
+
+def test_words_of_few_pages_are_at_the_left_corner(words: dict[str, Row]) -> None:
+    """tp + fp <= 15 of 300 pages: phi <= 15/150 - 1, and |delta| <= 15/150 is less than |phi|."""
+    few = [row for row in words.values() if row["support"] <= 15]
+    assert len(few) > 0.8 * len(words)
+    assert {row["role"] for row in few} == {"rare"}
+    assert all(value(row, "phi") <= -0.9 for row in few)
+
+
+def test_telling_words_are_at_the_top_and_at_the_bottom(words: dict[str, Row]) -> None:
+    first = list(words.values())[:20]
+    for row in first:
+        assert row["role"] == ("covariant" if row["tp"] > row["fp"] else "contravariant")
+    top = {str(row["feature"]) for row in first if row["role"] == "covariant"}
+    bottom = {str(row["feature"]) for row in first} - top
+    assert {"include", "function", "library", "return"} <= top
+    assert {"options", "option"} <= bottom
+
+
+def test_the_command_and_its_mirror_image(words: dict[str, Row]) -> None:
+    """With the commands positive every word keeps phi and changes the sign of delta."""
+    mirrored = rows_of(TERMS, truth_table=CLASSES, positive="command")
+    assert set(mirrored) == set(words)
+    for name, row in words.items():
+        assert value(mirrored[name], "phi") == value(row, "phi")
+        assert value(mirrored[name], "delta") == -value(row, "delta")
+
+
+def dense() -> tuple[list[bool], dict[str, list[int]]]:
+    """Return classes and how often some words stand in each of the 300 pages, zeros included."""
+    common = ENTRIES["term"].value_counts(sort=True)["term"].to_list()
+    chosen = common[:60] + random.Random(5).sample(common[60:], 140)
+    pages = OWNERS["doc"].to_list()
+    found = ENTRIES.filter(pl.col("term").is_in(chosen))
+    counts = {(doc, term): n for doc, term, n in found.select("doc", "term", "count").iter_rows()}
+    truth = [section == "function" for section in OWNERS["section"].to_list()]
+    return truth, {term: [counts.get((page, term), 0) for page in pages] for term in chosen}
+
+
+@pytest.mark.parametrize("cut", [3, "best", "median", "mean", "soft"])
+def test_cuts_of_how_often_a_word_stands_agree_with_a_dense_matrix(cut: Any) -> None:
+    rows = asked(cut=cut)
+    assert len(rows) == 10_802
+    truth, table = dense()
+    assert len(table) == 200
+    for term, counts in table.items():
+        if len(set(counts)) == 1:
+            continue
+        expected = brute.numeric(truth, counts, cut)
+        row = rows[term]
+        assert cells(row) == pytest.approx(expected.cells, abs=1e-9), term
+        assert row["rule"] == expected.rule, term
+        assert (row["cut"] is None) == (expected.cut is None)
+        if expected.cut is not None:
+            assert row["cut"] == pytest.approx(expected.cut, rel=1e-14), term
+        assert value(row, "phi") == pytest.approx(float(expected.phi or 0), abs=1e-13)
+        assert value(row, "delta") == pytest.approx(float(expected.delta or 0), abs=1e-13)
+
+
+def test_only_the_words_asked_for() -> None:
+    chosen = asked(feature=["std*", "the"])
+    expected = {term for term in ENTRIES["term"].unique() if term.startswith("std")} | {"the"}
+    assert set(chosen) == expected
+    assert len(expected) > 2

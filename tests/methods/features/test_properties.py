@@ -1,0 +1,152 @@
+"""Random tables of mixed kinds: METHODS row by row, and what must not change a number."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.methods.features.door import Row, cells, features, rows_of, table_text, value
+from tests.methods.features.mixed import Line, agree, expected, frame, lines, repeated
+
+CUTS = ["median", "mean", "best", "soft", 0.5, 1.0]
+ONLY = st.sampled_from(CUTS)
+MANY = settings(deadline=None, max_examples=60)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@MANY
+@given(table=lines(missing=False))
+def test_a_complete_table_agrees_with_the_definition(table: list[Line], cut: Any) -> None:
+    rows = rows_of(frame(table), cut=cut)
+    wanted = expected(table, cut)
+    assert set(rows) == set(wanted)
+    for name, placed in wanted.items():
+        agree(rows[name], placed)
+
+
+@pytest.mark.parametrize("cut", ["median", "mean", "best", 0.5])
+@MANY
+@given(table=lines(missing=True))
+def test_a_row_with_a_gap_is_left_out_for_that_feature_alone(table: list[Line], cut: Any) -> None:
+    rows = rows_of(frame(table), missing="drop", cut=cut if _numbers(table) else None)
+    wanted = expected(table, cut)
+    assert set(rows) == set(wanted)
+    for name, placed in wanted.items():
+        agree(rows[name], placed)
+
+
+def _numbers(table: list[Line]) -> bool:
+    return any(line[3] is not None for line in table)
+
+
+@MANY
+@given(table=lines(missing=True), cut=ONLY, data=st.data())
+def test_the_order_of_rows_changes_no_byte(table: list[Line], cut: Any, data: Any) -> None:
+    cut = cut if _numbers(table) else None
+    other = data.draw(st.permutations(table))
+    first = features(frame(table), missing="drop", cut=cut)
+    second = features(frame(other), missing="drop", cut=cut)
+    assert table_text(first) == table_text(second)
+    assert first.signature == second.signature
+
+
+@MANY
+@given(values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.7, 1e9, -1e-9]), min_size=4, max_size=9),
+       cut=ONLY, data=st.data())  # fmt: skip
+def test_nor_does_it_with_sums_that_round(values: list[float], cut: Any, data: Any) -> None:
+    table = [(i % 2, value) for i, value in enumerate(values)]
+    other = data.draw(st.permutations(table))
+    texts = [
+        table_text(features(pl.DataFrame(rows, schema=["truth", "x"], orient="row"), cut=cut))
+        for rows in (table, other)
+    ]
+    assert texts[0] == texts[1]
+
+
+@MANY
+@given(table=lines(), cut=ONLY)
+def test_a_weight_is_a_row_repeated(table: list[Line], cut: Any) -> None:
+    weighted = features(frame(table, weight=True), weight="n", cut=cut)
+    spelled = features(frame(repeated(table)), cut=cut)
+    assert table_text(weighted) == table_text(spelled)
+    assert weighted.summary == spelled.summary
+
+
+@MANY
+@given(table=lines(missing=True))
+def test_a_weight_is_a_row_repeated_where_cells_are_missing(table: list[Line]) -> None:
+    """All but the number of missing cells, which has a test of its own."""
+    weighted = features(frame(table, weight=True), weight="n", missing="drop")
+    spelled = features(frame(repeated(table)), missing="drop")
+    both = [json.loads(table_text(result)) for result in (weighted, spelled)]
+    for tables in both:
+        for row in tables["features"]:
+            del row["missing"]
+    assert both[0] == both[1]
+
+
+def test_the_missing_cells_of_a_weighted_row_count_as_often_as_the_row() -> None:
+    """Three rows without a value are three missing values, however they are written."""
+    table = pl.DataFrame({"truth": [1, 0, 1], "x": [1, 0, None], "n": [1, 1, 3]})
+    row = rows_of(table, weight="n", missing="drop")["x"]
+    assert (row["rows"], row["missing"]) == (2, 3)
+
+
+@MANY
+@given(table=lines(), cut=ONLY)
+def test_exchanging_the_classes_keeps_phi_and_turns_delta(table: list[Line], cut: Any) -> None:
+    ones = rows_of(frame(table), positive=1, cut=cut)
+    zeros = rows_of(frame(table), positive=0, cut=cut)
+    assert set(ones) == set(zeros)
+    for name, row in ones.items():
+        other = zeros[name]
+        tp, fp, fn, tn = cells(row)
+        assert cells(other) == (fp, tp, tn, fn)
+        assert (other["cut"], other["rule"]) == (row["cut"], row["rule"])
+        if row["phi"].value is not None:
+            mirrored(other, row, phi=1, delta=-1)
+
+
+@MANY
+@given(table=lines())
+def test_inverting_a_feature_turns_both(table: list[Line]) -> None:
+    flipped = [(t, 1 - bit, not flag, *rest) for t, bit, flag, *rest in table]
+    rows, others = rows_of(frame(table)), rows_of(frame(flipped))
+    for name in ("bit", "flag"):
+        tp, fp, fn, tn = cells(rows[name])
+        assert cells(others[name]) == (fn, tn, tp, fp)
+        mirrored(others[name], rows[name], phi=-1, delta=-1)
+
+
+def mirrored(row: Row, other: Row, *, phi: int, delta: int) -> None:
+    """Assert that both places and their intervals are the same up to these signs."""
+    for name, sign in (("phi", phi), ("delta", delta)):
+        ours, theirs = row[name], other[name]
+        assert value(row, name) == pytest.approx(sign * value(other, name), abs=1e-12)
+        assert ours.reason == theirs.reason
+        if theirs.low is not None:
+            ends = sorted([sign * theirs.low, sign * theirs.high])
+            assert [ours.low, ours.high] == pytest.approx(ends, abs=1e-12)
+
+
+@MANY
+@given(table=lines(missing=True), data=st.data())
+def test_the_order_of_columns_changes_no_byte(table: list[Line], data: Any) -> None:
+    whole = frame(table)
+    turned = whole.select(data.draw(st.permutations(whole.columns)))
+    first, second = (table_text(features(f, missing="drop")) for f in (whole, turned))
+    assert first == second
+
+
+@MANY
+@given(table=lines(), chosen=st.sampled_from(["bit", "flag", "number", "colour"]))
+def test_a_feature_is_judged_by_its_own_column(table: list[Line], chosen: str) -> None:
+    whole, alone = rows_of(frame(table)), rows_of(frame(table), feature=[chosen])
+    assert alone
+    assert {row["column"] for row in alone.values()} == {chosen}
+    assert all(whole[name] == row for name, row in alone.items())

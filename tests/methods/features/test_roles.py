@@ -1,0 +1,94 @@
+"""Roles: which corner a feature is drawn to, and none where nobody can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from clfeval.methods.phidelta.features import role
+from clfeval.result import Estimate
+from tests.methods.features.door import Row, rows_of, value
+
+
+def placed(tp: int, fp: int, *, p: int = 100, n: int = 100, **options: Any) -> Row:
+    """Return the row of a feature that tp of p positives and fp of n negatives have."""
+    cells = {(1, 1): tp, (1, 0): p - tp, (0, 1): fp, (0, 0): n - fp}
+    rows = [(*key, count) for key, count in cells.items()]
+    frame = pl.DataFrame(rows, schema=["truth", "f", "n"], orient="row")
+    return rows_of(frame, weight="n", **options)["f"]
+
+
+CLEAR = {
+    # tp, fp of 100 each: phi = (tp + fp)/100 - 1, delta = (tp - fp)/100
+    "covariant": [(80, 20), (100, 0), (60, 10), (99, 40)],
+    "contravariant": [(20, 80), (0, 100), (10, 60), (40, 99)],
+    "pervasive": [(100, 100), (99, 98), (70, 60), (100, 51)],
+    "rare": [(0, 0), (2, 1), (30, 40), (49, 0)],
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_clear_places(name: str) -> None:
+    for tp, fp in CLEAR[name]:
+        assert placed(tp, fp)["role"] == name, (tp, fp)
+        assert placed(tp, fp, interval="none")["role"] == name, (tp, fp)
+
+
+BOUNDARY = {
+    # |phi| = |delta| exactly: fp = 1/2 or tp = 1/2
+    (90, 50): "covariant",  # phi = delta = 0.4
+    (50, 10): "covariant",  # phi = -0.4, delta = 0.4
+    (10, 50): "contravariant",  # phi = delta = -0.4
+    (50, 90): "contravariant",  # phi = 0.4, delta = -0.4
+    (90, 51): "pervasive",  # phi = 0.41, delta = 0.39
+    (49, 10): "rare",  # phi = -0.41, delta = 0.39
+    (10, 49): "rare",
+    (51, 90): "pervasive",
+}
+
+
+@pytest.mark.parametrize("cells", BOUNDARY)
+def test_on_the_diagonals_discriminating_comes_first(cells: tuple[int, int]) -> None:
+    assert placed(*cells)["role"] == BOUNDARY[cells]
+
+
+def test_thirds_are_on_the_diagonal_too() -> None:
+    """tp = 1/3 of 300, fp = 1/2 of 300: phi = delta = -1/6 although 1/3 is no float."""
+    row = placed(100, 150, p=300, n=300)
+    assert value(row, "phi") == value(row, "delta")
+    assert row["role"] == "contravariant"
+
+
+@pytest.mark.parametrize(("tp", "fp"), [(51, 49), (49, 51), (55, 45), (50, 50)])
+def test_no_role_where_delta_may_be_0(tp: int, fp: int) -> None:
+    row = placed(tp, fp)
+    assert row["delta"].low <= 0 <= row["delta"].high
+    assert row["role"] is None
+
+
+def test_more_rows_make_a_role_of_the_same_place() -> None:
+    assert placed(51, 49)["role"] is None
+    assert placed(51_000, 49_000, p=100_000, n=100_000)["role"] == "covariant"
+
+
+def test_in_the_middle_there_is_no_role_however_sure() -> None:
+    assert placed(50, 50, interval="none")["role"] is None
+    assert placed(50_000, 50_000, p=100_000, n=100_000)["role"] is None
+
+
+def test_without_a_place_there_is_no_role() -> None:
+    lost, found = Estimate(None, reason="too_few_rows"), Estimate(0.5)
+    assert role(lost, lost) is None
+    assert role(found, lost) is None
+    assert role(lost, found) is None
+
+
+@pytest.mark.parametrize(("low", "high", "name"), [
+    (0.0, 0.9, None), (1e-9, 0.9, "covariant"), (-0.1, 0.9, None), (None, None, "covariant"),
+])  # fmt: skip
+def test_an_interval_that_touches_0_covers_it(
+    low: float | None, high: float | None, name: str | None
+) -> None:
+    assert role(Estimate(0.1), Estimate(0.5, low, high)) == name

@@ -1,0 +1,144 @@
+"""Selection: |phi| < phi_max and |phi| + |delta|/delta_min >= 1, by |delta|, at most top."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clfeval.result import Result
+from tests.methods.features import brute
+from tests.methods.features.brute import Placed
+from tests.methods.features.door import features
+
+
+def chosen(result: Result) -> list[str]:
+    return [str(row["feature"]) for row in result.tables["selected"]]
+
+
+# eight positives, eight negatives: every tp and fp is a number of eighths, and floats are exact
+TRUTH = [1] * 8 + [0] * 8
+GRID = {f"{tp}{fp}": (tp, fp) for tp in range(9) for fp in range(9)}
+
+
+def column(tp: int, fp: int) -> list[int]:
+    return [1] * tp + [0] * (8 - tp) + [1] * fp + [0] * (8 - fp)
+
+
+WIDE = pl.DataFrame({"truth": TRUTH} | {name: column(*cells) for name, cells in GRID.items()})
+
+
+def by_hand(phi_max: Fraction, delta_min: Fraction) -> list[str]:
+    places = {
+        name: (Fraction(tp + fp, 8) - 1, Fraction(tp - fp, 8)) for name, (tp, fp) in GRID.items()
+    }
+    kept = [
+        name
+        for name, (phi, delta) in places.items()
+        if abs(phi) < phi_max and abs(phi) + abs(delta) / delta_min >= 1
+    ]
+    return sorted(kept, key=lambda name: (-abs(places[name][1]), abs(places[name][0]), name))
+
+
+@pytest.mark.parametrize("phi_max", [0.125, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("delta_min", [0.125, 0.25, 0.5, 1.0])
+def test_both_rules_at_their_boundaries(phi_max: float, delta_min: float) -> None:
+    result = features(WIDE, select=True, phi_max=phi_max, delta_min=delta_min)
+    expected = by_hand(Fraction(phi_max), Fraction(delta_min))
+    assert chosen(result) == expected
+    assert result.summary["selected"] == len(expected)
+
+
+def test_phi_must_be_below_its_limit_and_the_sum_may_be_1() -> None:
+    """phi = 8/8 + 4/8 - 1 = 1/2, delta = 1/2; phi = 1/2 - 1/8, delta = 5/8 are inside."""
+    kept = chosen(features(WIDE, select=True, phi_max=0.5, delta_min=1.0))
+    assert "84" not in kept
+    assert "83" in kept  # 3/8 + 5/8 = 1: on the border
+    assert "73" not in kept  # 1/4 + 1/2 < 1
+
+
+def test_the_limits_in_force_are_in_the_document() -> None:
+    told = features(WIDE, select=True).parameters
+    assert (told["phi_max"], told["delta_min"], told["top"]) == (0.95, 0.1, None)
+    assert chosen(features(WIDE, select=True)) == by_hand(Fraction(19, 20), Fraction(1, 10))
+    alone = features(WIDE).parameters
+    assert (alone["phi_max"], alone["delta_min"], alone["top"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("top", [1, 3, 80, 100])
+def test_top_keeps_the_first(top: int) -> None:
+    everything = chosen(features(WIDE, select=True))
+    result = features(WIDE, select=True, top=top)
+    assert chosen(result) == everything[:top]
+    assert result.summary["selected"] == min(top, len(everything))
+
+
+def test_all_features_stay_in_their_table_and_are_marked() -> None:
+    result = features(WIDE, select=True, phi_max=0.5, delta_min=0.5, top=7)
+    rows = result.tables["features"]
+    assert len(rows) == 81
+    assert [row["feature"] for row in rows if row["selected"]] == chosen(result)
+    marked = [dict(row) for row in rows if row["selected"]]
+    assert marked == [dict(row) for row in result.tables["selected"]]
+    assert all("selected" not in row for row in features(WIDE).tables["features"])
+
+
+def test_selecting_is_no_need_for_anything_to_be_left() -> None:
+    nothing = features(pl.DataFrame({"truth": [1, 0], "x": [1, 1]}), select=True)
+    assert chosen(nothing) == []
+    assert nothing.summary["selected"] == 0
+    assert nothing.tables["features"][0]["selected"] is False
+
+
+def test_features_without_a_place_are_not_selected() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [None, None, 1, 0], "y": [1, 1, 1, 0]})
+    result = features(frame, select=True, missing="drop", delta_min=1.0, phi_max=1.0)
+    assert chosen(result) == ["y"]
+
+
+Columns = list[list[int]]
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[list[int], Columns]:
+    truth = [1, 0, *draw(st.lists(st.integers(0, 1), max_size=8))]
+    bits = st.lists(st.integers(0, 1), min_size=len(truth), max_size=len(truth))
+    return truth, draw(st.lists(bits, min_size=1, max_size=6))
+
+
+LIMITS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3),
+                          Fraction(19, 20), Fraction(1)])  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(table=columns(), phi_max=LIMITS, delta_min=LIMITS, top=st.integers(1, 7))
+def test_random_tables_against_the_rule(
+    table: tuple[list[int], Columns], phi_max: Fraction, delta_min: Fraction, top: int
+) -> None:
+    truth, bits = table
+    names = [f"x{j}" for j in range(len(bits))]
+    frame = pl.DataFrame({"truth": truth} | dict(zip(names, bits, strict=True)))
+    places = {
+        name: brute.binary([t == 1 for t in truth], column)
+        for name, column in zip(names, bits, strict=True)
+    }
+    kept = sorted(
+        (name for name, placed in places.items() if allowed(placed, phi_max, delta_min)),
+        key=lambda name: (-size(places[name])[1], size(places[name])[0], name),
+    )
+    result = features(
+        frame, select=True, phi_max=float(phi_max), delta_min=float(delta_min), top=top
+    )
+    assert chosen(result) == kept[:top]
+
+
+def size(placed: Placed) -> tuple[Fraction, Fraction]:
+    return abs(placed.phi or Fraction(0)), abs(placed.delta or Fraction(0))
+
+
+def allowed(placed: Placed, phi_max: Fraction, delta_min: Fraction) -> bool:
+    phi, delta = size(placed)
+    return phi < phi_max and phi + delta / delta_min >= 1

@@ -1,0 +1,1 @@
+"""Tests of phidelta for classifiers: positions, populations, comparisons, curves, runs, lines."""

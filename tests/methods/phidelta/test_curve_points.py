@@ -1,0 +1,154 @@
+"""The listed points of a curve: where they lie, how many there are, which rows they count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+
+import clfeval
+from clfeval.result import Result
+from tests.methods.phidelta.byhand import value, whole
+from tests.reference import ScoredRow
+from tests.strategies import frame_of, scored_tables
+
+DICE = np.random.default_rng(2)
+TRUTH = DICE.integers(0, 2, 3000)
+MANY = pl.DataFrame(
+    {
+        "truth": TRUTH,
+        "s": (0.2 * TRUTH + 0.8 * DICE.random(3000)),
+        "label": TRUTH ^ (DICE.random(3000) < 0.1),
+        "site": np.where(DICE.random(3000) < 0.3, "A", "B"),
+    }
+)
+
+
+def points(result: Result, model: str = "s", label: str | None = None) -> list[Any]:
+    return [
+        row for row in result.tables["curve"] if row["model"] == model and row["slice"] == label
+    ]
+
+
+@settings(deadline=None, max_examples=30)
+@given(scored_tables(models=(1, 2), rows=(2, 14)))
+def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[ScoredRow]) -> None:
+    assume(len({row.truth for row in rows}) == 2)
+    result = clfeval.phidelta(frame_of(rows), weight="n", interval="none", curve=True, points="all")
+    positives = sum(row.n for row in rows if row.truth)
+    negatives = sum(row.n for row in rows if not row.truth)
+    for j in range(len(rows[0].scores)):
+        found = points(result, f"m{j}")
+        assert len(found) == 1 + len({row.scores[j] for row in rows})
+        assert found[0]["threshold"] is None
+        for point in found:
+            cut = float("inf") if point["threshold"] is None else point["threshold"]
+            above = [row for row in rows if row.scores[j] >= cut]
+            tp = sum(row.n for row in above if row.truth)
+            fp = sum(row.n for row in above if not row.truth)
+            assert (point["tp"], point["fp"]) == (tp, fp)
+            x, y = tp / positives, fp / negatives
+            assert point["sensitivity"] == x
+            assert point["specificity"] == pytest.approx(1 - y, abs=1e-15)
+            assert point["phi"] == pytest.approx(x + y - 1, abs=1e-15)
+            assert point["delta"] == pytest.approx(x - y, abs=1e-15)
+            assert abs(point["phi"]) + abs(point["delta"]) <= 1 + 1e-15
+
+
+def test_the_area_under_all_points_is_the_gini_coefficient() -> None:
+    result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points="all")
+    found = points(result)
+    area = np.trapezoid([p["delta"] for p in found], [p["phi"] for p in found])
+    row = whole(result, "curves")["s"]
+    assert value(row, "gini") == pytest.approx(area, abs=1e-12)
+    assert 2 * (value(row, "roc_auc") or 0) - 1 == pytest.approx(area, abs=1e-12)
+
+
+def test_a_curve_runs_from_nothing_to_everything() -> None:
+    found = points(clfeval.phidelta(MANY.select("truth", "s"), curve=True))
+    assert (found[0]["phi"], found[0]["delta"], found[0]["tp"]) == (-1, 0, 0)
+    assert (found[-1]["phi"], found[-1]["delta"]) == (1, 0)
+    assert found[-1]["tp"] == int(TRUTH.sum())
+    assert all(np.diff([point["phi"] for point in found]) > 0)
+
+
+@pytest.mark.parametrize("limit", [3, 4, 10, 499, 3000, None])
+def test_so_many_points_at_most_with_both_ends_and_the_best(limit: int | None) -> None:
+    result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=limit)
+    found, row = points(result), whole(result, "curves")["s"]
+    assert (limit or 500) - 1 <= len(found) <= (limit or 500)
+    assert (found[0]["phi"], found[-1]["phi"]) == (-1, 1)
+    assert row["best_threshold"] in [point["threshold"] for point in found]
+    assert row["points"] == 3001
+
+
+def test_two_points_are_two_points() -> None:
+    """--points says how many points are listed, and two is the least it takes."""
+    result = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=2)
+    assert len(points(result)) == 2
+
+
+def test_the_number_of_points_changes_no_number_but_the_list() -> None:
+    few = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points=5)
+    many = clfeval.phidelta(MANY.select("truth", "s"), curve=True, points="all")
+    assert few.tables["curves"] == many.tables["curves"]
+    assert few.tables["models"] == many.tables["models"]
+
+
+def test_slices_have_the_curves_of_their_own_rows() -> None:
+    result = clfeval.phidelta(MANY, by="site", kind=None, model="s", curve=True, points="all")
+    for site in ("A", "B"):
+        alone = clfeval.phidelta(
+            MANY.filter(pl.col("site") == site).select("truth", "s"), curve=True, points="all"
+        )
+        label = f"site={site}"
+        expected = [dict(point) | {"slice": label} for point in points(alone)]
+        assert [dict(point) for point in points(result, label=label)] == expected
+        rows = [dict(row) for row in result.tables["curves"] if row["slice"] == label]
+        assert rows == [dict(row) | {"slice": label} for row in alone.tables["curves"]]
+
+
+def test_models_of_labels_beside_scores_have_no_curve() -> None:
+    result = clfeval.phidelta(MANY.select("truth", "s", "label"), curve=True)
+    assert [row["model"] for row in result.tables["models"]] == ["s", "label"]
+    assert [row["model"] for row in result.tables["curves"]] == ["s"]
+
+
+def test_weights_are_repeated_rows() -> None:
+    frame = MANY.select("truth", "s").head(40).with_columns(n=pl.Series(np.arange(40) % 4))
+    repeated = frame.select(pl.col("truth", "s").repeat_by("n").explode()).drop_nulls()
+    weighed = clfeval.phidelta(frame, weight="n", curve=True)
+    plain = clfeval.phidelta(repeated, curve=True)
+    assert weighed.tables["curves"] == plain.tables["curves"]
+    assert weighed.tables["curve"] == plain.tables["curve"]
+
+
+def test_dropped_rows_are_on_no_curve() -> None:
+    frame = MANY.select("truth", "s", t="s").head(60).with_row_index("i")
+    holes = frame.with_columns(t=pl.when(pl.col("i") % 5 > 0).then("t")).drop("i")
+    dropped = clfeval.phidelta(holes, missing="drop", curve=True)
+    kept = clfeval.phidelta(frame.filter(pl.col("i") % 5 > 0).drop("i"), curve=True)
+    assert dropped.tables["curves"] == kept.tables["curves"]
+    assert dropped.inputs[0].dropped == 12
+
+
+def test_long_and_probability_layouts_have_the_same_curves(fixtures: Path) -> None:
+    folder, options = fixtures / "breast-cancer", {"positive": "malignant", "curve": True}
+    wide = clfeval.phidelta(folder / "scores.csv", **options)
+    probabilities = clfeval.phidelta(folder / "probabilities.csv", **options)
+    expected = {str(row["model"]): row for row in wide.tables["curves"]}
+    found = {str(row["model"]): row for row in probabilities.tables["curves"]}
+    common = set(expected) & set(found)
+    assert common
+    for model in common:
+        assert found[model]["gini"] == expected[model]["gini"]
+        assert found[model]["best_threshold"] == expected[model]["best_threshold"]
+
+
+def test_the_choice_on_the_same_rows_is_said() -> None:
+    result = clfeval.phidelta(MANY.select("truth", "s"), curve=True)
+    assert "chosen-threshold" in [warning.code for warning in result.warnings]

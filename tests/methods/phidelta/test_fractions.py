@@ -1,0 +1,57 @@
+"""Weights that are no whole numbers: sums are rounded, and nothing leaves its range for that."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from tests.methods.phidelta.byhand import EVERY, Cells, counted, models, one, value
+from tests.reference import Row
+from tests.strategies import frame_of, tables
+
+rows_of_both = tables(models=(1, 4), rows=(2, 14)).filter(lambda t: len({r.truth for r in t}) == 2)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows_of_both, st.lists(st.integers(1, 40), min_size=14, max_size=14))
+def test_no_count_is_negative_and_nobody_is_better_than_perfect(
+    table: list[Row], tenths: list[int]
+) -> None:
+    assume(len(table) > 3)
+    parts = [tenth / 10 for tenth in tenths[: len(table)]]
+    frame = frame_of(table).with_columns(n=pl.Series(parts), oracle="truth")
+    for row in models(frame, weight="n", interval="none").values():
+        assert min(row["tp"], row["fp"], row["fn"], row["tn"]) >= 0
+        assert abs(value(row, "phi") or 0) + abs(value(row, "delta") or 0) <= 1 + 1e-15
+        for column in EVERY:
+            found = value(row, column)
+            if found is not None:
+                assert CATALOG[column].low <= found <= CATALOG[column].high, column
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_class_totals_are_the_same_for_every_model(seed: int) -> None:
+    """All models answer the same rows, so the sample has one prevalence, and nothing is warned."""
+    dice = np.random.default_rng(seed)
+    truth, votes = dice.integers(0, 2, 40), dice.integers(0, 2, (40, 5))
+    n = dice.integers(1, 30, 40) / 10
+    frame = pl.DataFrame({"truth": truth, **{f"m{j}": votes[:, j] for j in range(5)}, "n": n})
+    result = clfeval.phidelta(frame, weight="n", interval="none")
+    assert result.summary["positives"] == pytest.approx(n[truth == 1].sum())
+    assert result.summary["rows"] == pytest.approx(n.sum())
+    assert result.summary["prevalence"] == pytest.approx(n[truth == 1].sum() / n.sum())
+    assert not result.warnings
+
+
+def test_quarters_are_exact_and_a_scale_changes_nothing() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "m": [1, 0, 1, 0], "n": [0.75, 0.25, 0.5, 1.5]})
+    row = models(frame, weight="n", interval="none")["m"]
+    assert counted(row) == Cells(0.75, 0.5, 0.25, 1.5)  # type: ignore[arg-type]
+    whole = one(Cells(3, 2, 1, 6), interval="none")
+    for column in EVERY:
+        assert value(row, column) == pytest.approx(value(whole, column), abs=1e-15), column

@@ -1,0 +1,60 @@
+"""Counts larger than a table of rows: whole populations, and whole numbers up to 2**63."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import clfeval
+from tests.methods.phidelta.byhand import (
+    EVERY,
+    Cells,
+    bounds,
+    counted,
+    counts_frame,
+    one,
+    value,
+    whole,
+)
+
+HAND = Cells(40, 10, 20, 90)
+
+
+@pytest.mark.parametrize("factor", [10**3, 10**6, 10**7, 10**8, 10**9, 10**14])
+def test_no_product_of_counts_overflows(factor: int) -> None:
+    """METHODS names the trap for MCC; phi, delta and accuracy_u multiply counts of rows too.
+
+    At 10**8 times this table P N is 6e9 * 1e10, more than 2**63.
+    """
+    row, expected = one(HAND.times(factor, factor)), HAND.values()
+    assert counted(row) == HAND.times(factor, factor)
+    for column in EVERY:
+        assert value(row, column) == pytest.approx(expected[column], rel=1e-12), column
+
+
+@pytest.mark.parametrize("factor", [10**6, 10**8])
+def test_intervals_shrink_around_the_value(factor: int) -> None:
+    row, expected = one(HAND.times(factor, factor)), HAND.values()
+    for column in EVERY:
+        low, high = bounds(row, column)
+        middle = expected[column]
+        assert middle is not None
+        assert middle - 0.01 < low < middle < high < middle + 0.01, column
+
+
+def test_one_class_much_larger() -> None:
+    cells = Cells(4, 10**12, 1, 9 * 10**12)
+    result = clfeval.phidelta(counts_frame({"m": cells}), odds="1:1")
+    row = whole(result)["m"]
+    assert value(row, "delta") == pytest.approx(4 / 5 - 1 / 10, rel=1e-12)
+    assert value(row, "precision") == pytest.approx(4 / (10**12 + 4), rel=1e-12)
+    assert value(row, "mcc") == pytest.approx(cells.values()["mcc"], rel=1e-9)
+
+
+def test_a_count_is_read_to_its_last_digit(tmp_path: Path) -> None:
+    """METHODS 0: counts are exact integers; 2**53 + 1 is no float."""
+    path = tmp_path / "counts.csv"
+    path.write_text("model,tp,fp,fn,tn\nm,9007199254740993,1,2,3\n")
+    row = clfeval.phidelta(path).tables["models"][0]
+    assert row["tp"] == 9007199254740993

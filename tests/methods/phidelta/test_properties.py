@@ -1,0 +1,203 @@
+"""What must hold for any predictions: the diamond, its symmetries, and what changes nothing."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Estimate
+from tests import reference as ref
+from tests.methods.phidelta.byhand import (
+    EVERY,
+    POSITION,
+    UNBIASED,
+    Cells,
+    Line,
+    counts_frame,
+    models,
+    value,
+    whole,
+)
+from tests.reference import Row
+from tests.strategies import frame_of, tables
+
+ALL = {str(cells): cells for cells in (Cells(*c) for c in product(range(4), repeat=4))}
+BOTH = {name: cells for name, cells in ALL.items() if cells.positives and cells.negatives}
+RATIO_FREE = (*POSITION, *UNBIASED)
+
+rows_of_both = tables(models=(1, 4), rows=(2, 14)).filter(lambda t: len({r.truth for r in t}) == 2)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two estimates agree to rounding, ends and reasons included."""
+    pairs = zip((one.value, one.low, one.high), (other.value, other.low, other.high), strict=True)
+    return one.reason == other.reason and all(
+        (a is None and b is None) or a == pytest.approx(b, abs=1e-9) for a, b in pairs
+    )
+
+
+def mirrored(cell: Estimate) -> Estimate:
+    """Return the negative of an estimate."""
+    if cell.value is None or cell.low is None or cell.high is None:
+        return cell if cell.value is None else Estimate(-cell.value)
+    return Estimate(-cell.value, -cell.high, -cell.low)
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Line]:
+    """Return all small tables with both classes, with intervals."""
+    return models(counts_frame(BOTH))
+
+
+def test_every_small_table_lies_in_the_diamond(rows: dict[str, Line]) -> None:
+    for row in rows.values():
+        phi, delta = value(row, "phi"), value(row, "delta")
+        assert phi is not None
+        assert delta is not None
+        assert abs(phi) + abs(delta) <= 1 + 1e-15
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows_of_both)
+def test_predictions_lie_in_the_diamond(table: list[Row]) -> None:
+    for row in models(frame_of(table), weight="n", interval="none").values():
+        assert abs(value(row, "phi") or 0) + abs(value(row, "delta") or 0) <= 1 + 1e-15
+
+
+def test_exchanging_the_classes_mirrors_phi_and_keeps_delta(rows: dict[str, Line]) -> None:
+    other = models(counts_frame({name: cells.exchanged() for name, cells in BOTH.items()}))
+    for name, row in rows.items():
+        assert same(other[name]["phi"], mirrored(row["phi"]))
+        for column in ("delta", "accuracy_u", "mcc_u", "mutual_information_u", "mcc"):
+            assert same(other[name][column], row[column]), (name, column)
+        assert same(other[name]["phi_b"], mirrored(row["phi_b"]))
+        assert same(other[name]["sensitivity"], row["specificity"])
+        if row["npv_u"].value is not None:
+            assert same(other[name]["precision_u"], row["npv_u"])
+
+
+def test_inverting_the_predictions_mirrors_phi_and_delta(rows: dict[str, Line]) -> None:
+    other = models(counts_frame({name: cells.inverted() for name, cells in BOTH.items()}))
+    for name, row in rows.items():
+        for column in ("phi", "delta", "delta_b", "mcc", "mcc_u"):
+            if row[column].value is not None:
+                assert same(other[name][column], mirrored(row[column])), (name, column)
+        for column in ("mutual_information", "mutual_information_u"):
+            assert same(other[name][column], row[column]), (name, column)
+
+
+@settings(deadline=None, max_examples=10)
+@given(rows_of_both)
+def test_exchanging_the_classes_of_predictions(table: list[Row]) -> None:
+    """Naming the other class positive is the same as exchanging 0 and 1 everywhere."""
+    frame = frame_of(table)
+    named = models(frame, weight="n", positive=0, interval="none")
+    exchanged = models(frame_of(ref.exchanged(table)), weight="n", interval="none")
+    plain = models(frame, weight="n", interval="none")
+    for name, row in plain.items():
+        assert named[name] == exchanged[name]
+        assert same(named[name]["phi"], mirrored(row["phi"]))
+        assert same(named[name]["delta"], row["delta"])
+
+
+def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
+    for options in ({"prevalence": 0.5}, {"odds": "1:1"}, {"odds": "7:7"}):
+        result = clfeval.phidelta(counts_frame(BOTH), **options)  # type: ignore[arg-type]
+        plain, even = whole(result), whole(result, "populations")
+        for name, row in plain.items():
+            assert same(even[name]["phi_b"], row["phi"])
+            assert same(even[name]["delta_b"], row["delta"])
+            for column in ("accuracy", "precision", "npv", "mutual_information"):
+                assert same(even[name][column], row[f"{column}_u"]), (name, column)
+
+
+@settings(deadline=None, max_examples=10)
+@given(rows_of_both)
+def test_at_the_sample_s_own_prevalence_a_population_is_the_sample(table: list[Row]) -> None:
+    hits = sum(row.n for row in table if row.truth)
+    others = sum(row.n for row in table if not row.truth)
+    result = clfeval.phidelta(frame_of(table), weight="n", odds=f"{hits}:{others}")
+    for name, row in whole(result).items():
+        own = whole(result, "populations")[name]
+        for column in ("phi_b", "delta_b"):
+            assert same(own[column], row[column])
+        assert value(own, "accuracy") == pytest.approx(value(row, "accuracy"), abs=1e-12)
+
+
+@settings(deadline=None, max_examples=10)
+@given(rows_of_both, st.randoms(use_true_random=False))
+def test_order_of_rows_and_of_models_is_irrelevant(table: list[Row], chance: random.Random) -> None:
+    frame = frame_of(table)
+    moved = list(table)
+    chance.shuffle(moved)
+    columns = frame.columns
+    chance.shuffle(columns)
+    one = clfeval.phidelta(frame, weight="n")
+    other = clfeval.phidelta(frame_of(moved).select(columns), weight="n")
+    assert whole(one) == whole(other)
+    assert one.signature == other.signature
+
+
+@settings(deadline=None, max_examples=10)
+@given(tables(models=(1, 3), rows=(1, 10)))
+def test_a_weight_is_so_many_rows(table: list[Row]) -> None:
+    """Values, intervals, readings, comparisons: all equal to those of the repeated rows."""
+    options: dict[str, Any] = {"prevalence": 0.1}
+    if len(table[0].votes) > 1:
+        options["reference"] = "m1"
+    weighed = clfeval.phidelta(frame_of(table), weight="n", **options)
+    repeated = clfeval.phidelta(frame_of(ref.repeated(table), weight=False), **options)
+    assert weighed.tables == repeated.tables
+    assert weighed.summary == repeated.summary
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(1, 10), (1000, 1), (3, 7), (10**6, 1)])
+def test_tuning_leaves_all_that_is_free_of_the_class_ratio(
+    rows: dict[str, Line], positives: int, negatives: int
+) -> None:
+    tuned = models(
+        counts_frame({name: c.times(positives, negatives) for name, c in BOTH.items()}),
+        interval="none",
+    )
+    for name, row in rows.items():
+        for column in RATIO_FREE:
+            found, expected = value(tuned[name], column), value(row, column)
+            assert found == pytest.approx(expected, abs=1e-13), (name, column)
+
+
+def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> None:
+    """All tables of up to 3 in a cell, those without a class included, at several prevalences."""
+    every = counts_frame(ALL)
+    result = clfeval.phidelta(every, prevalence=[0.5, 0.001, 1 / 3, 0.7, 0.999])
+    seen = 0
+    for table in ("models", "populations"):
+        for row in result.tables[table]:
+            for column, cell in row.items():
+                if not isinstance(cell, Estimate) or cell.value is None:
+                    continue
+                measure = CATALOG[column.removeprefix("region_")]
+                assert measure.low <= cell.value <= measure.high, (row["model"], column)
+                if cell.low is not None and cell.high is not None:
+                    seen += 1
+                    assert measure.low <= cell.low <= cell.value <= cell.high <= measure.high, (
+                        row["model"], column, cell,
+                    )  # fmt: skip
+    assert seen > 225 * (len(EVERY) - 4)
+
+
+@settings(deadline=None, max_examples=10)
+@given(rows_of_both)
+def test_counts_and_predictions_say_the_same(table: list[Row]) -> None:
+    frame = frame_of(table)
+    predictions = clfeval.phidelta(frame, weight="n").to_dict()
+    cells = {name: Cells(*ref.confusion(table, j)) for j, name in enumerate(frame.columns[1:-1])}
+    counts = clfeval.phidelta(counts_frame(cells)).to_dict()
+    assert counts["tables"]["models"] == predictions["tables"]["models"]
+    assert counts["summary"] == predictions["summary"]

@@ -1,0 +1,176 @@
+"""Every file a run: the same numbers as --run on the files put under one another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.result import Result
+from tests.methods.phidelta.byhand import Cells, counted, counts_frame
+from tests.methods.phidelta.repeats import COUNTS, EXPECTED, FOLDS, LONG, WIDE, refusal, runs
+
+
+@pytest.fixture
+def folds(tmp_path: Path) -> list[Path]:
+    """The table WIDE, one file for each fold."""
+    return written(tmp_path, WIDE)
+
+
+def written(folder: Path, frame: pl.DataFrame, suffix: str = "csv") -> list[Path]:
+    paths = []
+    for fold in FOLDS:
+        paths.append(folder / f"fold{fold}.{suffix}")
+        part = frame.filter(pl.col("fold") == fold).drop("fold")
+        getattr(part, f"write_{suffix}")(paths[-1])
+    return paths
+
+
+def renamed(result: Result) -> dict[str, Any]:
+    """Return the tables with files called by their fold."""
+    tables = {}
+    for name, rows in result.to_dict()["tables"].items():
+        for row in rows:
+            if "run" in row:
+                row["run"] = row["run"].removeprefix("fold").split(".")[0]
+        tables[name] = rows
+    return tables
+
+
+@pytest.mark.parametrize("layout", ["wide", "long", "counts"])
+@pytest.mark.parametrize("options", [{}, {"train_fraction": 0.9, "reference": "b"}], ids=str)
+def test_run_files_equal_run_on_the_whole(
+    layout: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = {"wide": WIDE, "long": LONG, "counts": COUNTS}[layout]
+    apart = clfeval.phidelta(written(tmp_path, frame), run_files=True, **options)
+    together = clfeval.phidelta(frame, run="fold", **options)
+    assert renamed(apart) == renamed(together)
+    assert apart.summary == together.summary
+    assert apart.parameters["run_files"] is True
+
+
+def test_runs_are_called_by_their_files_in_the_order_given(folds: list[Path]) -> None:
+    result = clfeval.phidelta(folds[::-1], run_files=True)
+    names = [row["run"] for row in result.tables["runs"] if row["model"] == "a"]
+    assert names == ["fold10.csv", "fold2.csv", "fold1.csv"]
+    assert [item.name for item in result.inputs] == names
+
+
+def test_two_files_of_one_name_are_two_runs(tmp_path: Path) -> None:
+    paths = []
+    for fold in FOLDS:
+        (tmp_path / fold).mkdir()
+        paths.append(tmp_path / fold / "preds.csv")
+        WIDE.filter(pl.col("fold") == fold).drop("fold").write_csv(paths[-1])
+    result = clfeval.phidelta(paths, run_files=True)
+    assert len(runs(result)) == 2 * 3
+    assert sorted(map(str, runs(result).values())) == sorted(map(str, EXPECTED.values()))
+
+
+def test_different_formats_of_files(tmp_path: Path) -> None:
+    first, second, third = written(tmp_path, WIDE)
+    parquet = second.with_suffix(".parquet")
+    pl.read_csv(second).write_parquet(parquet)
+    result = clfeval.phidelta([first, parquet, third], run_files=True)
+    assert list(runs(result).values()) == list(EXPECTED.values())
+
+
+def test_files_with_different_models_are_refused(tmp_path: Path) -> None:
+    paths = written(tmp_path, LONG)
+    LONG.filter((pl.col("fold") == "2") & (pl.col("model") == "a")).drop("fold").write_csv(paths[1])
+    problems = refusal(paths, run_files=True).problems
+    assert {problem.code for problem in problems} == {"unequal-ids"}
+    assert all(str(problem.file).endswith("fold2.csv") for problem in problems)
+
+
+def test_models_in_another_order_are_the_same_models(tmp_path: Path) -> None:
+    paths = written(tmp_path, WIDE)
+    pl.read_csv(paths[1]).select("b", "id", "a", "truth").write_csv(paths[1])
+    assert runs(clfeval.phidelta(paths, run_files=True)) == {
+        (model, f"fold{fold}.csv"): found for (model, fold), found in EXPECTED.items()
+    }
+
+
+def test_counts_files_may_hold_different_models(tmp_path: Path) -> None:
+    one, two = Cells(3, 1, 2, 4), Cells(4, 2, 1, 3)
+    counts_frame({"a": one, "b": two}).write_csv(tmp_path / "x.csv")
+    counts_frame({"a": two}).write_csv(tmp_path / "y.csv")
+    result = clfeval.phidelta([tmp_path / "x.csv", tmp_path / "y.csv"], run_files=True)
+    assert runs(result) == {("a", "x.csv"): one, ("a", "y.csv"): two, ("b", "x.csv"): two}
+    assert counted(dict(result.tables["models"][0])) == one + two
+
+
+def test_a_class_that_a_later_file_brings_needs_a_positive(tmp_path: Path) -> None:
+    """METHODS 0: the positive class defaults for {0, 1} only; the first file alone looks so."""
+    pl.DataFrame({"truth": [0, 1], "m": [0, 1]}).write_csv(tmp_path / "x.csv")
+    pl.DataFrame({"truth": [0, 1, 2], "m": [0, 1, 1]}).write_csv(tmp_path / "y.csv")
+    paths = [tmp_path / "x.csv", tmp_path / "y.csv"]
+    assert "positive-needed" in str(refusal(paths))  # read together
+    assert "positive-needed" in str(refusal(paths[::-1], run_files=True))
+    assert "positive-needed" in str(refusal(paths, run_files=True))
+    told = clfeval.phidelta(paths, run_files=True, positive=1)
+    assert runs(told)["m", "y.csv"] == Cells(1, 1, 0, 1)
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3, {"m": 0.3}], ids=str)
+def test_scores_that_look_like_labels_in_the_first_file(threshold: Any, tmp_path: Path) -> None:
+    """A tree may say 0 and 1 throughout one fold; the files together hold scores."""
+    one = pl.DataFrame({"truth": [1, 0, 1, 0], "m": ["1", "0", "0", "1"]})
+    two = pl.DataFrame({"truth": [1, 0, 1, 0], "m": ["0.4", "0.2", "0.9", "0.6"]})
+    for name, frame in (("x", one), ("y", two)):
+        frame.write_csv(tmp_path / f"{name}.csv")
+    both = pl.concat([one.with_columns(fold=pl.lit("x")), two.with_columns(fold=pl.lit("y"))])
+    both.write_csv(tmp_path / "both.csv")
+    together = clfeval.phidelta(tmp_path / "both.csv", run="fold", threshold=threshold)
+    paths = [tmp_path / "x.csv", tmp_path / "y.csv"]
+    apart = clfeval.phidelta(paths, run_files=True, threshold=threshold)
+    assert list(runs(apart).values()) == list(runs(together).values())
+    said = [[row["threshold"] for row in result.tables["runs"]] for result in (apart, together)]
+    assert said[0] == said[1] == [0.3 if threshold else 0.5] * 2
+
+
+@pytest.mark.parametrize("layout", ["predictions", "counts"])
+def test_one_file_is_no_several_runs(layout: str, tmp_path: Path) -> None:
+    """The same mistake gets the same answer, whatever the table holds."""
+    frame = WIDE.filter(pl.col("fold") == "1").drop("fold")
+    if layout == "counts":
+        frame = counts_frame({"a": Cells(3, 1, 2, 4)})
+    frame.write_csv(tmp_path / "one.csv")
+    error = refusal([tmp_path / "one.csv"], run_files=True)
+    assert "there is one" in str(error)
+    assert "--run COLUMN" in str(error.hint)
+
+
+@pytest.mark.parametrize("layout", ["predictions", "counts"])
+def test_run_files_with_by_is_refused(layout: str, tmp_path: Path, folds: list[Path]) -> None:
+    paths = folds
+    if layout == "counts":
+        paths = [tmp_path / "x.csv", tmp_path / "y.csv"]
+        for path in paths:
+            counts_frame({"a": Cells(3, 1, 2, 4)}).with_columns(id=pl.lit("s")).write_csv(path)
+    assert "--by" in str(refusal(paths, run_files=True, by="id"))
+
+
+def test_counts_files_without_run_files_are_refused_and_it_is_offered(tmp_path: Path) -> None:
+    for name in ("x.csv", "y.csv"):
+        counts_frame({"a": Cells(3, 1, 2, 4)}).write_csv(tmp_path / name)
+    error = refusal([tmp_path / "x.csv", tmp_path / "y.csv"])
+    assert error.problems[0].code == "duplicate-row"
+    assert "--run-files" in str(error.hint)
+
+
+def test_one_file_twice_is_no_two_runs(folds: list[Path]) -> None:
+    assert "named twice" in str(refusal([folds[0], folds[0]], run_files=True))
+
+
+def test_curves_of_run_files_are_those_of_all_files(tmp_path: Path) -> None:
+    scores = WIDE.with_columns(pl.col("a", "b") * 0.7)
+    result = clfeval.phidelta(
+        written(tmp_path, scores), run_files=True, curve=True, interval="none"
+    )
+    whole = clfeval.phidelta(scores, run="fold", curve=True, interval="none")
+    assert result.tables["curves"] == whole.tables["curves"]

@@ -1,0 +1,146 @@
+"""The signature: what changes it, what must not, and documents that are the same to the byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+
+DICE = np.random.default_rng(4)
+TRUTH = DICE.integers(0, 2, 80)
+FRAME = pl.DataFrame(
+    {
+        "truth": TRUTH,
+        "a": np.round(np.clip(0.3 * TRUTH + 0.7 * DICE.random(80), 0, 1), 2),
+        "b": np.round(DICE.random(80), 2),
+        "n": DICE.integers(1, 4, 80),
+        "fold": DICE.integers(1, 4, 80),
+        "seed": DICE.integers(1, 4, 80),
+    }
+)
+PLAIN = FRAME.drop("fold", "seed", "n")
+MODELS: dict[str, Any] = {"model": ["a", "b"]}
+
+
+def parts(result: clfeval.Result) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in result.signature.split("|"))
+
+
+def numbers(result: clfeval.Result) -> Any:
+    return result.to_dict()["tables"]
+
+
+def test_row_order_changes_the_data_and_never_the_statistics(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"run": "fold", "train_fraction": 0.9, "curve": True, **MODELS}
+    FRAME.write_csv(tmp_path / "one.csv")
+    FRAME.sample(fraction=1, shuffle=True, seed=3).write_csv(tmp_path / "two.csv")
+    FRAME.write_parquet(tmp_path / "one.parquet")
+    FRAME.reverse().write_ndjson(tmp_path / "two.ndjson")
+    names = ["one.csv", "two.csv", "one.parquet", "two.ndjson"]
+    results = [clfeval.phidelta(tmp_path / name, **options) for name in names]
+    assert len({parts(result)["data"] for result in results}) == 4
+    assert len({parts(result)["stats"] for result in results}) == 1
+    settings = [{k: v for k, v in parts(r).items() if k != "data"} for r in results]
+    assert all(one == settings[0] for one in settings)
+    assert all(numbers(result) == numbers(results[0]) for result in results)
+
+
+def test_order_of_models_changes_no_statistics(tmp_path: Path) -> None:
+    one = clfeval.phidelta(PLAIN)
+    other = clfeval.phidelta(PLAIN.select("b", "truth", "a"))
+    assert parts(one)["stats"] == parts(other)["stats"]
+
+
+def test_other_counts_are_other_statistics() -> None:
+    flipped = PLAIN.with_columns(truth=pl.Series([1 - TRUTH[0], *TRUTH[1:]]))
+    assert parts(clfeval.phidelta(PLAIN))["stats"] != parts(clfeval.phidelta(flipped))["stats"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"curve": True, "points": 7, "reference": "a", "odds": ["1:9"]},
+        {"run": "fold", "train_fraction": 0.9, "isometrics": {"mutual_information": [0.1]}},
+        {"by": ["fold", "seed"], "weight": "n"},
+    ],
+    ids=lambda options: " ".join(options) or "plain",
+)
+def test_the_same_input_gives_the_same_bytes(options: dict[str, Any], tmp_path: Path) -> None:
+    FRAME.write_csv(tmp_path / "t.csv")
+    documents = {clfeval.phidelta(tmp_path / "t.csv", **MODELS, **options).to_json() for _ in "123"}
+    assert len(documents) == 1
+    assert str(tmp_path) not in documents.pop()
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "level": ({"level": 0.9}, {"level": 0.95}),
+    "interval": ({"interval": "none"}, {}),
+    "threshold": ({"threshold": 0.4}, {"threshold": 0.5}),
+    "one threshold": ({"threshold": {"a": 0.4}}, {"threshold": {"b": 0.4}}),
+    "positive": ({"positive": 0}, {"positive": 1}),
+    "weight": ({"weight": "n"}, {}),
+    "models": ({"model": "a"}, {"model": "b"}),
+    "train fraction": (
+        {"run": "fold", "train_fraction": 0.8},
+        {"run": "fold", "train_fraction": 0.9},
+    ),
+    "no train fraction": ({"run": "fold", "train_fraction": 0.8}, {"run": "fold"}),
+    "which runs": ({"run": "fold"}, {"run": "seed"}),
+    "which slices": ({"by": "fold"}, {"by": "seed"}),
+    "reference": ({"reference": "a"}, {"reference": "b"}),
+    "prevalence": ({"prevalence": 0.1}, {"prevalence": 0.2}),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_that_changes_numbers_changes_the_signature(setting: str) -> None:
+    """DESIGN 5: the settings that change numbers stand in the signature."""
+    one, other = (clfeval.phidelta(FRAME, **(MODELS | options)) for options in SETTINGS[setting])
+    assert numbers(one) != numbers(other)
+    assert one.signature != other.signature
+
+
+@pytest.mark.parametrize(
+    "options", [{"points": 5}, {"isometrics": {"precision": [0.5]}}, {"id": "row"}], ids=str
+)
+def test_a_setting_that_only_lists_more_or_less_changes_nothing(options: dict[str, Any]) -> None:
+    frame = PLAIN.with_row_index("row")
+    one = clfeval.phidelta(frame, curve=True, **MODELS, **options)
+    other = clfeval.phidelta(frame, curve=True, **MODELS)
+    assert one.signature == other.signature
+
+
+def test_the_statistics_of_a_curve_are_its_scores() -> None:
+    """Two tables with the same votes at the threshold and other scores have other curves."""
+    pushed = PLAIN.with_columns(a=pl.when(pl.col("a") >= 0.5).then(1.0).otherwise(0.0))
+    one, other = (clfeval.phidelta(frame, curve=True) for frame in (PLAIN, pushed))
+    assert one.tables["models"] == other.tables["models"]
+    assert one.tables["curves"] != other.tables["curves"]
+    assert parts(one)["stats"] != parts(other)["stats"]
+
+
+def test_the_statistics_of_a_comparison_are_the_votes_together() -> None:
+    """Two tables whose models agree on other rows have other paired intervals."""
+    truth = [1, 1, 1, 1, 0, 0, 0, 0]
+    a = [1, 1, 0, 0, 1, 1, 0, 0]
+    one, other = (
+        clfeval.phidelta(pl.DataFrame({"truth": truth, "a": a, "b": b}), reference="a")
+        for b in ([1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1])
+    )
+    assert one.tables["comparisons"] != other.tables["comparisons"]
+    assert parts(one)["stats"] != parts(other)["stats"]
+
+
+def test_the_statistics_of_runs_are_those_of_each_run() -> None:
+    """The same rows dealt to the runs in another way spread in another way."""
+    frame = FRAME.select("truth", "a", "fold")
+    dealt = frame.with_columns(fold=pl.col("fold").reverse())
+    one, other = (clfeval.phidelta(table, run="fold") for table in (frame, dealt))
+    assert one.tables["run_spread"] != other.tables["run_spread"]
+    assert parts(one)["stats"] != parts(other)["stats"]

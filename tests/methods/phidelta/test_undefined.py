@@ -1,0 +1,228 @@
+"""One class only, one answer only, all right, all wrong: what has no value, and why."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from tests.methods.phidelta.byhand import (
+    EVERY,
+    POSITION,
+    UNBIASED,
+    Cells,
+    Line,
+    bounds,
+    counts_frame,
+    one,
+    reasons,
+    value,
+    whole,
+)
+
+NO_POSITIVES = Cells(tp=0, fp=3, fn=0, tn=4)
+NO_NEGATIVES = Cells(tp=3, fp=0, fn=4, tn=0)
+NEVER = Cells(tp=0, fp=0, fn=4, tn=5)  # never says positive
+ALWAYS = Cells(tp=4, fp=5, fn=0, tn=0)  # never says negative
+PERFECT = Cells(tp=4, fp=0, fn=0, tn=5)
+WRONG = Cells(tp=0, fp=5, fn=4, tn=0)
+
+
+@pytest.fixture(autouse=True)
+def _no_numerical_warning() -> Any:
+    """Undefined values are told with a reason, not by a warning of numpy on standard error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+BOTH_NEEDED = {"phi", "delta", "phi_b", "delta_b", *UNBIASED} - {"mutual_information_u"}
+
+
+def test_without_positives() -> None:
+    """Specificity 4/7 is there, and so is what counts rows: accuracy 4/7, precision 0/3, NPV 4/4.
+
+    F1 is 0 / (0 + 3 + 0): only TP = FP = FN = 0 leaves it undefined.
+    """
+    row = one(NO_POSITIVES)
+    expected = dict.fromkeys(BOTH_NEEDED, "no_positive_truth")
+    expected |= {
+        "sensitivity": "no_positive_truth",
+        "region_sensitivity": "no_positive_truth",
+        "mcc": "zero_margin",
+    }
+    found_reasons = reasons(row)
+    assert found_reasons.pop("mutual_information_u") in ("single_class", "no_positive_truth")
+    assert found_reasons.pop("mutual_information") == "single_class"
+    assert found_reasons == expected
+    found = {name: value(row, name) for name in ("specificity", "accuracy", "precision", "npv")}
+    assert found == {"specificity": 4 / 7, "accuracy": 4 / 7, "precision": 0.0, "npv": 1.0}
+    assert value(row, "error_rate") == 3 / 7
+    assert value(row, "f1") == 0.0
+
+
+def test_without_negatives() -> None:
+    row = one(NO_NEGATIVES)
+    expected = dict.fromkeys(BOTH_NEEDED, "no_negative_truth")
+    expected |= {
+        "specificity": "no_negative_truth",
+        "region_specificity": "no_negative_truth",
+        "mcc": "zero_margin",
+    }
+    found_reasons = reasons(row)
+    assert found_reasons.pop("mutual_information_u") in ("single_class", "no_negative_truth")
+    assert found_reasons.pop("mutual_information") == "single_class"
+    assert found_reasons == expected
+    found = {name: value(row, name) for name in ("sensitivity", "accuracy", "precision", "npv")}
+    assert found == {"sensitivity": 3 / 7, "accuracy": 3 / 7, "precision": 1.0, "npv": 0.0}
+    assert value(row, "f1") == 6 / (6 + 0 + 4)
+
+
+def test_the_only_class_without_an_error() -> None:
+    """No positive and none claimed: TP = FP = FN = 0."""
+    row = one(Cells(0, 0, 0, 6))
+    found = reasons(row)
+    assert found["f1"] == "zero_margin"
+    assert found["precision"] == "no_positive_prediction"
+    assert value(row, "npv") == 1.0
+    assert value(row, "accuracy") == 1.0
+
+
+def test_never_says_positive() -> None:
+    """(phi, delta) = (-1, 0), the corner `always negative`; a precision would be 0 / 0."""
+    row = one(NEVER)
+    assert reasons(row) == {
+        "precision": "no_positive_prediction",
+        "precision_u": "no_positive_prediction",
+        "mcc": "zero_margin",
+        "mcc_u": "zero_margin",
+    }
+    assert (value(row, "phi"), value(row, "delta")) == (-1, 0)
+    assert value(row, "npv_u") == 0.5
+    assert value(row, "npv") == 5 / 9
+    assert (value(row, "f1"), value(row, "f1_u")) == (0, 0)
+    assert value(row, "mutual_information") == value(row, "mutual_information_u") == 0
+    assert value(row, "phi_b") == 2 * (0 - 4) / 9
+    assert bounds(row, "phi")[0] == -1
+
+
+def test_never_says_negative() -> None:
+    row = one(ALWAYS)
+    assert reasons(row) == {
+        "npv": "no_negative_prediction",
+        "npv_u": "no_negative_prediction",
+        "mcc": "zero_margin",
+        "mcc_u": "zero_margin",
+    }
+    assert (value(row, "phi"), value(row, "delta")) == (1, 0)
+    assert value(row, "precision_u") == 0.5
+    assert value(row, "f1_u") == 2 / 3  # precision 1/2, recall 1
+    assert value(row, "mutual_information") == 0
+    assert bounds(row, "phi")[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "delta", "best", "worst"),
+    [(PERFECT, 1, 1, 0), (WRONG, -1, 0, 1)],
+    ids=["right", "wrong"],
+)
+def test_perfect_and_perfectly_wrong_are_defined_throughout(
+    cells: Cells, delta: float, best: float, worst: float
+) -> None:
+    row = one(cells)
+    assert not reasons(row)
+    assert (value(row, "phi"), value(row, "delta")) == (0, delta)
+    assert value(row, "mcc") == value(row, "mcc_u") == delta
+    for column in ("sensitivity", "precision", "npv", "f1", "accuracy", "accuracy_u", "f1_u"):
+        assert value(row, column) == best, column
+    assert value(row, "error_u") == value(row, "error_rate") == worst
+    # the answer tells the class in either case: all of one bit
+    assert value(row, "mutual_information_u") == pytest.approx(1, abs=1e-15)
+    assert value(row, "mutual_information_u") <= 1  # type: ignore[operator]
+    low, high = bounds(row, "delta")
+    assert (high if delta > 0 else low) == delta
+    assert low < high  # nine rows prove no perfection
+
+
+@pytest.mark.parametrize("cells", [NO_POSITIVES, NO_NEGATIVES, NEVER, ALWAYS, Cells(0, 0, 0, 6)])
+def test_the_catalogue_announces_every_reason(cells: Cells) -> None:
+    for column, reason in reasons(one(cells)).items():
+        measure = CATALOG[column.removeprefix("region_")]
+        assert reason in measure.undefined, f"{column}: {reason} is not in '{measure.undefined}'"
+
+
+@pytest.mark.parametrize("cells", [NO_POSITIVES, NO_NEGATIVES, NEVER, ALWAYS])
+def test_populations_know_the_same_reasons(cells: Cells) -> None:
+    result = clfeval.phidelta(counts_frame({"m": cells}), prevalence=0.1)
+    row, plain = whole(result, "populations")["m"], one(cells)
+    found = reasons(row)
+    for column, twin in (("precision", "precision_u"), ("npv", "npv_u"), ("phi_b", "phi"),
+                         ("accuracy", "accuracy_u")):  # fmt: skip
+        assert found.get(column) == reasons(plain).get(twin), column
+
+
+def by_site(**options: Any) -> dict[tuple[Any, str], Line]:
+    """Site A has both classes, site B positives only; the model is right on three rows of four."""
+    frame = pl.DataFrame(
+        {
+            "truth": [1, 1, 0, 0, 1, 1],
+            "m": [0.9, 0.2, 0.1, 0.3, 0.8, 0.4],
+            "n": [0.6, 0.7, 0.2, 0.1, 0.3, 0.9],
+            "site": list("AAAABB"),
+        }
+    )
+    result = clfeval.phidelta(frame, by="site", curve=True, reference="m", **options)
+    names = ("models", "comparisons", "curves")
+    return {
+        (row["slice"], f"{name} {row['model']}"): dict(row)
+        for name in names
+        for row in result.tables[name]
+    }
+
+
+def test_a_slice_with_one_class_has_reasons_and_the_others_their_values() -> None:
+    rows = by_site()
+    assert value(rows["site=A", "models m"], "delta") == 1 / 2 - 0 / 2
+    lone = reasons(rows["site=B", "models m"])
+    assert {lone[name] for name in ("specificity", "phi", "delta", "mcc_u")} == {
+        "no_negative_truth"
+    }
+    assert value(rows["site=B", "models m"], "sensitivity") == 1 / 2
+    assert rows["site=B", "models m"]["reading"] is None
+    assert "no_negative_truth" in rows["site=B", "models m"]["reading_withheld"]
+    compared = reasons(rows["site=B", "comparisons n"])
+    assert compared == dict.fromkeys(["phi_difference", "delta_difference"], "no_negative_truth")
+    assert not reasons(rows["site=A", "comparisons n"])
+    curve = rows["site=B", "curves m"]
+    assert reasons(curve) == dict.fromkeys(["gini", "roc_auc"], "single_class")
+    assert curve["best_threshold"] is curve["best_delta"] is curve["break_even_delta"] is None
+    assert curve["points"] == 0
+
+
+def test_a_whole_table_of_one_class_is_said() -> None:
+    result = clfeval.phidelta(pl.DataFrame({"truth": [1, 1], "m": [1, 0]}))
+    assert [warning.code for warning in result.warnings] == ["single-class"]
+    assert "no negative row" in result.warnings[0].message
+    assert result.summary["prevalence"] is None
+    assert result.summary["odds"] is None
+    assert (result.summary["positives"], result.summary["negatives"]) == (2, 0)
+    assert {"phi", "delta"} <= set(reasons(dict(result.tables["models"][0])))
+
+
+def test_nothing_at_all_in_a_counts_table_is_no_table() -> None:
+    """Predictions without a row are refused as empty; four zeros are the same."""
+    with pytest.raises(clfeval.DataError, match="empty-table"):
+        clfeval.phidelta(counts_frame({"m": Cells(0, 0, 0, 0)}))
+
+
+def test_every_undefined_case_renders() -> None:
+    cases = {"a": NO_POSITIVES, "b": NO_NEGATIVES, "c": NEVER, "d": ALWAYS, "e": PERFECT}
+    for name, cells in cases.items():
+        result = clfeval.phidelta(counts_frame({name: cells}), prevalence=0.2)
+        assert name in str(result)
+        assert clfeval.Result.from_json(result.to_json()).to_json() == result.to_json()
+        assert {*POSITION, *EVERY} <= set(result.tables["models"][0])
