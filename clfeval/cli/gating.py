@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from clfeval.result import Result
 
 
+SAID = 50  # missed gates said one by one
+
+
 def limits_of(
     under: Sequence[str], over: Sequence[str], drop: Sequence[str], baseline: str | None
 ) -> list[Limit]:
@@ -62,4 +65,6 @@ def read_baseline(name: str) -> Result:
 
 def missed_gates(result: Result) -> list[str]:
     """Say which gates were missed and by what."""
-    return [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
+    missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
+    left = len(missed) - SAID
+    return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]

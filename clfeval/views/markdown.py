@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clfeval.result import Result
 from clfeval.views import commands
-from clfeval.views.rows import DIGITS, Section, reasons
+from clfeval.views.rows import DIGITS, Section, gate_lines, reasons
 
 
 def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
@@ -17,8 +17,11 @@ def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
     for line in others:
         yield f"- {escape(line)}\n"
     yield "\n"
-    for gate in result.gates:
+    gates, left_out = gate_lines(result)
+    for gate in gates:
         yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
+    if left_out:
+        yield f"- {escape(left_out)}\n"
     shown, *folded = commands.sections(result, digits=digits)
     yield from _table(shown)
     if folded:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.result import Cell, Estimate, Gate, Result, Row
 
 DIGITS = 3
+GATES = 50  # gates shown one by one
 ABSENT = "–"
 INTERVAL = "% interval"
 EXACT = (
@@ -133,6 +134,18 @@ def section(
         note = f"{left_out}; {note}" if note else left_out
     texts = tuple(zip(*cells, strict=True)) if cells and rows else ()
     return Section(title, tuple(headings), texts, tuple(numeric), note)
+
+
+def gate_lines(result: Result) -> tuple[list[Gate], str]:
+    """Return the gates to show, all if they are few, else the first missed; and what was left."""
+    if len(result.gates) <= GATES:
+        return list(result.gates), ""
+    missed = [gate for gate in result.gates if not gate.passed]
+    shown = missed[:GATES]
+    left = len(missed) - len(shown)
+    met = len(result.gates) - len(missed)
+    more = f"{left:,} more missed, " if left else ""
+    return shown, f"{more}{met:,} gates met; all of them: --format json"
 
 
 def reasons(result: Result) -> list[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from clfeval.result import Result
 from clfeval.views import commands
-from clfeval.views.rows import DIGITS, INTERVAL, Section, reasons
+from clfeval.views.rows import DIGITS, INTERVAL, Section, gate_lines, reasons
 
 LINES = box.SIMPLE_HEAD
 TEXT_WIDTH = 14  # a name is folded to no less than this
@@ -59,9 +59,12 @@ def as_text(
         out.write(plots)
     for warning in result.warnings:
         console.print(Text(f"note: {warning.message}", style="dim"))
-    for gate in result.gates:
+    gates, left_out = gate_lines(result)
+    for gate in gates:
         text = f"gate {'met' if gate.passed else 'MISSED'}: {gate}"
         console.print(Text(text, style="green" if gate.passed else "bold red"))
+    if left_out:
+        console.print(Text(left_out, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
