@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from operator import index
 from typing import Any, Literal, SupportsFloat
@@ -78,6 +78,8 @@ def phidelta(
     to values; `truth_table` is a path or frame. Raises UsageError and DataError.
     Source: Armano 2015, Information Sciences 325:466.
     """
+    if isometrics is not None and not isinstance(isometrics, Mapping):
+        raise bad_option("isometrics is no mapping of measures to values")
     plane = PlaneOptions(
         level=level,
         interval=interval,
@@ -147,12 +149,19 @@ def _names(table: Any) -> list[Any]:
 
 
 def _populations(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
-    shares = prevalence if isinstance(prevalence, Sequence) else [prevalence]
+    shares = _listed(prevalence)
     found = [
         *(Population.of_prevalence(float(share)) for share in shares),
-        *(Population.of_odds(text) for text in strings(odds)),
+        *(Population.of_odds(str(text)) for text in _listed(odds)),
     ]
     return tuple({one.prevalence: one for one in found}.values())
+
+
+def _listed(values: Any) -> list[Any]:
+    """Return one value, or several of whatever kind, as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [] if values is None else [values]
+    return list(values)
 
 
 def _slices(by: Names, run: str | None, option: str) -> dict[str, Any]:

@@ -49,6 +49,16 @@ def isometrics_of(texts: Sequence[str]) -> dict[str, list[float]]:
     return lines
 
 
+def only_one(option: str, values: Sequence[str]) -> str | None:
+    """Return the value of an option that may be given once."""
+    if len(values) > 1:
+        raise UsageError(
+            Problem(f"{option} is given {len(values)} times, and takes one column", "bad-option"),
+            hint="join the columns into one first, such as repeat 1 fold 2",
+        )
+    return values[0] if values else None
+
+
 def thresholds_of(texts: Sequence[str]) -> dict[str | None, float]:
     """Parse `T` and `MODEL=T`."""
     thresholds: dict[str | None, float] = {}

@@ -9,7 +9,7 @@ import typer
 from clfeval.cli import options as o
 from clfeval.cli.complete import complete_column, complete_model
 from clfeval.cli.groups import GateOptions, IntervalOptions, OutputOptions, TableOptions
-from clfeval.cli.parsing import count_of, cut_of, isometrics_of
+from clfeval.cli.parsing import count_of, cut_of, isometrics_of, only_one
 from clfeval.cli.run import arguments_of, run
 
 if TYPE_CHECKING:
@@ -92,15 +92,16 @@ def phidelta_command(
         ),
     ] = None,
     run_: Annotated[
-        str | None,
+        list[str],
         typer.Option(
             "--run",
             metavar="COLUMN",
             rich_help_panel=CLASSIFIERS,
+            show_default=False,
             autocompletion=complete_column,
             help="Rows are of several runs, told apart by this column.",
         ),
-    ] = None,
+    ] = [],  # noqa: B006
     run_files: Annotated[
         bool,
         typer.Option("--run-files", rich_help_panel=CLASSIFIERS, help="Every file is a run."),
@@ -197,7 +198,7 @@ def phidelta_command(
             reference=reference,
             curve=curve,
             points=count_of("points", points),
-            run=run_,
+            run=only_one("--run", run_),
             run_files=run_files,
             train_fraction=train_fraction,
             features=features,

@@ -139,7 +139,8 @@ def _recognised(
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
     named = find(rest, FEATURE_NAMES[:3])
-    if row and named and spare and roles.layout is None and classes is None:
+    named = feature if classes is not None else named
+    if row and named and spare and roles.layout is None:
         raise DataError(
             Problem(
                 f"columns '{row}' and '{feature}' look like a sparse table, but what is "

@@ -109,7 +109,7 @@ def isometrics(result: Result, population: Population, chars: Iterable[str]) -> 
 
 
 def isometric_notes(result: Result, population: Population, chars: Iterable[str]) -> list[str]:
-    """Name the dotted lines: `· precision = 0.5, 0.8`."""
+    """Name the dotted lines and their class ratio: `· precision = 0.5, 0.8 at 1:1`."""
     ways = list(chars)
     values: dict[str, dict[float, None]] = {}
     for row in result.tables.get("isometrics", ()):
@@ -117,7 +117,8 @@ def isometric_notes(result: Result, population: Population, chars: Iterable[str]
         if value is not None and isclose(prevalence or 0.0, population.prevalence):
             values.setdefault(str(row["measure"]), {})[value] = None
     return [
-        f"{ways[i % len(ways)]} {name.replace('_', ' ')} = {', '.join(f'{v:g}' for v in some)}"
+        f"{ways[i % len(ways)]} {name.replace('_', ' ')} = "
+        f"{', '.join(f'{v:g}' for v in some)} at {population.odds}"
         for i, (name, some) in enumerate(values.items())
     ]
 

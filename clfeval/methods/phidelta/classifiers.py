@@ -84,7 +84,10 @@ def classifier_result(
         },
         summary=_summary(sources, ratio),
         tables=tables,
-        warnings=(*_warnings(sources, options, ratio), *lines_missing(plane, tables)),
+        warnings=(
+            *_warnings(sources, options, ratio),
+            *lines_missing(plane, tables, ratio.odds if ratio else None),
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions,
 from clfeval.methods.phidelta.plane import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.proportions import fractional_weights
 from clfeval.methods.signature import signature
-from clfeval.result import Input, Result, Table, Warn
+from clfeval.result import Estimate, Input, Result, Table, Warn
 from clfeval.tables.feature import FeatureTable
 
 
@@ -62,7 +63,11 @@ def feature_result(table: FeatureTable, plane: PlaneOptions, options: FeatureOpt
             **features.summary(ranked, selected),
         },
         tables=tables,
-        warnings=(*_warnings(counted, ranked, options), *lines_missing(plane, tables)),
+        warnings=(
+            *_warnings(counted, ranked, options),
+            *_unsure(tables),
+            *lines_missing(plane, tables, ratio.odds),
+        ),
     )
 
 
@@ -100,6 +105,25 @@ def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOp
         ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
     ]  # fmt: skip
     return signature(settings, counted.files, counted.counts.digest())
+
+
+def _unsure(tables: Mapping[str, Table]) -> list[Warn]:
+    """Say how many of the selected features may not discriminate at all."""
+    chosen = [row["delta"] for row in tables.get("selected", ())]
+    unsure = sum(
+        isinstance(delta, Estimate)
+        and delta.low is not None
+        and delta.high is not None
+        and delta.low <= 0 <= delta.high
+        for delta in chosen
+    )
+    if not unsure:
+        return []
+    text = (
+        f"{unsure:,} of the {len(chosen):,} selected have an interval of δ that covers 0: the rule "
+        "admits features near a side corner; a lower --phi-max keeps those out"
+    )
+    return [Warn("unsure-selected", text)]
 
 
 def _warnings(

@@ -24,6 +24,7 @@ from clfeval.methods.proportions import proportions
 from clfeval.result import Estimate, LazyRows, Row, Table
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
+NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
 CONSTANT = "constant_feature"
 
 
@@ -134,12 +135,12 @@ def feature_table(
 def role(phi: Estimate, delta: Estimate) -> str | None:
     """Name the corner a feature is drawn to, None for none.
 
-    |delta| >= |phi|: covariant (delta > 0) or contravariant (delta < 0), unless the interval of
-    delta covers 0; else pervasive (phi > 0, nearly always true) or rare (phi < 0).
+    |phi| >= 0.8: pervasive (phi > 0, nearly always true) or rare (phi < 0, nearly never); else
+    covariant (delta > 0) or contravariant (delta < 0), unless the interval of delta covers 0.
     """
     if phi.value is None or delta.value is None:
         return None
-    if abs(delta.value) < abs(phi.value):
+    if abs(phi.value) >= NEARLY:
         return "pervasive" if phi.value > 0 else "rare"
     unsure = delta.low is not None and delta.high is not None and delta.low <= 0 <= delta.high
     if unsure or not delta.value:

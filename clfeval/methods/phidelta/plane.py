@@ -31,10 +31,16 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
     return tables
 
 
-def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table]) -> list[Warn]:
-    """Say which lines of equal measure are nowhere in the diamond, or a single point of it."""
+def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table], odds: str | None) -> list[Warn]:
+    """Say which lines are nowhere in the diamond, and at which class ratio lines were taken."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
+    free = ("sensitivity", "specificity")
+    if not plane.populations and any(name not in free for name, _ in plane.isometrics):
+        text = (
+            f"lines are drawn at equal classes (1:1); at the sample's ratio: --odds {odds or 'P:N'}"
+        )
+        said.append(Warn("lines-at-one-to-one", text))
     for name, values in plane.isometrics:
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:

@@ -22,10 +22,10 @@ def placed(tp: int, fp: int, *, p: int = 100, n: int = 100, **options: Any) -> R
 
 CLEAR = {
     # tp, fp of 100 each: phi = (tp + fp)/100 - 1, delta = (tp - fp)/100
-    "covariant": [(80, 20), (100, 0), (60, 10), (99, 40)],
+    "covariant": [(80, 20), (100, 0), (60, 10), (99, 40), (49, 0)],
     "contravariant": [(20, 80), (0, 100), (10, 60), (40, 99)],
-    "pervasive": [(100, 100), (99, 98), (70, 60), (100, 51)],
-    "rare": [(0, 0), (2, 1), (30, 40), (49, 0)],
+    "pervasive": [(100, 100), (99, 98), (100, 80), (90, 95)],
+    "rare": [(0, 0), (2, 1), (20, 0), (5, 10)],
 }
 
 
@@ -37,24 +37,24 @@ def test_clear_places(name: str) -> None:
 
 
 BOUNDARY = {
-    # |phi| = |delta| exactly: fp = 1/2 or tp = 1/2
-    (90, 50): "covariant",  # phi = delta = 0.4
-    (50, 10): "covariant",  # phi = -0.4, delta = 0.4
-    (10, 50): "contravariant",  # phi = delta = -0.4
-    (50, 90): "contravariant",  # phi = 0.4, delta = -0.4
-    (90, 51): "pervasive",  # phi = 0.41, delta = 0.39
-    (49, 10): "rare",  # phi = -0.41, delta = 0.39
-    (10, 49): "rare",
-    (51, 90): "pervasive",
+    # |phi| = 0.8 is nearly always, or nearly never
+    (100, 80): "pervasive",  # phi = 0.8, delta = 0.2
+    (80, 100): "pervasive",
+    (20, 0): "rare",
+    (0, 20): "rare",
+    (100, 79): "covariant",  # phi = 0.79, delta = 0.21
+    (79, 100): "contravariant",
+    (21, 0): "covariant",
+    (0, 21): "contravariant",
 }
 
 
 @pytest.mark.parametrize("cells", BOUNDARY)
-def test_on_the_diagonals_discriminating_comes_first(cells: tuple[int, int]) -> None:
+def test_what_is_nearly_always_or_never_true_is_called_so(cells: tuple[int, int]) -> None:
     assert placed(*cells)["role"] == BOUNDARY[cells]
 
 
-def test_thirds_are_on_the_diagonal_too() -> None:
+def test_thirds_have_a_role_too() -> None:
     """tp = 1/3 of 300, fp = 1/2 of 300: phi = delta = -1/6 although 1/3 is no float."""
     row = placed(100, 150, p=300, n=300)
     assert value(row, "phi") == value(row, "delta")
