@@ -135,7 +135,8 @@ def _recognised(
     rest = [name for name in columns if name != truth]
     row, feature = roles.id or find(rest, ROW_NAMES), find(rest, FEATURE_NAMES)
     value = find(rest, VALUE_NAMES)
-    spare = [name for name in columns if name not in (row, feature, value, truth)]
+    known = {row, feature, value, truth, find(columns, TRUTH_NAMES)}
+    spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
     named = find(rest, FEATURE_NAMES[:3])
