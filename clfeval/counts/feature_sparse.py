@@ -130,36 +130,33 @@ def _grouped(
     An entry without a row, or of a row without a class, counts for nothing; one without a value
     leaves its row out of that feature's counts.
     """
-    columns = entries.collect_schema().names()
-    shown, gap = nw.lit(1), nw.lit(0)
+    # first by what an entry is, and then the few that are left by what that means
+    kinds = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}
+    shown, gap, unknown = nw.lit(True), nw.lit(False), nw.lit(False)
+    if KNOWN in entries.collect_schema().names():
+        kinds["unknown"], unknown = nw.col(KNOWN).is_null(), nw.col("unknown")
     if table.value is not None:
-        shown = (nw.col(VALUE) != 0).cast(nw.Int64)
-        gap = (nw.col(VALUE).is_null() | nw.col(VALUE).is_nan()).cast(nw.Int64)
-    if isinstance(cut, float):
-        shown = (nw.col(VALUE) >= cut).cast(nw.Int64)
-    rowless = nw.col(ROW).is_null().cast(nw.Int64)
-    lost = nw.any_horizontal(nw.col(ROW).is_null(), nw.col(CLASS).is_null(), ignore_nulls=True)
-    unknown = nw.col(KNOWN).is_null() & ~nw.col(ROW).is_null() if KNOWN in columns else nw.lit(0)
+        value = nw.col(VALUE)
+        kinds["gap"], gap = value.is_null() | value.is_nan(), nw.col("gap")
+        kinds["shown"] = value >= cut if isinstance(cut, float) else value != 0
+        shown = nw.col("shown")
     keys = [FEATURE, VALUE] if cut in SPREAD else [FEATURE]
-    flags = {
-        "kept": (~lost).cast(nw.Int64),
-        "gap": nw.when(lost).then(nw.lit(0)).otherwise(gap),
-        "n": nw.when(lost).then(nw.lit(0)).otherwise(shown),
-        "t": classes.is_positive(CLASS).cast(nw.Int64),
-        "unknown": unknown.cast(nw.Int64),
+    few = entries.select(*keys, **kinds).group_by(*keys, *kinds).agg(nw.len().alias("entries"))
+    rowless, positive = nw.col("rowless"), classes.is_positive("class") == 1
+    owned = ~rowless & ~nw.col("class").is_null()
+    sums = {
+        "entries": nw.lit(True),
         "rowless": rowless,
+        "unknown": unknown & ~rowless,
+        "kept": owned,
+        "gap": owned & gap,
+        "gap_tp": owned & gap & positive,
+        "n": owned & ~gap & shown,
+        "tp": owned & ~gap & shown & positive,
     }
-    picked = entries.select(*keys, *[value.alias(name) for name, value in flags.items()])
-    sums = ("kept", "gap", "n", "unknown", "rowless", "tp", "gap_tp")
-    counted = nw.when(nw.col("gap") == 0).then(nw.col("n")).otherwise(nw.lit(0))
-    return collect(
-        picked.with_columns(counted.alias("n"))
-        .with_columns(
-            (nw.col("n") * nw.col("t")).alias("tp"), (nw.col("gap") * nw.col("t")).alias("gap_tp")
-        )
-        .group_by(*keys)
-        .agg(nw.col(*sums).sum(), nw.len().alias("entries"))
-    )
+    n = nw.col("entries").cast(nw.Int64)
+    picked = few.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
+    return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
 
 
 def _counts(
@@ -169,13 +166,12 @@ def _counts(
     columns = {
         name: grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
     }
-    names = grouped[FEATURE].to_list()
-    spread = cut in SPREAD
-    starts = [i for i, name in enumerate(names) if not (spread and i and name == names[i - 1])]
-    stops = [*starts[1:], len(names)]
+    feature = grouped[FEATURE]
+    starts = np.flatnonzero((feature != feature.shift(1)).fill_null(value=True).to_numpy())
+    names, stops = feature[starts].to_list(), [*starts[1:], len(feature)]
     gaps, gap_tp = (np.add.reduceat(columns[name], starts) for name in ("gap", "gap_tp"))
     positives, negatives = classes.positives - gap_tp, classes.negatives - (gaps - gap_tp)
-    if spread and cut is not None:
+    if cut in SPREAD and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[columns["n"] > 0], cut, table.files[0].name, str(table.value))
         hits, misses = columns["tp"], columns["n"] - columns["tp"]
@@ -190,7 +186,7 @@ def _counts(
             for tp, n in zip(columns["tp"].tolist(), columns["n"].tolist(), strict=True)
         ]
     return FeatureCounts(
-        names=tuple(str(as_text(names[i])) for i in starts),
+        names=tuple(str(as_text(name)) for name in names),
         columns=(table.feature,) * len(starts),
         kinds=("term",) * len(starts),
         cuts=np.array([one.cut for one in done], np.float64),

@@ -10,23 +10,33 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from tests.benchmarks.counting import ROWS, hundred_millions, millions
+from tests.benchmarks.curves import roc_curves
+from tests.benchmarks.feature_tables import PER_DOC
+from tests.benchmarks.features import (
+    dense_features,
+    numeric_features,
+    sparse_features,
+    wide_features,
+)
 from tests.benchmarks.measure import THREADS
 from tests.benchmarks.startup import start_up
 from tests.benchmarks.subsets import all_subsets
 from tests.benchmarks.sweeping import sweep_scores
 
-PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy")
+WIDE_ROWS = 2000  # of H, whatever --rows says
+PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "scipy")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to E")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to J")
     parser.add_argument(
         "--rows",
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A; B has ten times as many, E a tenth; targets are for {ROWS:,}",
+        help=f"rows of A and J, entries of G; B has ten times as many, H half of them, E and F a "
+        f"tenth, I a fiftieth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -36,6 +46,11 @@ def main() -> int:
         "C": all_subsets,
         "D": start_up,
         "E": lambda: sweep_scores(max(1, rows // 10)),
+        "F": lambda: dense_features(max(1, rows // 10)),
+        "G": lambda: sparse_features(max(1, rows // PER_DOC)),
+        "H": lambda: wide_features(WIDE_ROWS, max(1, rows // 2)),
+        "I": lambda: numeric_features(max(1, rows // 50)),
+        "J": lambda: roc_curves(rows),
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

@@ -8,7 +8,9 @@ from tests.benchmarks.report import Line, print_table, ratio
 ROUNDS = 15
 LIMIT = 1.5
 VERSION, TYPER = "clfeval --version", "import typer"
-MARS, LIBRARIES = "clfeval mars (10 rows)", "import of libraries"
+LIBRARIES = "import of libraries"
+MARS, PHIDELTA = "clfeval mars (10 rows)", "clfeval phidelta (10 rows)"
+TABLE = "fixtures/mars-paper/wide.csv"
 
 
 def start_up() -> bool:
@@ -17,7 +19,8 @@ def start_up() -> bool:
         TYPER: python("import typer"),
         VERSION: clfeval("--version"),
         LIBRARIES: python("import typer, rich.table, polars, numpy, narwhals"),
-        MARS: clfeval("mars", "fixtures/mars-paper/wide.csv"),
+        MARS: clfeval("mars", TABLE),
+        PHIDELTA: clfeval("phidelta", TABLE),
     }
     for command in commands.values():
         run(command)
@@ -25,6 +28,7 @@ def start_up() -> bool:
     checks = {
         VERSION: [ratio(done[VERSION], done[TYPER], LIMIT)],
         MARS: [ratio(done[MARS], done[LIBRARIES], LIMIT)],
+        PHIDELTA: [ratio(done[PHIDELTA], done[LIBRARIES], LIMIT)],
     }
     lines = [Line(runs, checks.get(name, ())) for name, runs in done.items()]
     return print_table("D  start-up with compiled byte code", lines)

@@ -12,21 +12,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.feature_tables import chunks
 from tests.benchmarks.measure import MIB, ROOT, module, run, warm
 
 FOLDER = ROOT / ".bench"
 SEED = 20220411
 CHUNK = 1_000_000
 LABEL_MODELS, SCORE_MODELS = 8, 6
+LABELS = ("bits", "rows", "text", "id", "scores")  # the kinds of this module
 COLUMNS = ("truth", *(f"m{i}" for i in range(LABEL_MODELS)))
-SUFFIXES = {"bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "scores": "csv"}
+SUFFIXES = {
+    "bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "scores": "csv",
+    "dense": "parquet", "entries": "parquet", "classes": "parquet", "wide": "parquet",
+    "widecsv": "csv", "numbers": "parquet", "mixed": "csv", "curves": "parquet",
+}  # fmt: skip
 
 
 def table(kind: str, rows: int) -> Path:
     """Return a table that is in the page cache, building it when it is absent.
 
     Kinds: `bits` 0/1 as CSV, `rows` the same as Parquet, `text` benign/malignant as CSV, `id` as
-    `bits` with a row number before it, `scores` truth and six scores of six decimals as CSV.
+    `bits` with a row number before it, `scores` truth and six scores of six decimals as CSV; those
+    of `feature_tables`.
     """
     path = FOLDER / f"{kind}-{rows}.{SUFFIXES[kind]}"
     if not path.exists():
@@ -46,8 +53,8 @@ def size(path: Path) -> str:
 def build(kind: str, path: Path, rows: int) -> None:
     """Write a table beside its place and move it there when it is whole."""
     partial = path.with_suffix(".partial")
-    write: Callable[..., None] = _write_parquet if kind == "rows" else _write_csv
-    write(partial, _chunks(kind, rows))
+    write: Callable[..., None] = _write_parquet if SUFFIXES[kind] == "parquet" else _write_csv
+    write(partial, _chunks(kind, rows) if kind in LABELS else chunks(kind, rows))
     os.replace(partial, path)
 
 
