@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 
@@ -10,7 +11,8 @@ from typing import Literal
 class Measure:
     """A measure's record; `best` says which way is better, `low` and `high` are its range.
 
-    A measure whose best value is zero errs on either side of it.
+    A measure whose best value is zero errs on either side of it. An invariant one does not change
+    with the class ratio while sensitivity and specificity stay.
     """
 
     id: str
@@ -22,6 +24,7 @@ class Measure:
     undefined: str
     source: str
     aliases: tuple[str, ...] = ()
+    invariant: bool = False
 
     @property
     def arrow(self) -> str:
@@ -31,6 +34,7 @@ class Measure:
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 _ARMANO = "Armano 2015, Information Sciences 325:466"
+_JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 _BOTH = "no_positive_truth, no_negative_truth"
 
 CATALOG: dict[str, Measure] = {
@@ -46,21 +50,24 @@ CATALOG: dict[str, Measure] = {
         ),
         Measure(
             "recall", "recall", "max", 0, 1, "TP / P",
-            "no_positive_truth", "textbook", ("sensitivity", "sens", "tpr"),
+            "no_positive_truth", "textbook", ("sensitivity", "sens", "tpr"), invariant=True,
         ),
         Measure(
             "sensitivity", "sensitivity", "max", 0, 1, "TP / P",
-            "no_positive_truth", "textbook", ("recall", "sens", "tpr"),
+            "no_positive_truth", "textbook", ("recall", "sens", "tpr"), invariant=True,
         ),
         Measure(
             "specificity", "specificity", "max", 0, 1, "TN / N",
-            "no_negative_truth", "textbook", ("spec", "tnr"),
+            "no_negative_truth", "textbook", ("spec", "tnr"), invariant=True,
         ),
         Measure(
             "error_rate", "error rate", "min", 0, 1, "(FP + FN) / (P + N)",
             "too_few_rows", "textbook", ("zero_one_loss",),
         ),
-        Measure("npv", "NPV", "max", 0, 1, "TN / (TN + FN)", "no_negative_prediction", "textbook"),
+        Measure(
+            "npv", "NPV", "max", 0, 1, "TN / (TN + FN)", "no_negative_prediction", "textbook",
+            ("npv_at",),
+        ),
         Measure("f1", "F1", "max", 0, 1, "2 TP / (2 TP + FP + FN)", "zero_margin", "textbook"),
         Measure(
             "mcc", "MCC", "max", -1, 1, "(TP TN - FP FN) / sqrt((TP + FP) (FN + TN) P N)",
@@ -73,10 +80,11 @@ CATALOG: dict[str, Measure] = {
         ),
         Measure(
             "phi", "φ", "zero", -1, 1, "tp + fp - 1 = sensitivity - specificity", _BOTH, _ARMANO,
+            invariant=True,
         ),
         Measure(
             "delta", "δ", "max", -1, 1, "tp - fp = sensitivity + specificity - 1", _BOTH, _ARMANO,
-            ("j_index", "youden", "informedness"),
+            ("j_index", "youden", "informedness"), invariant=True,
         ),
         Measure(
             "phi_b", "φ_b", "zero", -2, 2, "2 (n fp - p fn), p the prevalence and n = 1 - p",
@@ -88,34 +96,99 @@ CATALOG: dict[str, Measure] = {
         ),
         Measure(
             "accuracy_u", "unbiased accuracy", "max", 0, 1, "(1 + δ) / 2", _BOTH, _ARMANO,
-            ("balanced_accuracy", "bal_accuracy"),
+            ("balanced_accuracy", "bal_accuracy"), invariant=True,
         ),
-        Measure("error_u", "unbiased error", "min", 0, 1, "(1 - δ) / 2", _BOTH, _ARMANO),
+        Measure(
+            "error_u", "unbiased error", "min", 0, 1, "(1 - δ) / 2", _BOTH, _ARMANO, invariant=True
+        ),
         Measure(
             "precision_u", "unbiased precision", "max", 0, 1, "tp / (tp + fp)",
-            f"{_BOTH}, no_positive_prediction", _ARMANO,
+            f"{_BOTH}, no_positive_prediction", _ARMANO, invariant=True,
         ),
         Measure(
             "npv_u", "unbiased NPV", "max", 0, 1, "tn / (tn + fn)",
-            f"{_BOTH}, no_negative_prediction", _ARMANO,
+            f"{_BOTH}, no_negative_prediction", _ARMANO, invariant=True,
         ),
-        Measure("f1_u", "unbiased F1", "max", 0, 1, "2 tp / (2 tp + fn + fp)", _BOTH, _ARMANO),
+        Measure(
+            "f1_u", "unbiased F1", "max", 0, 1, "2 tp / (2 tp + fn + fp)", _BOTH, _ARMANO,
+            invariant=True,
+        ),
         Measure(
             "mcc_u", "unbiased MCC", "max", -1, 1, "δ / sqrt((tp + fp) (tn + fn))",
-            f"{_BOTH}, zero_margin", _ARMANO, ("mcc_normalised",),
+            f"{_BOTH}, zero_margin", _ARMANO, ("mcc_normalised",), invariant=True,
         ),
         Measure(
             "mutual_information_u", "unbiased mutual information", "max", 0, 1,
             "mutual information at prevalence 1/2, in bits", "single_class", _ARMANO,
+            invariant=True,
         ),
         Measure(
             "gini", "Gini", "max", -1, 1, "2 AUC - 1, the area between the curve and the φ axis",
-            "single_class", _ARMANO, ("gain_capture",),
+            "single_class", _ARMANO, ("gain_capture",), invariant=True,
         ),
         Measure(
             "roc_auc", "ROC AUC", "max", 0, 1,
             "P(score of a positive > score of a negative), ties ½", "single_class",
-            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic",),
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic",), invariant=True,
+        ),
+        Measure(
+            "tar", "TAR (accuracy)", "max", 0, 1, "(TP + TN) / M", _BOTH, _JPT, ("accuracy", "acc"),
+        ),
+        Measure("tor", "TOR", "max", 0, inf, "(TP + TN) / (FP + FN)", _BOTH, _JPT),
+        Measure(
+            "ppv", "PPV", "max", 0, 1, "TP / (TP + FP)", f"{_BOTH}, no_positive_prediction",
+            "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170", ("precision", "ppv_at"),
+        ),
+        Measure(
+            "ppv_odds", "PPV odds", "max", 0, inf, "TP / FP", f"{_BOTH}, no_positive_prediction",
+            _JPT,
+        ),
+        Measure(
+            "npv_odds", "NPV odds", "max", 0, inf, "TN / FN", f"{_BOTH}, no_negative_prediction",
+            _JPT,
+        ),
+        Measure(
+            "epa", "EPA", "max", 0, inf, "(TP / FP + TN / FN) / 2",
+            f"{_BOTH}, no_positive_prediction, no_negative_prediction", _JPT,
+        ),
+        Measure(
+            "f_beta", "F", "max", 0, 1, "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)", _BOTH,
+            "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
+        ),
+        Measure("f_odds", "F odds", "max", 0, inf, "F / (1 - F)", _BOTH, _JPT),
+        Measure(
+            "ic", "IC", "max", 0, 1, "I(truth; prediction) / H(truth)", _BOTH, _JPT,
+            ("information_coefficient",),
+        ),
+        Measure(
+            "j_index", "J", "max", -1, 1, "sensitivity + specificity - 1", _BOTH,
+            "Youden 1950, Cancer 3:32", ("youden", "informedness", "delta"), invariant=True,
+        ),
+        Measure(
+            "dor", "DOR", "max", 0, inf, "TP TN / (FP FN)", f"{_BOTH}, zero_margin",
+            "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129", invariant=True,
+        ),
+        Measure(
+            "dp", "DP", "max", -inf, inf, "sqrt(3)/π ln(DOR), natural logarithm",
+            f"{_BOTH}, zero_margin", _JPT, ("discriminant_power",), invariant=True,
+        ),
+        Measure(
+            "lr_pos", "LR+", "max", 0, inf, "sensitivity / (1 - specificity)",
+            f"{_BOTH}, no_positive_prediction", "textbook", invariant=True,
+        ),
+        Measure(
+            "lr_neg", "LR-", "min", 0, inf, "(1 - sensitivity) / specificity",
+            f"{_BOTH}, no_negative_prediction", "textbook", invariant=True,
+        ),
+        Measure(
+            "expected_cost", "expected cost", "min", -inf, inf,
+            "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row", _BOTH,
+            "Elkan 2001, IJCAI 17:973",
+        ),
+        Measure(
+            "net_benefit", "net benefit", "max", -inf, 1,
+            "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)", _BOTH,
+            "Vickers and Elkin 2006, Medical Decision Making 26:565",
         ),
         Measure(
             "shine_through", "ShineThrough", "max", 0, 1,

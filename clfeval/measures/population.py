@@ -10,16 +10,20 @@ from clfeval.errors import Problem, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """The share of positives, 0..1 exclusive, and `odds`, the text positives:negatives."""
+    """The share of positives, 0..1 exclusive, and `odds`, the text positives:negatives.
+
+    ratio: the odds as a number, positives / negatives, without loss where negatives are rare.
+    """
 
     prevalence: float
     odds: str
+    ratio: float
 
     @classmethod
     def of_counts(cls, positives: float, negatives: float) -> Population:
         """Return the population of a sample with both classes."""
         odds = f"{positives:.10g}:{negatives:.10g}"
-        return cls(positives / (positives + negatives), odds)
+        return cls(positives / (positives + negatives), odds, positives / negatives)
 
     @classmethod
     def of_prevalence(cls, prevalence: float) -> Population:
@@ -38,8 +42,13 @@ class Population:
             raise UsageError(
                 Problem(f"--prevalence {prevalence:g} is too small a number", "bad-prevalence")
             )
-        odds = f"1:{others:.6g}" if others >= 1 else f"{1 / others:.6g}:1"
-        return cls(prevalence, odds)
+        ratio = prevalence / (1 - prevalence)
+        return cls(prevalence, _written(ratio), ratio)
+
+    @classmethod
+    def of_ratio(cls, ratio: float) -> Population:
+        """Return the population with this many positives for one negative, above 0 and finite."""
+        return cls(1 / (1 + 1 / ratio), _written(ratio), ratio)
 
     @classmethod
     def of_odds(cls, text: str) -> Population:
@@ -64,11 +73,18 @@ class Population:
             lacks = "positives" if prevalence <= 0 else "negatives"
             what = f"--odds {odds} are so extreme that they round to a population without {lacks}"
             raise UsageError(Problem(what, "bad-odds"))
-        return cls(prevalence, odds)
+        return cls(prevalence, odds, positives / negatives)
 
     def __str__(self) -> str:
         """Write both forms."""
         return f"prevalence {self.prevalence:.6g}, odds {self.odds} (positives:negatives)"
 
 
-BALANCED = Population(0.5, "1:1")
+def _written(ratio: float) -> str:
+    """Write odds with six digits and a 1 on the rarer side, and no exponent up to a million."""
+    many = max(ratio, 1 / ratio)
+    text = f"{many:.0f}" if many.is_integer() and many < 1e15 else f"{many:.6g}"
+    return f"1:{text}" if ratio <= 1 else f"{text}:1"
+
+
+BALANCED = Population(0.5, "1:1", 1.0)

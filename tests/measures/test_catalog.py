@@ -7,6 +7,7 @@ import pytest
 
 import clfeval
 from clfeval.measures.catalog import CATALOG, Measure, find_measure, same_measure
+from clfeval.measures.table import PLAIN, Stakes, measures
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import EVERY
 
@@ -34,7 +35,7 @@ def test_a_record_is_sound(measure: Measure) -> None:
 
 def test_best_values_point_the_right_way() -> None:
     smallest = {name for name, measure in CATALOG.items() if measure.best == "min"}
-    assert smallest == {"error_rate", "error_u", "occlusion"}
+    assert smallest == {"error_rate", "error_u", "occlusion", "lr_neg", "expected_cost"}
     assert {name for name, m in CATALOG.items() if m.best == "zero"} == {"phi", "phi_b"}
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
 
@@ -42,8 +43,8 @@ def test_best_values_point_the_right_way() -> None:
 @pytest.mark.parametrize(
     ("alias", "name"),
     [
-        ("acc", "accuracy"), ("ppv", "precision"), ("spec", "specificity"),
-        ("youden", "delta"), ("J_index", "delta"), ("informedness", "delta"),
+        ("acc", "accuracy"), ("ppv", "ppv"), ("spec", "specificity"),
+        ("youden", "delta"), ("J_index", "j_index"), ("informedness", "delta"),
         ("balanced_accuracy", "accuracy_u"), ("mcc_normalised", "mcc_u"),
         ("gain_capture", "gini"), ("c_statistic", "roc_auc"), ("delta", "delta"),
     ],
@@ -52,6 +53,16 @@ def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
     found = find_measure(alias)
     assert found is CATALOG[name]
     assert name in same_measure(alias)
+
+
+def test_what_the_class_ratio_leaves_alone() -> None:
+    """METHODS section 3: everything else moves, MCC and the information coefficient included."""
+    tuned = set(PLAIN) - {name for name in PLAIN if CATALOG[name].invariant}
+    assert tuned == {
+        "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
+    }  # fmt: skip
+    assert CATALOG["roc_auc"].invariant
+    assert set(measures(stakes=Stakes(1, 1))) <= set(CATALOG)
 
 
 def test_sensitivity_and_recall_are_one_measure_under_two_ids() -> None:

@@ -24,7 +24,9 @@ from clfeval.measures.population import BALANCED, Population
     ],
 )
 def test_a_prevalence_says_its_odds(prevalence: float, odds: str) -> None:
-    assert Population.of_prevalence(prevalence) == Population(prevalence, odds)
+    assert Population.of_prevalence(prevalence) == Population(
+        prevalence, odds, prevalence / (1 - prevalence)
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,9 +46,20 @@ def test_odds_are_positives_to_negatives(text: str, prevalence: float, odds: str
 
 
 def test_counts_of_a_sample() -> None:
-    assert Population.of_counts(6, 4) == Population(0.6, "6:4")
+    assert Population.of_counts(6, 4) == Population(0.6, "6:4", 1.5)
     assert Population.of_counts(10**9, 3 * 10**9).odds == "1000000000:3000000000"
-    assert Population.of_counts(0.5, 1.5) == Population(0.25, "0.5:1.5")
+    assert Population.of_counts(0.5, 1.5) == Population(0.25, "0.5:1.5", 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "odds"),
+    [(1e-3, "1:1000"), (0.25, "1:4"), (1.0, "1:1"), (2.5, "2.5:1"), (1e6, "1000000:1")],
+)
+def test_a_ratio_is_kept_where_negatives_are_rare(ratio: float, odds: str) -> None:
+    found = Population.of_ratio(ratio)
+    assert (found.ratio, found.odds) == (ratio, odds)
+    assert found.prevalence == pytest.approx(ratio / (1 + ratio), rel=1e-15)
+    assert Population.of_odds("1000000:1").ratio == 1e6  # p / (1 - p) would be off by 1e-11
 
 
 def test_equal_classes() -> None:
