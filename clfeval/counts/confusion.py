@@ -38,6 +38,9 @@ class ConfusionCounts:
             np.full(len(patterns.models), patterns.n[rows].sum())
             for rows in (patterns.truth, ~patterns.truth)
         )
+        # sums of fractions in another order may pass their total by the last digit
+        hits, misses = np.minimum(hits, positives), np.minimum(misses, positives)
+        alarms, passes = np.minimum(alarms, negatives), np.minimum(passes, negatives)
         return cls(patterns.models, hits, alarms, misses, passes, positives, negatives)
 
     @classmethod
