@@ -9,16 +9,16 @@ from typing import Any
 from clfeval.counts.score_counts import count_scores
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import Population
+from clfeval.methods.estimates import Plane
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.phidelta import curves as over_scores
 from clfeval.methods.phidelta import runs as over_runs
-from clfeval.methods.phidelta.estimates import Plane
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.plane import lines_missing, plane_parameters, plane_tables
-from clfeval.methods.phidelta.sources import Sources, read_sources
 from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
 from clfeval.methods.proportions import fractional_weights
 from clfeval.methods.signature import cuts_in_force, signature
+from clfeval.methods.sources import Sources, read_sources
 from clfeval.result import Input, Result, Row, Table, Warn
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles

@@ -15,7 +15,7 @@ import numpy as np
 
 from clfeval.inference.resampled import corrected_t
 from clfeval.measures.binary import Floats
-from clfeval.methods.phidelta.estimates import Plane
+from clfeval.methods.estimates import Plane
 from clfeval.methods.phidelta.tables import rates, rows_of
 from clfeval.result import Estimate, Row
 

@@ -13,7 +13,7 @@ from clfeval.inference.differences import paired_combination
 from clfeval.measures import binary
 from clfeval.measures.binary import Floats
 from clfeval.measures.population import Population
-from clfeval.methods.phidelta.estimates import Column, Plane, rate
+from clfeval.methods.estimates import Column, Plane, rate
 from clfeval.methods.phidelta.reading import read_position
 from clfeval.result import Estimate, Row
 
