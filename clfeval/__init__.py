@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["ClfevalError", "DataError", "Estimate", "Result", "UsageError", "mars", "phidelta"]
+__all__ = [
+    "ClfevalError", "DataError", "Estimate", "Result", "UsageError", "mars", "phidelta", "tune_jpt",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from clfeval.api.mars import mars
     from clfeval.api.phidelta import phidelta
+    from clfeval.api.tune_jpt import tune_jpt
     from clfeval.errors import ClfevalError, DataError, UsageError
     from clfeval.result import Estimate, Result
 
 _HOMES = {
     "mars": "clfeval.api.mars",
     "phidelta": "clfeval.api.phidelta",
+    "tune_jpt": "clfeval.api.tune_jpt",
     "Result": "clfeval.result",
     "Estimate": "clfeval.result",
     "ClfevalError": "clfeval.errors",

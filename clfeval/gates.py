@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -86,12 +87,13 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None)]
     if limit.model is not None:
-        if limit.model not in rows:
+        names = list(dict.fromkeys(_name(row) for row in rows.values()))
+        if limit.model not in names:
             raise UsageError(
                 Problem(f"--{limit.kind}: no model '{limit.model}'", "unknown-model"),
-                hint=suggestion(limit.model, rows) or f"models: {listing(rows)}",
+                hint=suggestion(limit.model, names) or f"models: {listing(names)}",
             )
-        rows = {limit.model: rows[limit.model]}
+        rows = {label: row for label, row in rows.items() if _name(row) == limit.model}
     first: Row = next(iter(rows.values()), {})
     known = [name for name, cell in first.items() if _is_number(cell)]
     known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
@@ -106,8 +108,11 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     gates = []
     for model, row in rows.items():
         value, reason = _part(row.get(metric), limit.part)
-        old = _part(before[model].get(metric), limit.part)[0] if model in before else None
-        gates.append(_gate(limit, named, model, value, old, reason))
+        old, why = _part(before[model].get(metric), limit.part) if model in before else (None, None)
+        if "infinite" in (reason, why):
+            gates.append(_infinite_gate(limit, named, model, (value, reason), (old, why)))
+        else:
+            gates.append(_gate(limit, named, model, value, old, reason))
     return gates
 
 
@@ -138,10 +143,44 @@ def _gate(
     return Gate(limit.kind, metric, model, limit.limit, float(worse), worse <= allowed)
 
 
+def _infinite_gate(
+    limit: Limit,
+    metric: str,
+    model: str,
+    now: tuple[float | None, str | None],
+    before: tuple[float | None, str | None],
+) -> Gate:
+    """Judge a value, or one of the baseline, that is more than every number."""
+    kept = now[1] == "infinite"
+    if limit.kind != "max-drop":
+        met = kept and limit.kind == "fail-under"
+        return Gate(limit.kind, metric, model, limit.limit, None, met, "infinite")
+    known = kept or now[0] is not None
+    less_is_better = CATALOG[metric].best == "min"
+    worse = kept and before[1] != "infinite" if less_is_better else not kept
+    reason = now[1] if kept or not known else "baseline_infinite"
+    return Gate(limit.kind, metric, model, limit.limit, None, known and not worse, reason)
+
+
 def _models(result: Result) -> Mapping[str, Row]:
-    """Return the rows gates look at by name: models, or features."""
+    """Return the rows gates look at by label: models, or features, of the whole table.
+
+    Of tuned models these are the target populations, else the sample, else equal classes.
+    """
     rows = result.tables.get("models", result.tables.get("features", ()))
-    return {str(row.get("model", row.get("feature"))): row for row in rows if not row.get("slice")}
+    whole = [row for row in rows if not row.get("slice")]
+    kinds = {row.get("population") for row in whole}
+    kind = next((one for one in ("target", "sample", "1:1") if one in kinds), None)
+    whole = [row for row in whole if row.get("population") == kind]
+    often = Counter(_name(row) for row in whole)
+    return {
+        _name(row) if often[_name(row)] == 1 else f"{_name(row)} at {row['odds']}": row
+        for row in whole
+    }
+
+
+def _name(row: Row) -> str:
+    return str(row.get("model", row.get("feature")))
 
 
 def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:

@@ -117,7 +117,7 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("command", ["mars", "phidelta"])
+@pytest.mark.parametrize("command", ["mars", "phidelta", "tune_jpt"])
 def test_a_run_takes_neither_scipy_nor_plotext(command: str) -> None:
     script = (
         f"import sys, clfeval; str(clfeval.{command}('fixtures/mars-paper/wide.csv'))\n"

@@ -21,6 +21,8 @@ METRICS = {
     "mars": "accuracy precision recall shine_through occlusion found missed_by_all",
     "phidelta": "delta phi sensitivity specificity accuracy_u precision_u npv_u f1_u mcc_u"
     " accuracy precision npv f1 mcc mutual_information phi_b delta_b",
+    "tune-jpt": "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity"
+    " j_index phi delta lr_pos lr_neg dor dp expected_cost net_benefit",
 }
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
@@ -56,6 +58,11 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
     metrics = METRICS.get(str(ctx.info_name), METRICS["mars"]).split()
     return _starting((f"{name}=" for name in metrics), incomplete)
+
+
+def complete_measure(incomplete: str) -> list[str]:
+    """Complete to the measures of tune-jpt."""
+    return _starting(METRICS["tune-jpt"].split(), incomplete)
 
 
 def _starting(values: Iterable[str], incomplete: str) -> list[str]:

@@ -18,7 +18,7 @@ from clfeval.errors import Problem, UsageError
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is never a file: where there is nothing to suggest, no files are listed
 _COLUMNS = "--truth --model --id --positive --labels --weight --by --run --reference --feature"
-NO_FILES = tuple(_COLUMNS.split())
+NO_FILES = (*_COLUMNS.split(), "--measure", "--crossover")
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.

@@ -91,3 +91,44 @@ def groups_of(texts: Sequence[str]) -> dict[str, list[str]]:
             )
         groups[name] = names
     return groups
+
+
+def counts_of(texts: Sequence[str]) -> dict[str, list[float]] | None:
+    """Parse `[MODEL=]TP,FP,FN,TN`; how many numbers and which is judged later."""
+    counts: dict[str, list[float]] = {}
+    for text in texts:
+        model, equals, numbers = text.rpartition("=")
+        try:
+            values = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            raise UsageError(
+                Problem(f"--counts '{text}' is not [MODEL=]TP,FP,FN,TN", "bad-counts"),
+                hint="for example --counts rf=69,15,31,85",
+            ) from None
+        name = model if equals else "model"
+        if name in counts:
+            raise UsageError(
+                Problem(f"--counts names '{name}' twice", "bad-counts"),
+                hint="name each model: --counts rf=69,15,31,85 --counts ccp=67,5,33,95",
+            )
+        counts[name] = values
+    return counts or None
+
+
+def pair_of(
+    option: str, text: str | None, between: str, example: str
+) -> tuple[float, float] | None:
+    """Parse two numbers with `between` between them, as in 1:10, 2,98 or 0.001..0.02."""
+    if text is None:
+        return None
+    left, there, right = text.partition(between)
+    try:
+        pair = float(left), float(right)
+    except ValueError:
+        there = ""
+    if not there:
+        raise UsageError(
+            Problem(f"{option} '{text}' is not two numbers with {between} between", "bad-option"),
+            hint=f"for example {option} {example}",
+        )
+    return pair

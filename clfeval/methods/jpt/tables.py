@@ -1,0 +1,205 @@
+"""The tables of tuned models: cells and measures as counted, at 1:1, at targets, over a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clfeval.counts.confusion import ConfusionCounts
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.table import measures
+from clfeval.methods.jpt.cells import Cells
+from clfeval.methods.jpt.limits import (
+    COUNTED,
+    Limits,
+    bootstrap_limits,
+    counted_limits,
+    limits,
+)
+from clfeval.methods.jpt.options import ROWS, TuneOptions
+from clfeval.result import Estimate, Row
+
+Column = list[Estimate]
+
+_LACKING = {
+    "ppv": "no_positive_prediction",
+    "ppv_odds": "no_positive_prediction",
+    "lr_pos": "no_positive_prediction",
+    "npv": "no_negative_prediction",
+    "npv_odds": "no_negative_prediction",
+    "lr_neg": "no_negative_prediction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tuner:
+    """The models of one slice, ready to be tuned; `sampled` is False where only rates are known."""
+
+    label: str | None
+    counts: ConfusionCounts
+    thresholds: Mapping[str, float | None]
+    options: TuneOptions
+    sampled: bool = True
+
+    @property
+    def level(self) -> float | None:
+        """The level of intervals; None without them, and where nobody knows how many rows."""
+        return self.options.confidence if self.sampled else None
+
+    def model_rows(self) -> tuple[list[Row], int]:
+        """Return a row per model as counted, at 1:1, and at each target; undefined replicates."""
+        rows, failed = self._counted_rows() if self.sampled else ([], 0)
+        for kind, population in (
+            ("1:1", BALANCED), *(("target", target) for target in self.options.targets),
+        ):  # fmt: skip
+            more, lost = self._population_rows(kind, population)
+            rows += more
+            failed += lost
+        place = {model: i for i, model in enumerate(self.counts.models)}
+        return sorted(rows, key=lambda row: place[str(row["model"])]), failed
+
+    def sweep_rows(self, populations: Sequence[Population]) -> tuple[list[Row], int]:
+        """Return a row per model and swept population; undefined replicates."""
+        cells = Cells.of(self.counts, [one.ratio for one in populations])
+        found, failed = self.estimates(cells, cells.tuned)
+        k = len(self.counts.models)
+        columns: dict[str, Sequence[Any]] = {
+            "slice": [self.label] * len(cells.tp),
+            "model": list(self.counts.models) * len(populations),
+            "prevalence": [one.prevalence for one in populations for _ in range(k)],
+            "odds": [one.odds for one in populations for _ in range(k)],
+            "ratio": [one.ratio for one in populations for _ in range(k)],
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def estimates(
+        self, cells: Cells, tables: Jpt, *, counted: bool = False
+    ) -> tuple[dict[str, Column], int]:
+        """Return every measure shown, of `tables`; exact limits for shares of counted rows."""
+        options, level = self.options, self.level
+        known = measures(options.beta, options.stakes)
+        chosen = {name: known[name] for name in options.measures}
+        nothing: Limits = (np.full(len(cells.tp), np.nan),) * 2
+        bounds, failed = dict.fromkeys(chosen, nothing), 0
+        if level is not None and options.interval == "bootstrap":
+            bounds, failed = bootstrap_limits(
+                chosen, cells, self.counts.models, level=level,
+                resamples=options.resamples, seed=options.seed,
+            )  # fmt: skip
+        elif level is not None:
+            made: dict[str, Limits] = {}
+            for name in chosen:
+                made[name] = limits(
+                    name, cells, level=level, beta=options.beta, stakes=options.stakes, known=made
+                )
+            shares = {name: counted_limits(name, cells, level=level) for name in COUNTED}
+            bounds = made | {name: shares[name] for name in made if counted and name in shares}
+        # what does not move keeps all its digits
+        return {
+            name: column(
+                name, measure(cells.counted if CATALOG[name].invariant else tables), bounds[name],
+                cells,
+            )
+            for name, measure in chosen.items()
+        }, failed  # fmt: skip
+
+    def _counted_rows(self) -> tuple[list[Row], int]:
+        counts, cells = self.counts, Cells.as_counted(self.counts)
+        found, failed = self.estimates(cells, cells.counted, counted=True)
+        total = counts.positives + counts.negatives
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        samples = [Population.of_counts(p, n) if p and n else None for p, n in pairs]
+        columns = self._named("sample", samples) | {
+            "rows": total.tolist(),
+            "tp": counts.tp.tolist(),
+            "fp": counts.fp.tolist(),
+            "fn": counts.fn.tolist(),
+            "tn": counts.tn.tolist(),
+            **self._cuts(),
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def _population_rows(self, kind: str, population: Population) -> tuple[list[Row], int]:
+        cells = Cells.of(self.counts, [population.ratio])
+        tables = cells.tuned
+        found, failed = self.estimates(cells, tables)
+        shown = tables.per(ROWS)
+        columns = self._named(kind, [population] * len(self.counts.models)) | {
+            "rows": [ROWS] * len(self.counts.models),
+            **{
+                name: [None if x != x else x for x in getattr(shown, name).tolist()]
+                for name in ("tp", "fp", "fn", "tn")
+            },
+            **self._cuts(),
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def _named(self, kind: str, populations: Sequence[Population | None]) -> dict[str, Any]:
+        models = list(self.counts.models)
+        return {
+            "slice": [self.label] * len(models),
+            "model": models,
+            "population": [kind] * len(models),
+            "prevalence": [one.prevalence if one else None for one in populations],
+            "odds": [one.odds if one else None for one in populations],
+        }
+
+    def _cuts(self) -> dict[str, list[float | None]]:
+        return {"threshold": [self.thresholds.get(model) for model in self.counts.models]}
+
+
+def column(name: str, values: Floats, bounds: Limits, cells: Cells) -> Column:
+    """Return estimates, with the reason where one is undefined or infinite."""
+    given = (values, *bounds, cells.positives, cells.negatives, cells.tp, cells.fp)
+    lists = (np.asarray(part).tolist() for part in given)
+    return [
+        estimate(name, *numbers[:3], classes=numbers[3:5], answers=numbers[5:7])
+        for numbers in zip(*lists, strict=True)
+    ]
+
+
+def estimate(
+    name: str,
+    value: float,
+    low: float,
+    high: float,
+    *,
+    classes: Sequence[float] = (1, 1),
+    answers: Sequence[float] = (1, 1),
+) -> Estimate:
+    """Return one estimate; NaN is undefined, for a reason that the counts tell."""
+    if value != value:
+        return Estimate(None, reason=_why(name, classes, answers))
+    if low != low or high != high:
+        low = high = np.nan
+    else:  # rounding must not part a value from its limits
+        low, high = min(low, value), max(high, value)
+    lower = low if np.isfinite(low) else None
+    upper = high if np.isfinite(high) else None
+    if np.isinf(value):
+        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
+    return Estimate(value, lower, upper)
+
+
+def _why(name: str, classes: Sequence[float], answers: Sequence[float]) -> str:
+    for number, reason in zip(classes, ("no_positive_truth", "no_negative_truth"), strict=True):
+        if not number:
+            return reason
+    if name == "epa":
+        return "no_negative_prediction" if any(answers) else "no_positive_prediction"
+    return _LACKING.get(name, "zero_margin")
+
+
+def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """Turn columns of equal length into rows."""
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
