@@ -113,6 +113,11 @@ def listing(names: Iterable[str], limit: int = 10) -> str:
     return ", ".join(quoted(name) for name in names[:limit]) + rest
 
 
+def bad_option(what: str) -> UsageError:
+    """Build the error for a value or a combination that no computation accepts."""
+    return UsageError(Problem(what, "bad-option"))
+
+
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names a model which is not there."""
     models = list(models)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
 from operator import index
 from typing import Any, Literal, SupportsFloat
 
+from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
 from clfeval.counts.feature_cuts import Cut
-from clfeval.measures.population import Population
+from clfeval.errors import bad_option
 from clfeval.methods.phidelta.classifiers import classifier_result
 from clfeval.methods.phidelta.feature_result import feature_result
 from clfeval.methods.phidelta.options import (
@@ -17,7 +18,6 @@ from clfeval.methods.phidelta.options import (
     FeatureOptions,
     Interval,
     PlaneOptions,
-    bad_option,
 )
 from clfeval.result import Result
 from clfeval.tables.feature import FeatureTable, open_features
@@ -83,7 +83,7 @@ def phidelta(
     plane = PlaneOptions(
         level=level,
         interval=interval,
-        populations=_populations(prevalence, odds),
+        populations=populations_of(prevalence, odds),
         isometrics=tuple((name, tuple(values)) for name, values in (isometrics or {}).items()),
     )
     plane.check()
@@ -146,22 +146,6 @@ def _names(table: Any) -> list[Any]:
         if isinstance(table, str)
         else []
     )
-
-
-def _populations(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
-    shares = _listed(prevalence)
-    found = [
-        *(Population.of_prevalence(float(share)) for share in shares),
-        *(Population.of_odds(str(text)) for text in _listed(odds)),
-    ]
-    return tuple({one.prevalence: one for one in found}.values())
-
-
-def _listed(values: Any) -> list[Any]:
-    """Return one value, or several of whatever kind, as a list."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        return [] if values is None else [values]
-    return list(values)
 
 
 def _slices(by: Names, run: str | None, option: str) -> dict[str, Any]:

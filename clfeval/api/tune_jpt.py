@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
-from clfeval.errors import Problem, UsageError
-from clfeval.measures.population import Population
+from clfeval.errors import Problem, UsageError, bad_option
 from clfeval.measures.table import Stakes
 from clfeval.methods.jpt.given import of_counts, of_rates, of_table
 from clfeval.methods.jpt.options import (
@@ -16,7 +16,6 @@ from clfeval.methods.jpt.options import (
     Ratio,
     Sweep,
     TuneOptions,
-    bad_option,
     measure_ids,
 )
 from clfeval.methods.jpt.result import tune_result
@@ -85,7 +84,7 @@ def tune_jpt(
     options = TuneOptions(
         level=level,
         interval=interval,
-        targets=_targets(prevalence, odds),
+        targets=populations_of(prevalence, odds),
         sweep=None if sweep is None else Sweep.parse(sweep, points),
         prevalence_range=_pair("prevalence_range", prevalence_range),
         beta_prior=_pair("prevalence_beta", prevalence_beta),
@@ -144,15 +143,6 @@ def _no_roles(roles: Roles) -> None:
 
 def _by_model(counts: Counts | None) -> Mapping[str, Sequence[float]]:
     return counts if isinstance(counts, Mapping) else {"model": tuple(counts or ())}
-
-
-def _targets(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
-    shares = prevalence if isinstance(prevalence, Iterable) else [prevalence]
-    found = [
-        *(Population.of_prevalence(float(share)) for share in shares),
-        *(Population.of_odds(text) for text in strings(odds)),
-    ]
-    return tuple({one.ratio: one for one in found}.values())
 
 
 def _pair(name: str, values: Sequence[float] | None) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ import typer
 
 from clfeval.cli import options as o
 
-INTERVALS = "Intervals"
+INTERVALS, POPULATIONS = "Intervals", "Populations"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +50,31 @@ class IntervalOptions:
     level: Annotated[
         float, typer.Option("--level", rich_help_panel=INTERVALS, help="Their confidence level.")
     ] = 0.95
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationOptions:
+    """Which other class ratios to look at."""
+
+    prevalence: Annotated[
+        list[float],
+        typer.Option(
+            "--prevalence",
+            rich_help_panel=POPULATIONS,
+            show_default=False,
+            help="At this share of positives, for example 0.01; repeat.",
+        ),
+    ] = field(default_factory=list)
+    odds: Annotated[
+        list[str],
+        typer.Option(
+            "--odds",
+            metavar="P:N",
+            rich_help_panel=POPULATIONS,
+            show_default=False,
+            help="The same as positives:negatives, for example 1:100; repeat.",
+        ),
+    ] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

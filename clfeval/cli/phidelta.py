@@ -8,7 +8,13 @@ import typer
 
 from clfeval.cli import options as o
 from clfeval.cli.complete import complete_column, complete_model
-from clfeval.cli.groups import GateOptions, IntervalOptions, OutputOptions, TableOptions
+from clfeval.cli.groups import (
+    GateOptions,
+    IntervalOptions,
+    OutputOptions,
+    PopulationOptions,
+    TableOptions,
+)
 from clfeval.cli.parsing import count_of, cut_of, isometrics_of, only_one
 from clfeval.cli.run import arguments_of, run
 
@@ -33,26 +39,8 @@ clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv > fea
 def phidelta_command(
     tables: o.Tables,
     source: TableOptions,
+    populations: PopulationOptions,
     *,
-    prevalence: Annotated[
-        list[float],
-        typer.Option(
-            "--prevalence",
-            rich_help_panel=PLANE,
-            show_default=False,
-            help="Also at this share of positives, for example 0.01; repeat.",
-        ),
-    ] = [],  # noqa: B006
-    odds: Annotated[
-        list[str],
-        typer.Option(
-            "--odds",
-            metavar="P:N",
-            rich_help_panel=PLANE,
-            show_default=False,
-            help="The same as positives:negatives, for example 1:100; repeat.",
-        ),
-    ] = [],  # noqa: B006
     isometrics: Annotated[
         list[str],
         typer.Option(
@@ -192,8 +180,7 @@ def phidelta_command(
             tables,
             **arguments_of(source, output),
             **vars(intervals),
-            prevalence=prevalence,
-            odds=odds,
+            **vars(populations),
             isometrics=isometrics_of(isometrics),
             reference=reference,
             curve=curve,

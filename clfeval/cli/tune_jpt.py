@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clfeval.cli.complete import complete_measure
-from clfeval.cli.groups import INTERVALS, GateOptions, IntervalOptions, OutputOptions, TableOptions
+from clfeval.cli.groups import (
+    INTERVALS,
+    POPULATIONS,
+    GateOptions,
+    IntervalOptions,
+    OutputOptions,
+    PopulationOptions,
+    TableOptions,
+)
 from clfeval.cli.parsing import counts_of, pair_of
 from clfeval.cli.run import arguments_of, run
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
-NUMBERS, POPULATIONS, MEASURES = "Instead of a table", "Populations", "Measures"
+NUMBERS, MEASURES = "Instead of a table", "Measures"
 EXAMPLES = """Examples:
 
 clfeval tune-jpt --counts 67,5,33,95 --odds 1:100 --population 50000
@@ -41,6 +49,7 @@ Tables = Annotated[
 
 def tune_jpt_command(
     source: TableOptions,
+    populations: PopulationOptions,
     *,
     tables: Tables = [],  # noqa: B006
     counts: Annotated[
@@ -61,25 +70,6 @@ def tune_jpt_command(
         float | None,
         typer.Option("--specificity", rich_help_panel=NUMBERS, help="The rate that goes with it."),
     ] = None,
-    prevalence: Annotated[
-        list[float],
-        typer.Option(
-            "--prevalence",
-            rich_help_panel=POPULATIONS,
-            show_default=False,
-            help="Tune to this share of positives, for example 0.01; repeat.",
-        ),
-    ] = [],  # noqa: B006
-    odds: Annotated[
-        list[str],
-        typer.Option(
-            "--odds",
-            metavar="P:N",
-            rich_help_panel=POPULATIONS,
-            show_default=False,
-            help="The same as positives:negatives, for example 1:100; repeat.",
-        ),
-    ] = [],  # noqa: B006
     sweep: Annotated[
         str,
         typer.Option(
@@ -209,8 +199,7 @@ def tune_jpt_command(
             counts=counts_of(counts),
             sensitivity=sensitivity,
             specificity=specificity,
-            prevalence=prevalence,
-            odds=odds,
+            **vars(populations),
             sweep=None if sweep == "none" else sweep,
             points=points,
             prevalence_range=pair_of("--prevalence-range", prevalence_range, "..", "0.001..0.02"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from clfeval.errors import Problem, UsageError, suggestion
+from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.measures.population import Population
 from clfeval.measures.table import PLAIN, Stakes
@@ -162,8 +162,3 @@ def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, .
             )
         found.append(one)
     return tuple(dict.fromkeys(found))
-
-
-def bad_option(what: str) -> UsageError:
-    """Build the error for a value or a combination that no computation accepts."""
-    return UsageError(Problem(what, "bad-option"))

@@ -11,7 +11,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.jpt.given import Given
 from clfeval.methods.jpt.limits import METHODS
-from clfeval.methods.jpt.options import REPEATS, TuneOptions
+from clfeval.methods.jpt.options import REPEATS, ROWS, TuneOptions
 from clfeval.methods.signature import cuts_in_force, signature
 
 
@@ -46,6 +46,7 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "crossover": options.compared if len(given.sources.slices[None].models) > 1 else None,
         "cost": None if options.stakes is None else asdict(options.stakes),
         "ratio": options.ratio,
+        "rows_per": ROWS,
         "population": options.population,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.beta_prior is None else list(options.beta_prior),

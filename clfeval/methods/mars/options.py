@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clfeval.counts.patterns import Counts
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import bad_option
 from clfeval.methods.proportions import proportions
 from clfeval.result import Estimate
 
@@ -44,23 +44,23 @@ class MarsOptions:
         for name, (value, choices) in allowed.items():
             if value not in choices:
                 known = ", ".join(choice for choice in choices if choice)
-                raise _bad_option(f"--{name} is one of {known}, not '{value}'")
+                raise bad_option(f"--{name} is one of {known}, not '{value}'")
         for item in self.lists:
             if item not in ("found", "missed"):
-                raise _bad_option(f"--list is one of found, missed, not '{item}'")
+                raise bad_option(f"--list is one of found, missed, not '{item}'")
         if self.points is not None and self.sweep is None:
-            raise _bad_option("--points says how many cuts a sweep lists: add --sweep")
+            raise bad_option("--points says how many cuts a sweep lists: add --sweep")
         for name, members in self.groups:
             if not members:
-                raise _bad_option(f"--group {name} has no members")
+                raise bad_option(f"--group {name} has no members")
         if not 0 < self.level < 1:
-            raise _bad_option(f"--level {self.level} is not between 0 and 1")
+            raise bad_option(f"--level {self.level} is not between 0 and 1")
         counts = {"subsets": self.subsets, "best": self.best, "points": self.points}
         for name, number in counts.items():
             if number not in (None, "all") and (not isinstance(number, int) or number < 1):
-                raise _bad_option(f"--{name} '{number}' is not a whole number from 1 up")
+                raise bad_option(f"--{name} '{number}' is not a whole number from 1 up")
         if self.max_effort is not None and not self.max_effort >= 0:
-            raise _bad_option(f"--max-effort {self.max_effort} is no number of rows")
+            raise bad_option(f"--max-effort {self.max_effort} is no number of rows")
 
     @property
     def found_name(self) -> str:
@@ -79,7 +79,3 @@ def estimates(
     """Return proportions k / n with exact intervals; where n is 0 undefined, with the reason."""
     level = options.level if options.interval == "exact" else None
     return proportions(k, n, reason, level=level)
-
-
-def _bad_option(what: str) -> UsageError:
-    return UsageError(Problem(what, "bad-option"))

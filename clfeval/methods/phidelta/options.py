@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clfeval.counts.feature_cuts import Cut
-from clfeval.errors import Problem, UsageError, suggestion
+from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.measures.population import Population
 
 Interval = Literal["exact", "none"]
@@ -119,8 +119,3 @@ class FeatureOptions:
         given = [name for name, value in (*limits.items(), ("top", self.top)) if value is not None]
         if given and not self.select:
             raise bad_option(f"--{given[0]} limits a selection: add --select")
-
-
-def bad_option(what: str) -> UsageError:
-    """Build the error for a value or a combination that no computation accepts."""
-    return UsageError(Problem(what, "bad-option"))
