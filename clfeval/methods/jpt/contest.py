@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from clfeval.counts.confusion import ConfusionCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.differences import Table
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.jpt import Floats, Jpt
@@ -21,15 +20,32 @@ Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """What a measure says of models, each at odds of its own: (m,) each; NaN without intervals."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    slope_tp: Floats
+    slope_fp: Floats
+
+    def at(self, index: Index) -> Standing:
+        """Return some of them."""
+        parts = (self.value, self.low, self.high, self.slope_tp, self.slope_fp)
+        return Standing(*(part[index] for part in parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Contest:
     """k models and the measure they are compared by; level None means no intervals.
 
-    patterns: which rows the models share; without them they are taken as judged on other rows.
+    both: how many positives, and how many negatives, each two models both call positive, (k, k);
+    None where nobody knows which rows they share, and they are taken as judged on other rows.
     """
 
     name: str
     counts: ConfusionCounts
-    patterns: PatternCounts | None
+    both: tuple[Floats, Floats] | None
     level: float | None
     beta: float = 1.0
     stakes: Stakes | None = None
@@ -44,69 +60,75 @@ class Contest:
         """The measure as a function of tables."""
         return measures(self.beta, self.stakes)[self.name]
 
-    @property
-    def rates(self) -> tuple[Floats, Floats]:
-        """The true and false positive rates of the models, (k,) each."""
-        return Cells.of(self.counts, [1.0]).rates
-
     def values(self, ratios: Floats) -> Floats:
         """Return the measure of every model at every ratio: (g, k)."""
         return self.measure(Cells.of(self.counts, ratios).tuned).reshape(len(ratios), -1)
 
-    def duel(self, first: Index, second: Index, ratios: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return by how much `first` is better than `second` at a ratio, and its limits: (m,) each.
-
-        The limits of two estimates are put together by square-and-add, with the correlation that
-        the rows in common give them. NaN without intervals; more than 0 is better for `first`
-        whichever way the measure goes.
-        """
-        one, other = (self._at(index, ratios) for index in (first, second))
-        mine, theirs = (self.measure(cells.tuned) for cells in (one, other))
+    def standing(self, models: Index, ratios: Floats) -> Standing:
+        """Return what is to be said of models at ratios, (m,) each, before they are compared."""
+        cells = Cells.of(self.counts, [1.0]).at(models, ratios)
+        value = self.measure(cells.tuned)
+        nothing = np.full(len(ratios), np.nan)
         if self.level is None:
-            with np.errstate(invalid="ignore"):
-                value = np.asarray(mine - theirs)
-            low = high = np.full(len(ratios), np.nan)
-        else:
-            (low1, high1), (low2, high2) = (self._limits(cells) for cells in (one, other))
-            rho = self._correlation(first, second, ratios)
-            value, low, high = difference(
-                mine, np.fmin(low1, mine), np.fmax(high1, mine),
-                theirs, np.fmin(low2, theirs), np.fmax(high2, theirs), rho,
-            )  # fmt: skip
-        return (-value, -high, -low) if self.sign < 0 else (value, low, high)
-
-    def _at(self, models: Index, ratios: Floats) -> Cells:
-        return Cells.of(self.counts, [1.0]).at(models, ratios)
-
-    def _limits(self, cells: Cells) -> tuple[Floats, Floats]:
-        return limits(
-            self.name, cells, level=self.level or 0.95, beta=self.beta, stakes=self.stakes
-        )
-
-    def _correlation(self, first: Index, second: Index, ratios: Floats) -> Floats:
-        """Return how two estimates go together, 0 for models judged on other rows."""
-        if self.patterns is None:
-            return np.zeros(len(ratios))
-        tp, fp = self.rates
+            return Standing(value, nothing, nothing, nothing, nothing)
+        low, high = limits(self.name, cells, level=self.level, beta=self.beta, stakes=self.stakes)
+        low, high = np.fmin(low, value), np.fmax(high, value)
+        if self.both is None:
+            return Standing(value, low, high, nothing, nothing)
 
         def at(tp: Floats, fp: Floats) -> Floats:
             return self.measure(Jpt.of_rates(tp, fp, ratios))
 
-        one, other = (slopes(at, tp[index], fp[index]) for index in (first, second))
-        positives, negatives = self._shared(first, second)
-        return np.asarray(correlation(one, other, positives, negatives))
+        return Standing(value, low, high, *slopes(at, *cells.rates))
 
-    def _shared(self, first: Index, second: Index) -> list[Table]:
-        """Return how many positives, then negatives, both, one, the other, neither says are so."""
-        patterns = self.patterns
-        if patterns is None:
-            return []
-        pairs, place = np.unique(np.column_stack([first, second]), axis=0, return_inverse=True)
-        tables = np.empty((2, 4, len(pairs)))
-        for m, (i, j) in enumerate(pairs.tolist()):
-            a, b = patterns.votes[:, i], patterns.votes[:, j]
-            for side, rows in enumerate((patterns.truth, ~patterns.truth)):
-                for cell, both in enumerate((a & b, a & ~b, ~a & b, ~a & ~b)):
-                    tables[side, cell, m] = patterns.n[rows & both].sum()
-        place = place.ravel()
-        return [(a[place], b[place], c[place], d[place]) for a, b, c, d in tables]
+    def duel(self, first: Index, second: Index, ratios: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
+        one, other = (self.standing(models, ratios) for models in (first, second))
+        return self.compare(first, second, one, other)
+
+    def compare(
+        self, first: Index, second: Index, one: Standing, other: Standing
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return by how much each of `first` is better than that of `second`, with limits: (m,).
+
+        The limits of two estimates are put together by square-and-add, with the correlation that
+        the rows in common give them. More than 0 is better for `first`, whichever way the measure
+        goes; NaN limits without intervals.
+        """
+        if self.level is None:
+            with np.errstate(invalid="ignore"):
+                value = np.asarray(one.value - other.value)
+            low = high = np.full(len(value), np.nan)
+        else:
+            rho = self._correlation(first, second, one, other)
+            value, low, high = difference(
+                one.value, one.low, one.high, other.value, other.low, other.high, rho
+            )
+        return (-value, -high, -low) if self.sign < 0 else (value, low, high)
+
+    def _correlation(self, first: Index, second: Index, one: Standing, other: Standing) -> Floats:
+        """Return how two estimates go together, 0 for models judged on other rows."""
+        if self.both is None:
+            return np.zeros(len(first))
+        c = self.counts
+        tables = []
+        for both, called, total in (
+            (self.both[0], c.tp, c.positives), (self.both[1], c.fp, c.negatives),
+        ):  # fmt: skip
+            shared, a, b = both[first, second], called[first], called[second]
+            neither = np.maximum(total[first] - a - b + shared, 0)
+            tables.append((shared, np.maximum(a - shared, 0), np.maximum(b - shared, 0), neither))
+        return correlation(
+            (one.slope_tp, one.slope_fp), (other.slope_tp, other.slope_fp), tables[0], tables[1]
+        )
+
+
+def shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
+    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
+    if patterns is None:
+        return None
+    sides = []
+    for rows in (patterns.truth, ~patterns.truth):
+        votes = patterns.votes[rows].astype(np.float64)
+        sides.append((votes.T * patterns.n[rows]) @ votes)
+    return sides[0], sides[1]

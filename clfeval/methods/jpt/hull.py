@@ -86,7 +86,8 @@ def candidates(counts: ScoreCounts) -> RocPoints:
     top, bottom = top.at(vertices(top.tp, top.fp)), bottom.at(vertices(bottom.fp, bottom.tp))
     found = [top, bottom]
     if len(top.tp) == 2 and top.tp[-1] and top.fp[-1]:
-        found.append(_unbeaten(roc_points(counts)))
+        whole = roc_points(counts)
+        found.append(whole.at(unbeaten(whole.tp, whole.fp)))
     together = _joined(found)
     _, first = np.unique(-together.thresholds, return_index=True)
     return together.at(first)
@@ -122,6 +123,18 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Places:
     return places[_chain(x.tolist(), y.tolist(), stays.tolist())]
 
 
+def unbeaten(tp: Counts, fp: Counts) -> Places:
+    """Return the places of points between the corners that none of these beats in both rates.
+
+    tp and fp (n,) rise along the one chain.
+    """
+    more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
+    keep = np.ones(max(0, len(tp) - 2), bool)
+    keep[1:] &= more_tp
+    keep[:-1] &= more_fp | ~more_tp
+    return np.flatnonzero(keep) + 1
+
+
 def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Places:
     """Walk along the points and take back those that a later one puts on or below a line."""
     kept: list[int] = []
@@ -149,13 +162,3 @@ def _blocks(counts: ScoreCounts, size: int) -> Iterator[RocPoints]:
 def _joined(parts: Iterable[RocPoints]) -> RocPoints:
     columns = zip(*((part.thresholds, part.tp, part.fp) for part in parts), strict=True)
     return RocPoints(*(np.concatenate(column) for column in columns))
-
-
-def _unbeaten(points: RocPoints) -> RocPoints:
-    """Return the points between the corners that none of these beats in both rates."""
-    inner = points.at(np.arange(1, len(points.tp) - 1))
-    more_tp, more_fp = np.diff(inner.tp) > 0, np.diff(inner.fp) > 0
-    keep = np.ones(len(inner.tp), bool)
-    keep[1:] &= more_tp
-    keep[:-1] &= more_fp | ~more_tp
-    return inner.at(keep)

@@ -10,7 +10,7 @@ from clfeval.counts.score_counts import model_scores
 from clfeval.inference.bootstrap import stream
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.table import measures
-from clfeval.methods.jpt.contest import Contest
+from clfeval.methods.jpt.contest import Contest, shared_answers
 from clfeval.methods.jpt.crossfit import honest_estimates
 from clfeval.methods.jpt.crossovers import crossover_rows
 from clfeval.methods.jpt.expected import expected_rows
@@ -109,7 +109,7 @@ def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
         contest = Contest(
             name=str(options.compared),
             counts=counts,
-            patterns=given.sources.patterns.get(label),
+            both=shared_answers(given.sources.patterns.get(label)),
             level=options.confidence if given.sampled else None,
             beta=options.beta,
             stakes=options.stakes,

@@ -44,6 +44,7 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         if sweep is None
         else {"from": sweep.first.odds, "to": sweep.last.odds, "points": sweep.points},
         "crossover": options.compared if len(given.sources.slices[None].models) > 1 else None,
+        "paired": bool(given.sources.patterns),
         "cost": None if options.stakes is None else asdict(options.stakes),
         "ratio": options.ratio,
         "rows_per": ROWS,

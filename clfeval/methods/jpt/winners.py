@@ -26,9 +26,11 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
     leaders = ranked.argmax(axis=1)
     k = len(names)
+    every = np.tile(np.arange(k), len(places))
+    standing = contest.standing(every, np.repeat(ratios, k))
     first = np.repeat(leaders, k)
-    second = np.tile(np.arange(k), len(places))
-    _, low, _ = contest.duel(first, second, np.repeat(ratios, k))
+    ahead = standing.at(np.repeat(np.arange(len(places)) * k + leaders, k))
+    _, low, _ = contest.compare(first, every, ahead, standing)
     sure = (low > 0).reshape(len(places), k)
     rows: list[Row] = []
     for g, (kind, population) in enumerate(places):

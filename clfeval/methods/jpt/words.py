@@ -34,10 +34,12 @@ def warnings_of(
     said: list[Warn] = []
     counts = given.sources.slices[None]
     if given.sampled:
-        totals = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-        if len(totals) > 1:
-            text = "the models were counted on different rows: differences are taken as unpaired"
-            said.append(Warn("different-totals", text))
+        if len(counts.models) > 1 and not given.sources.patterns and "winners" in tables:
+            text = (
+                "counts do not say which rows models share: differences are taken as of different "
+                "rows, which is cautious if they are the same"
+            )
+            said.append(Warn("unpaired", text))
         said += _lacking(given)
         said += _small(given)
     else:
