@@ -7,14 +7,15 @@ data is drawn, only how many of the positives and of the negatives are called po
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-_LEAST_SHAPE = 1e-3  # below it hardly any odds of a beta distribution fit a float
-_LEAST_ODDS = 2.0**-1022
+_LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds fit a float
+_GREATEST_LOGIT = 1022 * math.log(2)
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
@@ -85,41 +86,51 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, NDA
     replicates = len(given)
     failed = np.asarray(np.isnan(given).sum(axis=0), np.int64)
     defined = replicates - failed
-    enough = (defined > 0) & (2 * defined >= replicates)
     if not replicates:
         return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
+    enough = 2 * defined >= replicates
     tail = (1 - level) / 2
     low = _from_below(np.sort(given, axis=0), defined, tail)
-    high = -_from_below(np.sort(-given, axis=0), defined, tail)
+    high = 0.0 - _from_below(np.sort(-given, axis=0), defined, tail)  # never -0.0
     return np.where(enough, low, np.nan), np.where(enough, high, np.nan), failed
 
 
 def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Floats:
     """Return draws of the odds p / (1-p) of a proportion p of distribution Beta(a, b).
 
-    odds = X / Y with X of distribution Gamma(a), Y of Gamma(b)
+    odds = X / Y with X of distribution Gamma(a), Y of Gamma(b), independent
 
-    which keeps all digits where p is next to 1. Draws whose odds or 1 / odds would not fit a float
-    are made again, so the distribution is that of p given that they do. With a and b from 1/2 on
-    those are one in 10**15 at most; at 0.001, where p is mostly 0 or 1, they are three in four.
+    which keeps the digits where p is next to 1. The ratio is taken of logarithms, for X and Y may
+    be too small for a float where their ratio is not. A draw is made again when its odds or their
+    inverse would not fit a float, so the distribution is that of p given that they fit: all but
+    one in e**350 with a and b from 1/2 on, half of all at 0.001, where p is mostly 0 or 1.
 
     Shapes: (draws,). Range 2**-1022 to 2**1022.
-    Errors: ValueError unless a and b are finite and at least 0.001, or when draws is not whole or
-    negative.
-    Source: Devroye 1986, Non-Uniform Random Variate Generation, section IX.4.1.
+    Errors: ValueError unless 0.001 <= a, b <= 10**18, or when draws is not whole or negative.
+    Source: Devroye 1986, Non-Uniform Random Variate Generation, sections IX.3.5 and IX.4.1.
     """
     count = _whole(draws, "draws")
     if count < 0:
         raise ValueError("draws must not be negative")
-    if not (_LEAST_SHAPE <= a < np.inf and _LEAST_SHAPE <= b < np.inf):
-        raise ValueError(f"a and b must be finite and at least {_LEAST_SHAPE}")
-    odds = np.zeros(count)
+    for shape in (a, b):
+        if not _LEAST_SHAPE <= shape <= _GREATEST_SHAPE:
+            raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
+    logits = np.empty(count)
     again = np.arange(count)
     while again.size:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-            odds[again] = rng.standard_gamma(a, again.size) / rng.standard_gamma(b, again.size)
-        again = again[~((odds[again] >= _LEAST_ODDS) & (odds[again] <= 1 / _LEAST_ODDS))]
-    return odds
+        with np.errstate(invalid="ignore"):
+            logits[again] = _log_gamma(a, again.size, rng) - _log_gamma(b, again.size, rng)
+        again = again[~(np.abs(logits[again]) <= _GREATEST_LOGIT)]  # NaN too
+    return np.exp(logits)
+
+
+def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
+    """Return logarithms of gamma variables: Gamma(s) is Gamma(s+1) U**(1/s), U uniform on 0..1."""
+    with np.errstate(divide="ignore"):
+        if shape >= 1:
+            return np.log(rng.standard_gamma(shape, draws))
+        lift = rng.standard_exponential(draws) / shape
+        return np.log(rng.standard_gamma(shape + 1, draws)) - lift
 
 
 def _from_below(ordered: Floats, defined: NDArray[np.int64], tail: float) -> Floats:

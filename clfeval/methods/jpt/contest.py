@@ -72,7 +72,7 @@ class Contest:
         if self.level is None:
             return Standing(value, nothing, nothing, nothing, nothing)
         low, high = limits(self.name, cells, level=self.level, beta=self.beta, stakes=self.stakes)
-        low, high = np.fmin(low, value), np.fmax(high, value)
+        low, high = np.minimum(low, value), np.maximum(high, value)
         if self.both is None:
             return Standing(value, low, high, nothing, nothing)
 

@@ -145,8 +145,8 @@ class TuneOptions:
             ends = [Population.of_prevalence(end).prevalence for end in self.prevalence_range]
             if ends[0] >= ends[1]:
                 raise bad_option("--prevalence-range goes from a lower to a higher prevalence")
-        if self.beta_prior is not None and not all(0.001 <= x < math.inf for x in self.beta_prior):
-            raise bad_option("--prevalence-beta takes two numbers from 0.001 up, such as 2,98")
+        if self.beta_prior is not None and not all(0.001 <= x <= 1e18 for x in self.beta_prior):
+            raise bad_option("--prevalence-beta takes two numbers from 0.001 to 1e18, such as 2,98")
 
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     rows: list[Row] = []
     known = measures(options.beta, options.stakes)
     for i, model in enumerate(counts.models):
-        rng = stream(options.seed, f"prior {model}")
+        rng = stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=_DRAWS, rng=rng)
         one = Cells.of(counts, [1.0]).where(np.array([i]))
         tp, fp = one.rates

@@ -159,7 +159,7 @@ def _thresholds(given: Given, options: TuneOptions) -> tuple[dict[str, Table], l
                 ),
                 honest_estimates(
                     scores, ratios, chosen, folds=options.folds, repeats=REPEATS,
-                    rng=stream(options.seed, f"folds {model.name} {label or ''}"),
+                    rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
                 ),
             )  # fmt: skip
     if not digests:

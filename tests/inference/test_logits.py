@@ -1,0 +1,236 @@
+"""Log and logit intervals against the paper's formulas, statsmodels, and exact coverage."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+from statsmodels.stats.contingency_tables import Table2x2
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from clfeval.inference.differences import critical_value
+from clfeval.inference.logits import odds_ratio, predictive_value, rate_ratio
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+LEVELS = [0.5, 0.9, 0.95, 0.999]
+# Kuhn and Johnson, Applied Machine Learning for Tabular Data, Table 15.1
+TP, FP, FN, TN = 2613, 564, 750, 2180
+P, N = TP + FN, FP + TN
+cells = st.tuples(*[st.integers(1, 10**6)] * 4)
+counts = st.tuples(*[st.integers(0, 50)] * 4)
+
+
+def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:
+    return tuple(float(x) for x in result)
+
+
+def test_the_book() -> None:
+    """Chapter 15: PPV and NPV at a prevalence of 55.5 %, and Mercaldo's 90 % interval."""
+    ppv = plain(predictive_value(TP, P, FP, N, 0.555 / 0.445, level=0.9))
+    assert ppv == pytest.approx((0.8250115, 0.8156427, 0.8340011), abs=5e-8)
+    npv = plain(predictive_value(TN, N, FN, P, 0.445 / 0.555, level=0.9))
+    assert npv[0] == pytest.approx(0.7406846, abs=5e-8)
+    assert plain(rate_ratio(TP, P, FP, N, level=0.9))[0] == pytest.approx(3.7802241, abs=5e-8)
+    assert plain(rate_ratio(FN, P, TN, N, level=0.9))[0] == pytest.approx(0.2807127, abs=5e-8)
+    assert plain(odds_ratio(TP, FP, FN, TN, level=0.9))[0] == pytest.approx(13.4665248, abs=5e-8)
+
+
+def test_by_hand() -> None:
+    reach = math.exp(1.959963984540054)
+    # 1 of 2 against 1 of 2: 1/2 / (2 1/2) twice is a variance of 1
+    assert plain(rate_ratio(1, 2, 1, 2, level=0.95)) == pytest.approx((1, 1 / reach, reach))
+    # four cells of 4: 4 1/4 is a variance of 1
+    assert plain(odds_ratio(4, 4, 4, 4, level=0.95)) == pytest.approx((1, 1 / reach, reach))
+    # the same odds of 3 before and after the answer, as LR = 1
+    expected = (3 / 4, 3 / (3 + reach), 3 * reach / (3 * reach + 1))
+    assert plain(predictive_value(1, 2, 1, 2, 3, level=0.95)) == pytest.approx(expected)
+    # 8 of 10 against 2 of 20: 8; 2/(10 8) + 18/(20 2) = .475
+    reach = math.exp(1.959963984540054 * math.sqrt(0.025 + 0.45))
+    assert plain(rate_ratio(8, 10, 2, 20, level=0.95)) == pytest.approx((8, 8 / reach, 8 * reach))
+    # 12 36 / (4 6) = 18; 1/12 + 1/4 + 1/6 + 1/36 = 19/36
+    reach = math.exp(1.959963984540054 * math.sqrt(19) / 6)
+    assert plain(odds_ratio(12, 4, 6, 36, level=0.95)) == pytest.approx(
+        (18, 18 / reach, 18 * reach)
+    )
+
+
+def mercaldo(tp: int, fp: int, fn: int, tn: int, prevalence: float, z: float) -> list[list[float]]:
+    """Return PPV and NPV with limits in the words of the paper: sensitivity and specificity."""
+    n1, n0 = tp + fn, fp + tn
+    se, sp, p = tp / n1, tn / n0, prevalence
+    logits = (
+        (math.log(p * se / ((1 - p) * (1 - sp))), (1 - se) / se / n1 + sp / (1 - sp) / n0),
+        (math.log((1 - p) * sp / (p * (1 - se))), se / (1 - se) / n1 + (1 - sp) / sp / n0),
+    )
+    return [
+        [1 / (1 + math.exp(-(logit + side * z * math.sqrt(v)))) for side in (0, -1, 1)]
+        for logit, v in logits
+    ]
+
+
+@settings(deadline=None)
+@given(cells, st.floats(0.001, 0.999), st.sampled_from(LEVELS))
+def test_mercaldo(cells: tuple[int, int, int, int], prevalence: float, level: float) -> None:
+    tp, fp, fn, tn = cells
+    odds = prevalence / (1 - prevalence)
+    ppv, npv = mercaldo(*cells, prevalence, critical_value(level))
+    mine = plain(predictive_value(tp, tp + fn, fp, fp + tn, odds, level=level))
+    assert mine == pytest.approx(ppv, rel=1e-9)
+    mine = plain(predictive_value(tn, fp + tn, fn, tp + fn, 1 / odds, level=level))
+    assert mine == pytest.approx(npv, rel=1e-9)
+
+
+@settings(deadline=None)
+@given(cells, st.sampled_from(LEVELS))
+def test_ratios_against_statsmodels(cells: tuple[int, int, int, int], level: float) -> None:
+    tp, fp, fn, tn = cells
+    table = Table2x2([[tp, fn], [fp, tn]])
+    expected = (table.riskratio, *table.riskratio_confint(1 - level))
+    assert plain(rate_ratio(tp, tp + fn, fp, fp + tn, level=level)) == pytest.approx(expected)
+    expected = confint_proportions_2indep(
+        tp, tp + fn, fp, fp + tn, compare="ratio", method="log", alpha=1 - level
+    )
+    assert plain(rate_ratio(tp, tp + fn, fp, fp + tn, level=level))[1:] == pytest.approx(expected)
+    expected = (table.oddsratio, *table.oddsratio_confint(1 - level))
+    assert plain(odds_ratio(tp, fp, fn, tn, level=level)) == pytest.approx(expected)
+
+
+def share(part: Fraction, whole: Fraction) -> float:
+    """Return part / whole, where 0/0 is undefined and anything else over 0 infinite."""
+    if whole == 0:
+        return math.nan if part == 0 else math.inf
+    return float(part / whole)
+
+
+@given(counts, st.fractions(Fraction(1, 1000), 1000))
+def test_every_value_is_right_and_limits_need_four_cells(
+    table: tuple[int, int, int, int], odds: Fraction
+) -> None:
+    tp, fp, fn, tn = table
+    p, n = tp + fn, fp + tn
+    full = all(table)
+    for result, expected in (
+        (rate_ratio(tp, p, fp, n, level=0.9), share(Fraction(tp * n), Fraction(fp * p))),
+        (odds_ratio(tp, fp, fn, tn, level=0.9), share(Fraction(tp * tn), Fraction(fp * fn))),
+        (
+            predictive_value(tp, p, fp, n, float(odds), level=0.9),
+            share(odds * tp * n, odds * tp * n + fp * p),
+        ),
+    ):
+        value, low, high = plain(result)
+        assert value == pytest.approx(expected, rel=5e-16, abs=0, nan_ok=True)
+        assert math.isnan(low) == math.isnan(high) == (not full)
+        if full:
+            assert 0 < low < value < high < math.inf
+
+
+def test_a_zero_cell_by_name() -> None:
+    nan, inf = math.nan, math.inf
+    expected = {
+        (0, 3, 1, 4): (0, nan, nan),
+        (1, 3, 0, 4): (inf, nan, nan),
+        (0, 3, 0, 4): (nan, nan, nan),
+        (0, 0, 1, 4): (nan, nan, nan),
+        (1, 3, 0, 0): (nan, nan, nan),
+        (3, 3, 1, 4): (4, nan, nan),
+        (1, 4, 3, 3): (1 / 4, nan, nan),
+        (3, 3, 4, 4): (1, nan, nan),
+    }
+    result = rate_ratio(*np.array(list(expected)).T, level=0.95)
+    np.testing.assert_array_equal(np.array(result).T, list(expected.values()))
+    assert plain(predictive_value(1, 3, 0, 4, 0.1, level=0.95))[0] == 1
+    assert plain(predictive_value(0, 3, 1, 4, 10, level=0.95))[0] == 0
+
+
+def test_a_rate_without_misses_passes_for_known() -> None:
+    """Why limits need misses too: of 10 rows all are hits with .9**10 = .35, and v is then
+    (1-p2) / (1000 p2) alone, which no k2 that is likely at p2 = .8 brings to .9 / .8."""
+    k2 = np.arange(1, 1000)
+    reach = np.exp(critical_value(0.95) * np.sqrt((1000 - k2) / 1000 / k2))
+    ratio = 1 / (k2 / 1000)
+    held = (ratio / reach <= 0.9 / 0.8) & (ratio * reach >= 0.9 / 0.8)
+    assert (binom.pmf(k2, 1000, 0.8) * held).sum() < 1e-6
+    assert np.isnan(rate_ratio(10, 10, k2, 1000, level=0.95)[1:]).all()
+
+
+@given(cells, st.floats(1e-6, 1e6), st.sampled_from(LEVELS))
+def test_what_holds_of_every_table(
+    cells: tuple[int, int, int, int], odds: float, level: float
+) -> None:
+    tp, fp, fn, tn = cells
+    p, n = tp + fn, fp + tn
+    positive, negative = (
+        rate_ratio(tp, p, fp, n, level=level),
+        rate_ratio(fn, p, tn, n, level=level),
+    )
+    # the odds of PPV are r LR+, those of 1 - NPV are r LR-
+    ppv = np.array(predictive_value(tp, p, fp, n, odds, level=level))
+    np.testing.assert_allclose(ppv, 1 / (1 + 1 / (odds * np.array(positive))), rtol=1e-12)
+    npv = np.array(predictive_value(tn, n, fn, p, 1 / odds, level=level))
+    wrong = odds * np.array([negative[0], negative[2], negative[1]])
+    np.testing.assert_allclose(npv, 1 / (1 + wrong), rtol=1e-12)
+    # the inverse ratio has the inverse limits, exchanged
+    inverse = rate_ratio(fp, n, tp, p, level=level)
+    np.testing.assert_allclose(inverse, 1 / np.array(positive)[[0, 2, 1]], rtol=1e-12)
+    # DOR = LR+ / LR-
+    dor = odds_ratio(tp, fp, fn, tn, level=level)
+    assert float(dor[0]) == pytest.approx(float(positive[0] / negative[0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("odds", [Fraction(1, 10**15), Fraction(1), Fraction(10**15)])
+@pytest.mark.parametrize("k2", [1, 10**9 - 1])
+def test_no_digits_are_lost_next_to_0_and_1(odds: Fraction, k2: int) -> None:
+    k1, n = 999_999_999, 10**9
+    x, y = odds * k1 * n, Fraction(k2 * n)
+    reach = Fraction(math.exp(critical_value(0.95) * math.sqrt((n - k2) / n / k2 + 1 / n / k1)))
+    expected = [x / (x + y), x / (x + y * reach), x / (x + y / reach)]
+    mine = predictive_value(k1, n, k2, n, float(odds), level=0.95)
+    assert plain(mine) == pytest.approx([float(e) for e in expected], rel=1e-15, abs=0)
+
+
+def test_extreme_odds_and_widths() -> None:
+    assert plain(predictive_value(1, 2, 1, 2, 0, level=0.9)) == (0, 0, 0)
+    assert plain(predictive_value(1, 2, 1, 2, math.inf, level=0.9)) == (1, 1, 1)
+    assert plain(predictive_value(1, 2, 1, 2, 1e-300, level=0.9))[0] == pytest.approx(1e-300)
+    assert plain(predictive_value(1, 2, 1, 2, 1e300, level=0.9))[0] == 1
+    assert np.isnan(plain(predictive_value(1, 2, 1, 2, math.nan, level=0.9))).all()
+    # a tenth of a millionth of a hit: the interval is all there is
+    assert plain(rate_ratio(1e-7, 1, 1, 2, level=0.9)) == pytest.approx((2e-7, 0, math.inf))
+    assert plain(predictive_value(1e-7, 1, 1, 2, 1, level=0.9))[1:] == (0, 1)
+
+
+def test_arrays_and_what_is_refused() -> None:
+    odds = np.array([[0.1], [1], [10]])
+    result = predictive_value([8, 5], 10, [1, 0], [20, 20], odds, level=0.95)
+    assert all(part.shape == (3, 2) for part in result)
+    alone = predictive_value(8, 10, 1, 20, 10, level=0.95)
+    assert tuple(part[2, 0] for part in result) == plain(alone)
+    assert all(isinstance(part, np.ndarray) for part in alone)
+    for bad in ((-1, 2, 1, 2), (3, 2, 1, 2), (1, 2, -1, 2), (1, 2, 3, 2)):
+        with pytest.raises(ValueError, match="between 0 and n"):
+            rate_ratio(*bad, level=0.95)
+        with pytest.raises(ValueError, match="between 0 and n"):
+            predictive_value(*bad, 1, level=0.95)
+    with pytest.raises(ValueError, match="odds"):
+        predictive_value(1, 2, 1, 2, -1, level=0.95)
+    with pytest.raises(ValueError, match="negative"):
+        odds_ratio(1, 2, -1, 2, level=0.95)
+    for level in (0, 1, 95, math.nan):
+        with pytest.raises(ValueError, match="level"):
+            rate_ratio(1, 2, 1, 2, level=level)
+
+
+@pytest.mark.parametrize(("p1", "p2"), [(0.8, 0.1), (0.6, 0.3), (0.9, 0.4)])
+def test_coverage_is_near_the_level(p1: float, p2: float) -> None:
+    n1, n2 = 60, 90
+    k1, k2 = np.arange(n1 + 1)[:, None], np.arange(n2 + 1)
+    _, low, high = rate_ratio(k1, n1, k2, n2, level=0.95)
+    chance = binom.pmf(k1, n1, p1) * binom.pmf(k2, n2, p2) * ~np.isnan(low)
+    inside = (low <= p1 / p2) & (p1 / p2 <= high)
+    assert 0.94 < (chance * inside).sum() / chance.sum() < 0.97

@@ -1,0 +1,333 @@
+"""Differences of measures of the same rows against Newcombe, influence functions and coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from clfeval.inference.differences import paired_difference
+from clfeval.inference.paired_measures import correlation, difference, slopes
+from clfeval.inference.score_region import range_over_region
+from clfeval.measures import binary
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+Numbers = tuple[float, ...]
+Arrays = tuple[np.ndarray, ...]
+INF, NAN = math.inf, math.nan
+NONE = (0, 0, 0, 0)
+counts = st.tuples(*[st.integers(0, 300)] * 4)
+slope = st.floats(-5, 5).filter(lambda x: x == 0 or abs(x) > 1e-6)
+slope_pairs = st.tuples(slope, slope)
+estimate = st.lists(st.floats(-100, 100), min_size=3, max_size=3).map(
+    lambda x: (sorted(x)[1], min(x), max(x))
+)
+
+
+def plain(result: Arrays) -> Numbers:
+    return tuple(float(x) for x in result)
+
+
+# differences
+
+
+def test_differences_by_hand() -> None:
+    """5 (2..9) less 1 (0..5): 3 down and 4 of the other up; 4 up and 1 of the other down."""
+    first, second = (5, 2, 9), (1, 0, 5)
+    assert plain(difference(*first, *second, 0)) == pytest.approx((4, 4 - 5, 4 + math.sqrt(17)))
+    assert plain(difference(*first, *second, 1)) == pytest.approx((4, 4 - 1, 4 + 3))
+    assert plain(difference(*first, *second, -1)) == pytest.approx((4, 4 - 7, 4 + 5))
+    # rho = 1/2: 9 - 12 + 16 = 13 and 16 - 4 + 1 = 13
+    expected = (4, 4 - math.sqrt(13), 4 + math.sqrt(13))
+    assert plain(difference(*first, *second, 0.5)) == pytest.approx(expected)
+
+
+def test_without_correlation_it_is_newcombe_for_independent_proportions() -> None:
+    first, second = (proportion_confint(*k, method="wilson") for k in ((56, 70), (48, 80)))
+    expected = confint_proportions_2indep(56, 70, 48, 80, method="newcomb")
+    mine = plain(difference(56 / 70, *first, 48 / 80, *second, 0))
+    assert mine == pytest.approx((0.2, *expected))
+
+
+@settings(deadline=None)
+@given(counts.filter(any))
+def test_of_two_rates_it_is_newcombe_for_paired_proportions(table: Numbers) -> None:
+    """Which has the published examples, in test_differences.py."""
+    a, b, c, _ = table
+    n = sum(table)
+    first, second = (proportion_confint(k, n, method="wilson") for k in (a + b, a + c))
+    expected = paired_difference(*table, level=0.95)
+    for rate, other in (((1, 0), (0.3, 0)), ((-2, 0), (-1, 0))):
+        rho = correlation(rate, other, table, (1, 2, 3, 4))
+        mine = difference((a + b) / n, *first, (a + c) / n, *second, rho)
+        assert plain(mine) == pytest.approx(plain(expected), abs=1e-7)
+    rho = correlation((0, 1), (0, 1), NONE, table)
+    mine = difference((a + b) / n, *first, (a + c) / n, *second, rho)
+    assert plain(mine) == pytest.approx(plain(expected), abs=1e-7)
+
+
+@given(estimate, estimate, st.floats(-1, 1))
+def test_what_holds_of_every_difference(first: Numbers, second: Numbers, rho: float) -> None:
+    value, low, high = plain(difference(*first, *second, rho))
+    assert value == first[0] - second[0]
+    assert first[1] - second[2] <= low <= value <= high <= first[2] - second[1]
+    assert plain(difference(*second, *first, rho)) == pytest.approx((-value, -high, -low))
+    looser = plain(difference(*first, *second, (rho - 1) / 2))
+    assert looser[1] <= low + 1e-12
+    assert high <= looser[2] + 1e-12
+
+
+def test_no_difference_lies_outside_of_the_differences_of_limits() -> None:
+    """Which are its own limits at rho = -1, but for rounding."""
+    (l1, f1, u1), (l2, f2, u2) = np.sort(np.random.default_rng(0).random((2, 3, 1000)), axis=1)
+    _, low, high = difference(f1, l1, u1, f2, l2, u2, -1)
+    np.testing.assert_allclose((low, high), (l1 - u2, u1 - l2), rtol=1e-12, atol=1e-14)
+    assert (low >= l1 - u2).all()
+    assert (high <= u1 - l2).all()
+
+
+def test_the_same_estimate_twice() -> None:
+    """At rho = 1 the legs lie on one another: what is left is how much they differ."""
+    assert plain(difference(3, 1, 5, 3, 1, 5, 1)) == (0, 0, 0)
+    assert plain(difference(3, 2, 6, 3, 2, 6, 1)) == (0, 1 - 3, 3 - 1)
+
+
+def test_infinite_limits_and_values() -> None:
+    expected = {
+        (3, 1, INF, 2, 1, 4, 0): (1, 1 - math.sqrt(8), INF),
+        (3, 1, 5, 2, 1, INF, 0): (1, -INF, 1 + math.sqrt(5)),
+        (3, 1, INF, 2, 1, INF, 1): (1, -INF, INF),
+        (3, -INF, INF, 2, -INF, INF, 1): (1, -INF, INF),
+        (INF, 1, INF, 2, 1, 4, 0): (INF, NAN, INF),
+        (3, 1, 5, INF, 1, INF, 0): (-INF, -INF, NAN),
+        (-INF, -INF, 5, 2, 1, 4, 0.5): (-INF, -INF, NAN),
+        (INF, 1, INF, INF, 1, INF, 1): (NAN, NAN, NAN),
+        (3, 1, 1e300, 2, 1, 4, 0.5): (1, 1 - 2, 1e300),
+        (3, 4, 5, 2, 1, 1.5, 0): (1, 1, 1 + math.sqrt(5)),  # both miss their value
+    }
+    result = difference(*np.array(list(expected)).T)
+    np.testing.assert_allclose(np.array(result).T, list(expected.values()), rtol=1e-12)
+
+
+def test_unknown_arguments_and_wrong_ones() -> None:
+    whole = [3.0, 1, 5, 2, 1, 4, 0.5]
+    for place in range(7):
+        value, low, high = plain(difference(*whole[:place], NAN, *whole[place + 1 :]))
+        assert math.isnan(low)
+        assert math.isnan(high)
+        assert math.isnan(value) == (place in (0, 3))
+    assert difference([[3], [4]], 1, 5, [2, 2, 2], 1, 4, 0.5)[1].shape == (2, 3)
+    for args in ((3, 5, 1, 2, 1, 4, 0), (3, 1, 5, 2, 4, 1, 0)):
+        with pytest.raises(ValueError, match="low limit"):
+            difference(*args)
+    with pytest.raises(ValueError, match="correlation"):
+        difference(3, 1, 5, 2, 1, 4, 1.1)
+
+
+# correlations
+
+
+def by_rows(s1: Numbers, s2: Numbers, tables: list[Numbers]) -> float:
+    """Correlate what every single row adds to each measure."""
+    parts: list[list[float]] = [[], []]
+    for which, table in enumerate(tables):
+        calls = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], table, axis=0)
+        for i, s in enumerate((s1, s2)):
+            if len(calls):
+                parts[i] += list(s[which] * (calls[:, i] - calls[:, i].mean()) / len(calls))
+    x, y = np.array(parts)
+    return float(x @ y / math.sqrt((x @ x) * (y @ y)))
+
+
+@settings(deadline=None)
+@given(counts, counts, slope_pairs, slope_pairs)
+def test_correlations_against_the_rows(
+    positives: Numbers, negatives: Numbers, s1: Numbers, s2: Numbers
+) -> None:
+    rho = float(correlation(s1, s2, positives, negatives, corrected=False))
+    assert -1 <= rho <= 1
+    with np.errstate(all="ignore"):
+        expected = by_rows(s1, s2, [positives, negatives]) if sum(positives + negatives) else NAN
+    if math.isfinite(expected):
+        assert rho == pytest.approx(expected, abs=1e-9)
+    corrected = float(correlation(s1, s2, positives, negatives))
+    turned = [(a, c, b, d) for a, b, c, d in (positives, negatives)]
+    assert correlation(s2, s1, *turned) == pytest.approx(corrected, abs=1e-12)
+    small, great = (np.multiply(s1, 1e-180), np.multiply(s2, 1e180))
+    mine = correlation(tuple(small), tuple(great), positives, negatives)
+    assert mine == pytest.approx(corrected, abs=1e-12)
+
+
+def test_a_correlation_by_hand() -> None:
+    """Positives 4 2 1 3: cross = 12 - 2 = 10, margins 6 4 and 5 5; negatives the other way."""
+    table = (4, 2, 1, 3)
+    rate = 10 / math.sqrt(6 * 4 * 5 * 5)
+    assert correlation((1, 0), (1, 0), table, NONE, corrected=False) == pytest.approx(rate)
+    assert correlation((1, 0), (1, 0), table, NONE) == pytest.approx(rate * 5 / 10)
+    assert correlation((1, 0), (-1, 0), table, table) == pytest.approx(-rate / 2)
+    assert correlation((1, 0), (0, 1), table, table) == 0
+    # of both classes the mean by variances, equal here; a negative cross is not corrected
+    assert correlation((1, 1), (1, 1), table, table, corrected=False) == pytest.approx(rate)
+    turned = (2, 4, 3, 1)
+    assert correlation((1, 0), (1, 0), turned, NONE) == pytest.approx(-rate)
+
+
+@given(st.tuples(*[st.integers(1, 10**9)] * 4), slope_pairs.filter(any))
+def test_all_answers_the_same_are_exactly_1_unless_corrected(cells: Numbers, s: Numbers) -> None:
+    a, d, e, h = cells
+    rho = correlation(s, s, (a, 0, 0, d), (e, 0, 0, h), corrected=False)
+    assert rho == 1
+    assert plain(difference(7, 6, 8, 7, 6, 8, rho)) == (0, 0, 0)
+    # n/2 of a d, which is n²/4 at most
+    corrected = correlation(s, s, (a, 0, 0, d), (e, 0, 0, h))
+    assert corrected <= 1 - 2 / max(a + d, e + h) + 1e-15
+
+
+def test_no_variance_no_rows_and_wrong_counts() -> None:
+    perfect, table = (7, 0, 0, 0), (4, 2, 1, 3)
+    assert correlation((1, 0), (1, 0), perfect, table) == 0
+    assert correlation((0, 0), (1, 1), table, table) == 0
+    assert correlation((1, 1), (1, 1), NONE, table) == correlation((0, 1), (0, 1), table, table)
+    grid = np.linspace(1, 2, 5)[:, None]
+    many = correlation((grid, -1), (grid, -1), table, ([4, 9], 2, 1, 3))
+    assert many.shape == (5, 2)
+    assert many[4, 1] == correlation((2, -1), (2, -1), table, (9, 2, 1, 3))
+    with pytest.raises(ValueError, match="negative"):
+        correlation((1, 1), (1, 1), table, (1, -1, 1, 1))
+
+
+def test_simulated_correlations() -> None:
+    """F1 of 20000 tables of 2000 rows: their correlation is within 3 errors of the formula's."""
+    rng = np.random.default_rng(0)
+    positives, negatives = (0.6, 0.2, 0.1, 0.1), (0.05, 0.1, 0.05, 0.8)
+    pos, neg = (rng.multinomial(1000, x, 20_000).T / 1000 for x in (positives, negatives))
+    drawn = [binary.f1(pos[0] + pos[i], neg[0] + neg[i], 0.3) for i in (1, 2)]
+    s1, s2 = (slopes(lambda tp, fp: binary.f1(tp, fp, 0.3), *x) for x in ((0.8, 0.15), (0.7, 0.1)))
+    rho = correlation(s1, s2, positives, negatives, corrected=False)
+    assert np.corrcoef(drawn)[0, 1] == pytest.approx(float(rho), abs=3 / math.sqrt(20_000))
+
+
+# slopes
+
+
+def precision_slopes(t: float, f: float, p: np.ndarray) -> Arrays:
+    n, said = 1 - p, p * t + (1 - p) * f
+    return p * n * f / said**2, -p * n * t / said**2
+
+
+def f1_slopes(t: float, f: float, p: np.ndarray) -> Arrays:
+    n, whole = 1 - p, p * (1 + t) + (1 - p) * f
+    return 2 * p * (p + n * f) / whole**2, -2 * p * n * t / whole**2
+
+
+def mcc_slopes(t: float, f: float, p: np.ndarray) -> Arrays:
+    n, said = 1 - p, p * t + (1 - p) * f
+    factor, pull = np.sqrt(p * n / (said * (1 - said))), (t - f) / 2 * (1 / said - 1 / (1 - said))
+    return factor * (1 - p * pull), factor * (-1 - n * pull)
+
+
+ANALYTIC = [
+    (binary.precision, precision_slopes),
+    (binary.f1, f1_slopes),
+    (binary.mcc, mcc_slopes),
+    (binary.accuracy, lambda t, f, p: (p, -(1 - p))),
+]
+Measure = Callable[..., np.ndarray]
+
+
+@pytest.mark.parametrize(("measure", "exact"), ANALYTIC)
+def test_slopes_against_analytic_ones(measure: Measure, exact: Measure) -> None:
+    p = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99])
+    for t in (1e-4, 0.01, 0.3, 0.7, 0.99, 0.9999, 1):
+        for f in (0, 1e-4, 0.003, 0.2, 0.7, 0.9999):
+            mine = slopes(lambda tp, fp: measure(tp, fp, p), t, f)
+            expected = np.broadcast_arrays(*exact(t, f, p))
+            # a slope of 1e-6 is lost in the rounding of values near 1
+            np.testing.assert_allclose(mine, expected, rtol=1e-6, atol=1e-11)
+
+
+def test_slopes_on_any_scale_at_a_border() -> None:
+    """1 / (1 + x/s) at 0 has the slope -1/s."""
+    s = 10.0 ** -np.arange(0, 10)
+    mine = slopes(lambda tp, fp: 1 / (1 + tp / s) + 1 / (1 + (1 - fp) / s), 0, 1)
+    np.testing.assert_allclose(mine, (-1 / s, 1 / s), rtol=1e-6)
+
+
+def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
+    """Mutual information: p (log2(tp/fn) - log2(said/denied)); p log2(1/p) where nothing is said.
+
+    Its terms cancel to 1e-12, and by steps below 1e-9 the sums of their rests double or vanish.
+    """
+    t, p = 1 - 1e-6, 1 - 1e-6
+    mine, _ = slopes(lambda tp, fp: binary.mutual_information(tp, fp, p), t, 1)
+    exact = p * (math.log2(t / (1 - t)) - math.log2((p * t + 1 - p) / (p * (1 - t))))
+    assert float(mine) == pytest.approx(exact, rel=1e-3)
+    p = 1e-6
+    mine, _ = slopes(lambda tp, fp: binary.mutual_information(tp, fp, p), 0, 0)
+    assert float(mine) == pytest.approx(p * math.log2(1 / p), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("measure", "tp", "fp"),
+    [
+        (lambda tp, fp: tp / fp, 0.5, 0),
+        (lambda tp, fp: np.sqrt(tp) + fp**0, 0, 0.5),
+        (lambda tp, fp: tp * NAN, 0.3, 0.2),
+        (lambda tp, fp: binary.precision(tp, fp, 0.3), 0, 0),
+        (lambda tp, fp: 0 * tp + 7.0, 0.3, 0.2),
+        (lambda tp, fp: binary.mutual_information(tp, fp, 0.3), 0.4, 0.4),
+        (lambda tp, fp: tp + fp, NAN, NAN),
+    ],
+    ids=["infinite value", "infinite", "NaN", "0/0", "constant", "flat", "no rates"],
+)
+def test_what_has_no_slope_has_0(measure: Measure, tp: float, fp: float) -> None:
+    assert plain(slopes(measure, tp, fp)) == (0, 0)
+
+
+@pytest.mark.parametrize("rates", [(-0.1, 0.5), (0.5, 1.1)])
+def test_rates_that_are_none_are_refused(rates: Numbers) -> None:
+    with pytest.raises(ValueError, match="rate"):
+        slopes(binary.delta, *rates)
+
+
+def test_every_element_by_itself() -> None:
+    odds = np.array([[0.01], [1], [100]])
+    tp, fp = np.array([0, 0.3, 0.9999, 1]), np.array([0.5, 0, 1e-5, 1])
+    together = slopes(lambda t, f: binary.mcc(t, f, odds / (1 + odds)), tp, fp)
+    assert together[0].shape == together[1].shape == (3, 4)
+    for i, j in np.ndindex(3, 4):
+        p = odds[i, 0] / (1 + odds[i, 0])
+        alone = slopes(lambda t, f, p=p: binary.mcc(t, f, p), tp[j], fp[j])
+        assert plain(alone) == (together[0][i, j], together[1][i, j])
+
+
+# both
+
+
+def test_coverage_needs_the_correction() -> None:
+    """MCC at a prevalence of .1, 20 + 20 rows, two classifiers that seldom differ; 20000 tables."""
+
+    def measure(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
+        return binary.mcc(tp, fp, 0.1)
+
+    rng = np.random.default_rng(1)
+    pos = rng.multinomial(20, (0.77, 0.03, 0, 0.2), 20_000).T
+    neg = rng.multinomial(20, (0.199, 0.001, 0.001, 0.799), 20_000).T
+    k, m = np.divmod(np.arange(21 * 21), 21)
+    limits = range_over_region(measure, k, 20, m, 20, level=0.95)
+    table = [measure(k / 20, m / 20), *limits, *slopes(measure, k / 20, m / 20)]
+    one, two = ([x[21 * (pos[0] + pos[i]) + neg[0] + neg[i]] for x in table] for i in (1, 2))
+    truth = measure(np.float64(0.8), np.float64(0.2)) - measure(np.float64(0.77), np.float64(0.2))
+    held = {}
+    for corrected in (False, True):
+        rho = correlation(one[3:], two[3:], tuple(pos), tuple(neg), corrected=corrected)
+        _, low, high = difference(*one[:3], *two[:3], rho)
+        held[corrected] = ((low <= truth) & (truth <= high)).mean()
+    assert held[False] < 0.8
+    assert held[True] > 0.95
