@@ -21,12 +21,12 @@ Measure = Callable[[Jpt], Floats]
 
 
 def tar(t: Jpt) -> Floats:
-    """Return the true answer rate, accuracy: (TP + TN) / M; 0..1, best 1."""
+    """Return the share of right answers, accuracy: (TP + TN) / M; 0..1, best 1."""
     return over(t.tp + t.tn, t.total)
 
 
 def tor(t: Jpt) -> Floats:
-    """Return the true answer odds: (TP + TN) / (FP + FN); 0..inf, best inf."""
+    """Return the odds of a right answer: (TP + TN) / (FP + FN); 0..inf, best inf."""
     return over(t.tp + t.tn, t.fp + t.fn)
 
 

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from clfeval.result import Cell, Estimate, Result, Row, Table
 
 CHOSEN_FROM = {"selected": "features"}
+# columns of tables that may have no rows; True for those that hold estimates
+_HERE = {"prevalence": False, "odds": False, "ratio": False}
+ALWAYS: Mapping[str, Mapping[str, bool]] = {
+    "crossovers": {
+        "slice": False, "measure": False, "first": False, "second": False, "crossing": True,
+        "odds": False, "leads_below": False, "leads_above": False, "verdict": False,
+    },
+    "winners": {
+        "slice": False, "measure": False, "population": False, **_HERE, "leader": False,
+        "value": True, "winner": False, "undecided": False,
+    },
+    "thresholds": {
+        "slice": False, "model": False, "measure": False, "population": False, **_HERE,
+        "threshold": False, "rule": False, "value": True, "fixed_threshold": False,
+        "fixed_value": True, "loss": True, "honest": True, "honest_gain": True,
+    },
+    "cutoffs": {"model": False, "measure": False, "odds": False, "threshold": False},
+}  # fmt: skip
 
 
 class _Line:
@@ -28,6 +46,7 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
     rows = result.tables[table]
     # a selection of nothing still has the columns of what it was chosen from
     columns = _columns(rows or result.tables.get(CHOSEN_FROM.get(table, ""), ()))
+    columns = columns or ALWAYS.get(table, {})
     if not columns:
         return  # a table without rows has no columns to name
     line = _Line()
@@ -41,7 +60,7 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
         yield line.text
 
 
-def _columns(rows: Table) -> dict[str, bool]:
+def _columns(rows: Table) -> Mapping[str, bool]:
     """Return the columns in order; True for those that hold estimates."""
     return {column: isinstance(cell, Estimate) for row in rows[:1] for column, cell in row.items()}
 

@@ -40,7 +40,7 @@ def bars(
 ) -> str:
     """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
     order = sorted(range(len(names)), key=lambda i: (-values[i], i))[:MOST_BARS]
-    figure = _figure(title, width, max(len(order), 2) + 4)
+    figure = new_figure(title, width, max(len(order), 2) + 4)
     labels = [f"{_short(names[i], width // 3)} {values[i]:g}" for i in reversed(order)]
     places = list(range(1, len(order) + 1))
     bar = figure.bar(
@@ -55,7 +55,7 @@ def bars(
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
     figure.ruler("y").lim(1, max(len(order), 2))
     figure.ruler("y").ticks(places, labels)
-    return _drawn(figure, color)
+    return built(figure, color)
 
 
 def curves(
@@ -67,13 +67,13 @@ def curves(
     color: bool,
 ) -> str:
     """Draw named curves, each with a marker of its own, and a key below the plot."""
-    figure = _figure(title, width, 20)
+    figure = new_figure(title, width, 20)
     for marker, (_, x, y) in zip(MARKERS, lines, strict=False):
         signal = figure.signal(list(x), list(y), marker=marker)
         signal.lines(True)
         figure.draw(signal)
     figure.label(label, axis="x")
-    drawn = _drawn(figure, color)
+    drawn = built(figure, color)
     key = "   ".join(f"{m} {name}" for m, (name, _, _) in zip(MARKERS, lines, strict=False))
     left = len(lines) - len(MARKERS)
     return f"{drawn}{key}{f'   ({left} more not drawn)' if left > 0 else ''}\n"
@@ -126,7 +126,8 @@ def _steps(
     return x, y
 
 
-def _figure(title: str, width: int, height: int) -> Any:
+def new_figure(title: str, width: int, height: int) -> Any:
+    """Return an empty figure of so many columns and lines."""
     plotext.terminal.limit(False, False)
     figure = plotext.figure.clear()
     figure.theme("colorless")
@@ -135,7 +136,8 @@ def _figure(title: str, width: int, height: int) -> Any:
     return figure
 
 
-def _drawn(figure: Any, color: bool) -> str:
+def built(figure: Any, color: bool) -> str:
+    """Return the text of a figure."""
     return str(figure.build().string(colorless=not color))
 
 

@@ -18,6 +18,7 @@ from clfeval.views.rows import DIGITS, INTERVAL, Section, gate_lines, reasons
 
 LINES = box.SIMPLE_HEAD
 TEXT_WIDTH = 14  # a name is folded to no less than this
+SPLIT_WIDTH = 10  # the same where rows have two lines anyway
 UNBOUNDED = 10_000  # a width nothing reaches: piped tables are never cut
 
 
@@ -87,12 +88,13 @@ def _print_table(console: Console, part: Section) -> None:
     headings, rows, numeric = part.headings, part.rows, part.numeric
     table = Table(box=LINES, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
+        longest = max(cell_len(line) for row in rows for line in row[index].split("\n"))
         table.add_column(
             Text(title),
             justify="right" if right else "left",
             no_wrap=right,
             overflow="fold",
-            min_width=None if right else min(TEXT_WIDTH, max(cell_len(row[index]) for row in rows)),
+            min_width=None if right else min(TEXT_WIDTH, longest),
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -100,10 +102,15 @@ def _print_table(console: Console, part: Section) -> None:
 
 
 def fitted(part: Section, width: int | None) -> Section:
-    """Make a table fit: intervals beside their values, else under them, else left out."""
+    """Make a table fit: intervals beside their values, else under them, else left out.
+
+    A table that may be split keeps its intervals, and may still be too wide.
+    """
     if width is None or _needed(part) <= width:
         return part
     stacked = _stacked(part)
+    if part.split:
+        return _halved(stacked) if len(stacked.headings) < len(part.headings) else part
     for tried in (stacked, _halved(stacked)):
         if _needed(tried) <= width:
             return tried
@@ -164,9 +171,11 @@ def _halved(part: Section) -> Section:
     if part.headings and not any("\n" in title for title in part.headings):
         return part
 
+    most = SPLIT_WIDTH if part.split else TEXT_WIDTH
+
     def halve(text: str) -> str:
         spaces = [i for i, character in enumerate(text) if character == " "]
-        if cell_len(text) <= TEXT_WIDTH or not spaces or "\n" in text:
+        if cell_len(text) <= most or not spaces or "\n" in text:
             return text
         middle = min(spaces, key=lambda i: abs(2 * i - len(text)))
         return f"{text[:middle]}\n{text[middle + 1 :]}"
@@ -188,4 +197,4 @@ def _stacked(part: Section) -> Section:
 
     rows = tuple(stack(row) for row in part.rows)
     numeric = tuple(part.numeric[i] for i in keep)
-    return Section(part.title, stack(part.headings), rows, numeric, part.note)
+    return replace(part, headings=stack(part.headings), rows=rows, numeric=numeric)

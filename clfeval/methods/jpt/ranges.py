@@ -95,8 +95,10 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     """Return mean, median and percentiles of what is defined; None where infinite or nothing is."""
     low, high, failed = (x.item() for x in percentiles(values, level=level))
     defined = values[~np.isnan(values)]
-    middle = float(np.median(defined)) if defined.size else np.nan
-    mean = float(defined.mean()) if defined.size else np.nan
+    middle = mean = np.nan
+    if defined.size:
+        with np.errstate(invalid="ignore"):  # of both infinities there is no mean
+            middle, mean = float(np.median(defined)), float(defined.mean())
     shown = {"mean": mean, "median": middle, "low": low, "high": high}
     return {
         **{key: x if np.isfinite(x) else None for key, x in shown.items()}, "failed": failed

@@ -1,0 +1,242 @@
+"""The page of tune-jpt: every number rightly rounded, every population with odds and prevalence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rich.cells import cell_len
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.table import Stakes
+from clfeval.result import Estimate, Result
+from clfeval.views.commands import headline, plots, sections
+from clfeval.views.html import as_page
+from clfeval.views.markdown import markdown_lines
+from clfeval.views.rows import Section, title_of
+from clfeval.views.terminal import as_text
+from clfeval.views.tune_jpt_look import LISTED, PLACE
+from tests.views.tuned import MODELS, ORDER, Counts, tuned
+
+ONE = {"anti-CCP": MODELS["anti-CCP"]}
+NAMES = ["a b", "[red]x[/red]", "a|b", "c" * 90, "wide 日本語", "\\", "-"]
+AWKWARD: dict[str, Counts] = {name: (i + 1, 3, 9 - i, 7) for i, name in enumerate(NAMES)}
+RESULTS = {
+    "full": tuned(shown=ORDER, cost=Stakes(1, 50, 2, 0)),
+    "slices": tuned(slices=(None, "north", "a rather long name of a hospital"), points=7),
+    "one model": tuned(ONE),
+    "no sweep": tuned(points=0),
+    "labels": tuned(scores=False),
+    "rates": tuned(ONE, rates_only=True, points=0, scores=False, uncertain=False),
+    "rates of three": tuned(rates_only=True, scores=False),
+    "no intervals": tuned(interval="none", uncertain=False),
+    "no targets": tuned(targets=()),
+    "extreme": tuned(targets=("1:1000000", "1000000:1"), population=1e9),
+    "empty cells": tuned({"none": (0, 0, 5, 5), "all": (5, 5, 0, 0), "right": (5, 0, 0, 5),
+                          "wrong": (0, 5, 5, 0)}),
+    "awkward": tuned(AWKWARD),
+    "forty": tuned({f"model {i}": (i, 40 - i, 50, 60) for i in range(40)}, points=5),
+}  # fmt: skip
+
+
+def named(result: Result, title: str) -> Section:
+    return next(part for part in sections(result) if part.title.startswith(title))
+
+
+def rounded(text: str, value: float) -> bool:
+    """Say whether a text is the number, rounded to the places it has."""
+    bare = float(text.strip("<>[]").replace(",", ""))
+    if text[0] in "<>":
+        return value < bare if text[0] == "<" else value > bare
+    return abs(bare - value) <= 0.5 * 10.0 ** -len(text.partition(".")[2]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["full", "extreme", "empty cells", "rates", "labels"])
+def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -> None:
+    result, seen = RESULTS[name], 0
+    parts = {head: (part, i) for part in sections(result) for i, head in enumerate(part.headings)
+             if head[-1] in "↑↓0"}  # fmt: skip
+    for measure in result.parameters["measures"]:
+        best = CATALOG[measure].arrow
+        title = title_of(measure, 1.0).removesuffix(" (accuracy)")
+        part, i = parts[f"{title} {best}"]
+        rows = list(result.tables["models"])
+        if CATALOG[measure].invariant:
+            assert "do not move" in part.title
+            rows = [row for row in rows if row["population"] == rows[0]["population"]]
+        assert len(part.rows) == len(rows)
+        for line, row in zip(part.rows, rows, strict=True):
+            cell = row[measure]
+            assert isinstance(cell, Estimate)
+            if cell.value is None:
+                assert line[i] == {"infinite": "∞", "minus_infinite": "-∞"}.get(cell.reason, "–")
+            else:
+                assert rounded(line[i], cell.value), (measure, line[i], cell.value)
+            if cell.low is not None and cell.high is not None:
+                low, high = line[i + 1].strip("[]").split(", ")
+                assert rounded(low, cell.low)
+                assert rounded(high, cell.high)
+            seen += 1
+    assert seen >= len(result.parameters["measures"])
+
+
+def test_expected_rows_are_rounded_and_counted_ones_whole() -> None:
+    part = named(RESULTS["full"], "Per 1,000 rows")
+    rows = RESULTS["full"].tables["models"]
+    for line, row in zip(part.rows, rows, strict=True):
+        for i, name in enumerate(("tp", "fp", "fn", "tn"), start=-4):
+            value = float(str(row[name]))
+            assert rounded(line[i], value)
+            assert line[i].isdigit() == (row["population"] == "sample")
+    # of 1000 rows at 1:1000 1000/1001 are ill: .67 of them found; .05 of the others called ill
+    target = part.rows[3]
+    assert target[1:] == ("target", "1:1000", "0.000999", "0.669", "50.0", "0.330", "949.1")
+    assert part.rows[0][1:4] == ("sample as counted", "600:400", "0.6")
+
+
+def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
+    nothing = dict.fromkeys(("tp", "fp", "fn", "tn"))
+    undefined = {name: Estimate(None, reason="no_positive_truth") for name in ORDER[:-2]}
+    rows = [
+        {**row, **undefined, **(nothing if row["population"] != "sample" else
+                                {"prevalence": None, "odds": None, "tp": 0, "fn": 0})}
+        for row in tuned(ONE).tables["models"]
+    ]  # fmt: skip
+    result = replace(RESULTS["one model"], tables={"models": rows})
+    parts = sections(result)
+    assert parts[0].rows[0] == ("anti-CCP", "sample as counted", "–", "–", "0", "20", "0", "380")
+    assert parts[0].rows[1][-4:] == ("–",) * 4
+    assert parts[1].rows[0] == ("anti-CCP", "sample – (–)", *["–"] * 6)
+    assert "no row is positive" in as_text(result)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_table_about_populations_has_odds_and_prevalence(name: str) -> None:
+    for part in sections(RESULTS[name]):
+        text = [" ".join(line) for line in part.rows]
+        if PLACE in part.headings:
+            i = part.headings.index(PLACE)
+            assert all(re.search(r"\d:[\d.]+ \([\d.e-]+\)", line[i]) for line in part.rows)
+        elif "do not move" in part.title or "Beta" in part.title:
+            assert "odds 2:98" in part.title or part.headings[0] in ("model", "slice")
+        else:
+            assert all(re.search(r"\d:\d", line) or "none:" in line for line in text), part.title
+            assert any("prevalence" in word for word in (*part.headings, part.title))
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
+    result = RESULTS[name]
+    drawn = plots(result, width=width, color=False)
+    text = as_text(result, width=width, plots=drawn)
+    assert max(map(cell_len, text.splitlines())) <= width
+    whole, there = (Counter(re.findall(r"[\d.,:∞-]*\d[\d.,:]*", t))
+                    for t in (as_text(result), text))  # fmt: skip
+    if name not in ("awkward", "slices", "forty"):  # names of theirs are folded
+        assert not whole - there
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_colour_tells_nothing(name: str) -> None:
+    result = RESULTS[name]
+    plain, colored = (
+        as_text(result, width=80, color=c, plots=plots(result, width=80, color=c))
+        for c in (False, True)
+    )
+    assert "\x1b" not in plain
+    without = re.sub(r"\x1b\[[\d;]*m", "", colored)
+    assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+
+
+def test_names_are_shown_as_they_are() -> None:
+    text = as_text(RESULTS["awkward"])
+    assert all(name in text for name in AWKWARD)
+    page = "".join(markdown_lines(RESULTS["awkward"]))
+    rows = [line.replace("\\|", "") for line in page.splitlines() if line.startswith("| ")]
+    tables = Counter(line.count("|") for line in rows)
+    assert all(count > 1 for count in tables.values())
+    assert "\\[red\\]x" in page
+
+
+class Tags(HTMLParser):
+    """Collects what is open and what texts the cells hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_html_and_markdown_have_the_same_tables(name: str) -> None:
+    parser = Tags()
+    parser.feed(as_page(RESULTS[name]))
+    page = "".join(markdown_lines(RESULTS[name]))
+    for part in sections(RESULTS[name]):
+        assert part.title in parser.texts
+        assert {cell for line in part.rows for cell in line if cell} <= set(parser.texts)
+    assert page.count("\n|:--") == len(sections(RESULTS[name]))
+
+
+def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
+    part = sections(RESULTS["forty"])[0]
+    assert len(part.rows) == LISTED
+    # 40 models, each in the sample, at 1:1 and at two targets
+    assert part.note.startswith(f"{40 * 4 - LISTED} more rows; all of them: --format csv --table")
+
+
+def test_only_measures_at_hand_are_shown() -> None:
+    result = tuned(shown=("ppv", "dor"), uncertain=False, points=0, scores=False)
+    titles = [part.title for part in sections(result)]
+    assert titles == [
+        "Per 1,000 rows (the sample: as counted)",
+        "Measures that move with the class ratio",
+        "Measures that do not move with the class ratio",
+        "Where two models change places",
+        "Which model where",
+    ]
+
+
+def test_the_headline_says_odds_in_words() -> None:
+    assert headline(RESULTS["full"]) == [
+        "joint probability tables of table.csv: 1,000 rows, 600 positive ('ill'), "
+        "400 negative ('well')",
+        "in the sample: prevalence 0.6, odds 600:400 (positives : negatives)",
+        "tuned to positives : negatives 1:1 (prevalence 0.5), 1:100 (prevalence 0.009901), "
+        "1:1000 (prevalence 0.000999); swept from 1:1000 to 1000:1 at 31 odds",
+        "tuning keeps sensitivity and specificity; only the share of positives changes",
+    ]
+    rates = headline(RESULTS["rates"])
+    assert rates[0] == "joint probability tables of given rates: sensitivity and specificity, " \
+        "no rows"  # fmt: skip
+    assert not any("sample" in line or "None" in line for line in rates)
+    mixed = replace(RESULTS["full"], summary=dict.fromkeys(RESULTS["full"].summary))
+    assert headline(mixed)[0].endswith("models with class totals of their own")
+
+
+def test_stakes_are_named() -> None:
+    part = named(RESULTS["full"], "Cost and benefit")
+    assert part.note == (
+        "a false positive costs 1, a false negative costs 50, a true positive brings 2"
+    )
+
+
+def test_epa_stands_beside_its_two_terms() -> None:
+    part = named(RESULTS["full"], "Odds, which move")
+    heads = [head for head in part.headings if "↑" in head]
+    assert heads == ["PPV odds ↑", "NPV odds ↑", "EPA ↑", "TOR ↑", "F1 odds ↑"]
+    assert "PPV odds and NPV odds, its two terms" in part.note

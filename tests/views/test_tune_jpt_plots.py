@@ -1,0 +1,218 @@
+"""Plots over the odds: marks where their numbers say, nothing told by colour, no line too long."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import log10
+
+import pytest
+from rich.cells import cell_len
+
+from clfeval.measures.population import Population
+from clfeval.result import Estimate, Result
+from clfeval.views.commands import plots
+from clfeval.views.plots import MARKERS
+from clfeval.views.tune_jpt_chart import Curve, height_ticks, odds_ticks
+from tests.views.tuned import MODELS, Counts, tuned
+
+ONE = {"RF": MODELS["RF"]}
+# rates .67 .05, .69 .15, .85 .3
+RATES = {name: (tp / (tp + fn), fp / (fp + tn)) for name, (tp, fp, fn, tn) in MODELS.items()}
+AWKWARD: dict[str, Counts] = {
+    name: (i + 1, 3, 9 - i, 7)
+    for i, name in enumerate(["a b", "[red]x", "|", "c" * 90, "wide 日本語", "d e " * 30])
+}
+
+
+def canvas(drawn: str, number: int = 0) -> list[str]:
+    """Return the lines inside the frame of the plot."""
+    frames = re.split(r"\n +┌─+┐\n", drawn)[1 + number]
+    inside = re.split(r"\n +└", frames)[0]
+    return [line[re.search("[│┤]", line).end() : -1].rstrip("│") for line in inside.splitlines()]  # type: ignore[union-attr]
+
+
+def column(x: float, wide: int, ends: tuple[float, float] = (-3, 3)) -> int:
+    """Return the column of log10 of the odds; the ends are the middles of the outer columns."""
+    return round((x - ends[0]) / (ends[1] - ends[0]) * (wide - 1))
+
+
+def key(drawn: str) -> list[str]:
+    """Return the lines below the first plot."""
+    below = drawn.split("positives:negatives")[1].split("\n")[1:]
+    return below[: below.index("")] if "" in below else below
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_curve_runs_where_its_numbers_say(name: str, width: int) -> None:
+    result = tuned({name: MODELS[name]}, targets=(), rates_only=True, scores=False)
+    rows = canvas(plots(result, width=width, color=False))
+    tpr, fpr = RATES[name]
+
+    def tar(x: float) -> float:  # (r tp + 1 - fp) / (1 + r)
+        return (10**x * tpr + 1 - fpr) / (1 + 10**x)
+
+    low, high = sorted((tar(-3), tar(3)))
+    top = high + 0.08 * (high - low)  # room for letters
+    wide = max(map(len, rows))
+    for x in (-3, -2, -1, 0, 1, 2, 3):
+        expected = (top - tar(x)) / (top - low) * (len(rows) - 1)
+        at = column(x, wide)
+        marked = [i for i, row in enumerate(rows) if row.ljust(wide)[at] == "o"]
+        assert any(abs(i - expected) <= 1 for i in marked), (x, marked, expected)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
+    rows = canvas(plots(tuned(), width=width, color=False))
+    wide = max(map(len, rows))
+    letters = {(char, i) for row in rows for i, char in enumerate(row) if char in "ST123"}
+    # p = dtnr / (dtnr - dtpr), so that the odds are .1 / .02, .25 / .18 and .15 / .16
+    places = {"S": 600 / 400, "1": 5.0, "2": 25 / 18, "3": 15 / 16}
+    for char, ratio in places.items():
+        found = [i for c, i in letters if c == char]
+        assert len(found) == 1
+        assert abs(found[0] - column(log10(ratio), wide)) <= 1
+    targets = sorted(i for c, i in letters if c == "T")
+    assert targets == [0, pytest.approx(column(-2, wide), abs=1)]
+    for line in (*targets, *(i for c, i in letters if c == "S")):
+        assert sum(row.ljust(wide)[line] == "·" for row in rows) > len(rows) / 2
+
+
+def test_the_key_names_markers_places_and_crossings() -> None:
+    assert key(plots(tuned(), width=100, color=False)) == [
+        "o anti-CCP   x RF   + triage",
+        "T target 1:100, prevalence 0.009901",
+        "T target 1:1000, prevalence 0.000999",
+        "S sample 600:400, prevalence 0.6",
+        "1 anti-CCP = RF at prevalence 0.8333 [0.625, …], odds 5:1",
+        "2 anti-CCP = triage at prevalence 0.5814 [0.436, 0.6177], odds 1.38889:1",
+        "3 RF = triage at prevalence 0.4839 [0.3629, 0.5141], odds 1:1.06667",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+@pytest.mark.parametrize("models", [MODELS, ONE, AWKWARD, {"none": (0, 0, 5, 5)},
+                                    {f"m {i}": (i, 9, 50, 60) for i in range(40)}])  # fmt: skip
+def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
+    drawn = plots(tuned(models, points=5), width=width, color=False)
+    assert drawn
+    assert max(map(cell_len, drawn.splitlines())) <= width
+    assert "\x1b" not in drawn
+
+
+def test_more_models_than_markers_are_counted_and_the_rest_has_markers_of_its_own() -> None:
+    drawn = plots(tuned({f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)}, points=5), width=80,
+                  color=False)  # fmt: skip
+    text = " ".join(key(drawn))
+    assert "(28 more not drawn)" in text
+    assert all(f"{marker} m{i}" in text for i, marker in enumerate(MARKERS))
+    assert re.search(r"\d+ more crossings: --format csv --table crossovers", text)
+
+
+def test_models_that_coincide_are_told_so() -> None:
+    twins = {"a": MODELS["RF"], "b": MODELS["RF"]}
+    assert key(plots(tuned(twins), width=80, color=False))[0] == "o a (under x)   x b"
+
+
+def test_the_measure_asked_for_is_drawn_else_the_first_that_moves() -> None:
+    result = tuned(shown=("dor", "mcc", "ppv"), scores=False)
+    assert "MCC over the class ratio" in plots(result, width=80, color=False)
+    asked = replace(result, parameters={**result.parameters, "crossover": "ppv"})
+    assert "PPV over the class ratio" in plots(asked, width=80, color=False)
+    assert plots(tuned(shown=("dor", "dp"), scores=False), width=80, color=False) == ""
+
+
+def test_odds_that_vary_much_have_a_log_axis() -> None:
+    drawn = plots(tuned(shown=("epa",), scores=False), width=80, color=False)
+    labels = re.findall(r"([\d,.]+)┤", drawn)
+    assert labels == ["1,000", "100", "10"]
+
+
+def test_undefined_and_infinite_values_are_gaps() -> None:
+    result = tuned(ONE, scores=False, points=7)
+    rows = [{**row, "tar": Estimate(None, reason="infinite")} if row["odds"] == "1:1" else row
+            for row in result.tables["sweep"]]  # fmt: skip
+    drawn = plots(replace(result, tables={**result.tables, "sweep": rows}), width=80, color=False)
+    inside = canvas(drawn)
+    middle = column(0, max(map(len, inside)))
+    assert not any("o" in row[middle - 5 : middle + 6] for row in inside)
+    assert "gaps: infinite or undefined values" in key(drawn)
+
+
+def test_nothing_is_drawn_without_a_sweep() -> None:
+    assert plots(tuned(points=0), width=80, color=False) == ""
+    undefined = tuned({"none": (0, 0, 5, 5)}, shown=("ppv",), scores=False)
+    assert plots(undefined, width=80, color=False) == ""
+
+
+def test_thresholds_are_steps_at_their_odds() -> None:
+    drawn = plots(tuned(ONE), width=80, color=False)
+    assert "Best threshold for TAR" in drawn
+    rows = canvas(drawn, 1)
+    wide = max(map(len, rows))
+    # the fake falls as 1 / (1 + sqrt(r)) from .95 at 1:398 to .03 at 1000:1
+    top = 0.95 + 0.08 * (0.95 - 0.03)
+    for x in (-2, -1, 0, 1, 2, 3):
+        expected = (top - 1 / (1 + 10 ** (x / 2))) / (top - 0.03) * (len(rows) - 1)
+        marked = [i for i, row in enumerate(rows) if row.ljust(wide)[column(x, wide)] == "o"]
+        assert any(abs(i - expected) <= 1 for i in marked), (x, marked, expected)
+    assert not any("o" in row[:4] for row in rows)  # there it is best to call nothing positive
+    assert "gaps: it is best to call nothing positive" in drawn
+
+
+def test_thresholds_need_scores_and_one_at_least() -> None:
+    assert "threshold" not in plots(tuned(scores=False), width=80, color=False)
+    result = tuned()
+    never = [{**row, "threshold": None} for row in result.tables["thresholds"]]
+    tables = {**result.tables, "thresholds": never}
+    assert "threshold" not in plots(replace(result, tables=tables), width=80, color=False)
+
+
+def test_slices_are_not_mixed_into_the_whole() -> None:
+    whole, sliced = (tuned(slices=slices) for slices in ((None,), (None, "north")))
+    assert plots(whole, width=80, color=False) == plots(sliced, width=80, color=False)
+
+
+def test_a_population_beyond_the_sweep_is_named_in_the_key_only() -> None:
+    result = tuned(ONE, targets=("1:1000000",), scores=False)
+    drawn = plots(result, width=80, color=False)
+    assert "T target 1:1000000, prevalence 1e-06, outside the plot" in key(drawn)
+    assert not any("T" in row for row in canvas(drawn))
+
+
+def test_models_with_totals_of_their_own_have_no_common_sample() -> None:
+    result: Result = tuned()
+    mixed = replace(result, summary=dict.fromkeys(result.summary))
+    assert not any(line.startswith("S ") for line in key(plots(mixed, width=80, color=False)))
+
+
+def test_ticks_of_odds_are_powers_of_ten_as_far_as_there_is_room() -> None:
+    full = ["1:1000", "1:100", "1:10", "1:1", "10:1", "100:1", "1000:1"]
+    assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 68)[1] == full
+    assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 40)[1] == ["1:100", "1:1", "100:1"]
+    assert odds_ticks((-3, 3), ("1:1000", "1000:1"), 28)[1] == ["1:1000", "1:1", "1000:1"]
+    ends = log10(Population.of_odds("1:3").ratio), log10(0.5)
+    assert odds_ticks(ends, ("1:3", "1:2"), 68) == (list(ends), ["1:3", "1:2"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0.0, 1.0, ["0", "0.25", "0.5", "0.75", "1"]),
+        (0.67, 0.95, ["0.7", "0.8", "0.9"]),
+        (-1.0, 1.0, ["-1", "-0.5", "0", "0.5", "1"]),
+        (100.0, 13400.123, ["5,000", "10,000"]),
+        (0.00283, 0.99995, ["0.25", "0.5", "0.75"]),
+    ],
+)
+def test_heights_are_round(low: float, high: float, labels: list[str]) -> None:
+    at, shown = height_ticks(low, high, log=False)
+    assert shown == labels
+    assert [float(text.replace(",", "")) for text in shown] == pytest.approx(at)
+
+
+def test_a_height_between_two_points_is_in_proportion() -> None:
+    curve = Curve("m", [[(0, 1), (2, 5)], [(3, 0), (4, 1)]])
+    assert (curve.at(0.5), curve.at(2), curve.at(2.5), curve.at(3.5)) == (2, 5, None, 0.5)
