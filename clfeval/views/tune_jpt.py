@@ -14,6 +14,7 @@ from clfeval.views.rows import DIGITS, Section, exact
 from clfeval.views.tune_jpt_choice import choices
 from clfeval.views.tune_jpt_look import AT_ODDS, PLACE, Column, Look, amount, odds_of, place
 from clfeval.views.tune_jpt_moving import moving
+from clfeval.views.tune_jpt_words import sentences
 
 TARGETS = 4  # populations named on top
 STAKED = ("expected_cost", "net_benefit")
@@ -48,7 +49,8 @@ def headline(result: Result) -> list[str]:
     sweep = parameters.get("sweep")
     if sweep:
         lines[-1] += f"; swept from {sweep['from']} to {sweep['to']} at {sweep['points']} odds"
-    return [*lines, "tuning keeps sensitivity and specificity; only the share of positives changes"]
+    lines.append("tuning keeps sensitivity and specificity; only the share of positives changes")
+    return [*lines, *sentences(result)]
 
 
 def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
