@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -12,13 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.counts.judge import slice_label
-from clfeval.counts.patterns import Counts
+from clfeval.counts.patterns import Bools, Counts
 from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import collect
 from clfeval.counts.scores import score_rows
+from clfeval.tables.csv_head import SAMPLE_ROWS
 from clfeval.tables.labels import natural
 
 Floats = NDArray[np.float64]
+
+_PIECE = 2**20  # numbers turned into bytes at a time
+_MOST_SORTED = 2**25  # rows put in order in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,54 +35,89 @@ class ScoreCounts:
 
     def digest(self) -> str:
         """Return the sha256 of scores and counts."""
-        columns = (self.scores, self.positives, self.negatives)
-        return sha256(b"".join(column.astype("<f8").tobytes() for column in columns)).hexdigest()
+        found = sha256()
+        for column in (self.scores, self.positives, self.negatives):
+            for start in range(0, len(column), _PIECE):
+                found.update(column[start : start + _PIECE].astype("<f8").tobytes())
+        return found.hexdigest()
 
     @classmethod
     def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> ScoreCounts:
         """Merge equal scores and put them in order."""
-        distinct, place = np.unique(scores, return_inverse=True)
+        if (scores[1:] < scores[:-1]).any():
+            order = np.argsort(scores, kind="stable")
+            scores, positives, negatives = scores[order], positives[order], negatives[order]
+        new = _changes(scores)
+        if new.all():
+            return cls(scores, positives, negatives)
+        place = np.cumsum(new) - 1
         return cls(
-            distinct,
-            np.bincount(place, positives, len(distinct)).astype(positives.dtype),
-            np.bincount(place, negatives, len(distinct)).astype(negatives.dtype),
+            scores[new],
+            np.bincount(place, positives).astype(positives.dtype),
+            np.bincount(place, negatives).astype(negatives.dtype),
         )
 
 
-def count_scores(counted: Counted) -> Mapping[str | None, Mapping[str, ScoreCounts]]:
-    """Count the scores of every scored model, for the whole table (None) and for each slice.
+def model_scores(counted: Counted, i: int) -> Mapping[str | None, ScoreCounts]:
+    """Count the scores of model i, for the whole table (None) and for each slice.
 
-    Rows are those that were counted: with --missing drop, all that lack no model's answer.
+    Rows are those that were counted: with --missing drop, all that lack no model's answer. One
+    model at a time, because ten million distinct scores are a quarter of a gigabyte.
     """
+    rows, by = score_rows(counted, i), counted.predictions.roles.by
+    if not by and counted.plan.weight is None and _mostly_distinct(counted, i):
+        return {None: _sorted(rows)}
+    keys = ["s", *(f"b{j}" for j in range(len(by)))]
+    weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t"))
+    table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort("s"))
     kind: Any = np.int64 if counted.slices[None].n.dtype == np.int64 else np.float64
-    slices: dict[str | None, dict[str, ScoreCounts]] = {None: {}}
-    for i, model in enumerate(counted.models):
-        if model.kind == "label":
-            continue
-        parts: dict[str | None, list[tuple[Floats, Counts, Counts]]] = {}
-        for frame in score_rows(counted):
-            for place, columns in _by_slice(frame, f"s{i}", counted.predictions.roles.by):
-                parts.setdefault(place, []).append(columns)
-        for place, found in parts.items():
-            scores, hits, everything = (np.concatenate(c) for c in zip(*found, strict=True))
-            hits = hits.astype(kind)
-            one = ScoreCounts.of(scores, hits, everything.astype(kind) - hits)
-            slices.setdefault(place, {})[model.name] = one
-    ordered = sorted((label for label in slices if label is not None), key=natural)
-    return {label: slices[label] for label in (None, *ordered)}
-
-
-def _by_slice(
-    frame: nw.LazyFrame[Any], score: str, by: tuple[str, ...]
-) -> Iterator[tuple[str | None, tuple[Floats, Counts, Counts]]]:
-    """Yield scores, positives and rows of one file, the whole first, then each slice."""
-    keys = [score, *(f"b{j}" for j in range(len(by)))]
-    weighed = frame.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t"))
-    table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()))
-    scores, hits, n = (table[name].to_numpy() for name in (score, "positives", "n"))
-    yield None, (scores, hits, n)
+    scores = table["s"].to_numpy()
+    hits, n = (table[name].to_numpy().astype(kind) for name in ("positives", "n"))
+    found: dict[str | None, ScoreCounts] = {None: ScoreCounts.of(scores, hits, n - hits)}
     if by:
         labels = np.array([slice_label(by, row) for row in table.select(keys[1:]).rows()], object)
-        for label in sorted(set(labels.tolist())):
+        for label in sorted(set(labels.tolist()), key=natural):
             mask = labels == label
-            yield label, (scores[mask], hits[mask], n[mask])
+            found[label] = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
+    return found
+
+
+def count_scores(counted: Counted) -> Mapping[str | None, Mapping[str, ScoreCounts]]:
+    """Count the scores of every scored model at once: by slice, then by model."""
+    slices: dict[str | None, dict[str, ScoreCounts]] = {None: {}}
+    for i, model in enumerate(counted.models):
+        if model.kind != "label":
+            for label, one in model_scores(counted, i).items():
+                slices.setdefault(label, {})[model.name] = one
+    return slices
+
+
+def _mostly_distinct(counted: Counted, i: int) -> bool:
+    """Tell whether the first rows hardly share a score, so that grouping would not shrink them.
+
+    A table too large for that to be kept in memory is grouped all the same.
+    """
+    peeks, layout = counted.predictions.peeks, counted.predictions.layout
+    name = layout.prediction if layout.name == "long" else counted.models[i].columns[0]
+    few = len(peeks[name].texts) < 0.95 * SAMPLE_ROWS
+    return not few and sum(file.rows for file in counted.files) <= _MOST_SORTED
+
+
+def _sorted(rows: nw.LazyFrame[Any]) -> ScoreCounts:
+    """Count scores by putting the rows in order: for those that hardly ever tie."""
+    table = collect(rows.select("s", "t").sort("s"))
+    scores, hits = table["s"].to_numpy(), table["t"].to_numpy()
+    new = _changes(scores)
+    if new.all():
+        positives = hits.astype(np.int64)
+        return ScoreCounts(scores, positives, 1 - positives)
+    first = np.flatnonzero(new)
+    positives = np.add.reduceat(hits, first, dtype=np.int64)
+    return ScoreCounts(scores[first], positives, np.diff(first, append=len(hits)) - positives)
+
+
+def _changes(scores: Floats) -> Bools:
+    """Mark where a score differs from the one before it."""
+    new = np.ones(len(scores), bool)
+    np.not_equal(scores[1:], scores[:-1], out=new[1:])
+    return new

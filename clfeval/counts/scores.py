@@ -62,15 +62,25 @@ def read_scores(
     return scores, masks
 
 
-def score_rows(counted: Counted) -> list[nw.LazyFrame[Any]]:
-    """Return the scores of all rows by file: s0.. per scored model, w, t (1 positive), b0.. slices.
+def score_rows(counted: Counted, i: int) -> nw.LazyFrame[Any]:
+    """Return the scores of model i of all rows: s, w, t (1 positive), b0.. slices.
 
-    A label model has no column, but its missing values leave a row out all the same.
+    A missing value of any model leaves a row out; where there was none, only this one is read.
     """
-    return [_selected(frame, counted, "all") for frame in frames(counted.predictions, counted.mode)]
+    complete = not counted.blank_rows and not any(file.dropped for file in counted.files)
+    names = [f"b{j}" for j in range(len(counted.plan.by))]
+    parts = [
+        _selected(frame, counted, "all", only=i if complete else None).select(
+            "t", "w", *names, s=nw.col(f"s{i}")
+        )
+        for frame in frames(counted.predictions, counted.mode)
+    ]
+    return nw.concat(parts) if len(parts) > 1 else parts[0]
 
 
-def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyFrame[Any]:
+def _selected(
+    frame: nw.LazyFrame[Any], counted: Counted, rows: str, only: int | None = None
+) -> nw.LazyFrame[Any]:
     plan = counted.plan
     truth = nw.col(plan.truth)
     is_positive = truth.is_in(list(counted.positive_values))
@@ -79,12 +89,14 @@ def _selected(frame: nw.LazyFrame[Any], counted: Counted, rows: str) -> nw.LazyF
         if model.kind == "label"
         else finite(score_column(model, plan.positive))
         for i, model in enumerate(plan.models)
+        if only in (None, i)
     }
     picked["t"] = is_positive.cast(nw.Int8)
     weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
     picked["w"] = weight
     # a vote for the largest probability needs them all, so a row that lacks one is not counted
     largest = [model for model in plan.models if np.isnan(plan.thresholds[model.name])]
+    largest = largest if only is None else []
     needed = [column for model in largest for column in model.columns]
     picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(needed)}
     wanted = counting_rows(frame, plan).filter(~truth.is_null())

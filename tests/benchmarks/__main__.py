@@ -22,6 +22,7 @@ from tests.benchmarks.measure import THREADS
 from tests.benchmarks.startup import start_up
 from tests.benchmarks.subsets import all_subsets
 from tests.benchmarks.sweeping import sweep_scores
+from tests.benchmarks.thresholds import best_thresholds
 
 WIDE_ROWS = 2000  # of H, whatever --rows says
 PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "scipy")
@@ -29,14 +30,14 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to J")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to K")
     parser.add_argument(
         "--rows",
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A and J, entries of G; B has ten times as many, H half of them, E and F a "
-        f"tenth, I a fiftieth; targets are for {ROWS:,}",
+        help=f"rows of A, J and K, entries of G; B has ten times as many, H half of them, E and F "
+        f"a tenth, I a fiftieth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -51,6 +52,7 @@ def main() -> int:
         "H": lambda: wide_features(WIDE_ROWS, max(1, rows // 2)),
         "I": lambda: numeric_features(max(1, rows // 50)),
         "J": lambda: roc_curves(rows),
+        "K": lambda: best_thresholds(rows),
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

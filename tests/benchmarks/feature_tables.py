@@ -22,8 +22,9 @@ def chunks(kind: str, rows: int) -> Iterator[Any]:
 
     Kinds: `dense` 500 features of 0/1; `wide` and `widecsv` 20,000 of them; `numbers` 500 columns
     of numbers with three decimals; `mixed` ten features of 0/1 and three of text; `curves` four
-    scores of full precision; `classes` doc and truth; `entries` doc and feature, 100 on average
-    for each doc of `classes`.
+    scores of full precision, the first without an error; `normal` four whose classes overlap
+    everywhere; `classes` doc and truth; `entries` doc and feature, 100 on average for each doc of
+    `classes`.
     """
     import numpy as np
     import polars as pl
@@ -54,6 +55,9 @@ def _columns(kind: str, rng: Any, truth: Any) -> Iterator[tuple[str, Any]]:
     elif kind == "curves":
         for j in range(CURVES):
             yield f"m{j}", (truth + (j + 1) * rng.random(len(truth))) / (j + 2)
+    elif kind == "normal":
+        for j in range(CURVES):  # areas under the curve from .64 to .92
+            yield f"m{j}", 1 / (1 + np.exp(-rng.standard_normal(len(truth)) - truth * (j + 1) / 2))
     else:
         many = {"dense": FEATURES, "mixed": BITS}.get(kind, WIDE)
         for j in range(many):

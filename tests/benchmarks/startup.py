@@ -10,6 +10,7 @@ LIMIT = 1.5
 VERSION, TYPER = "clfeval --version", "import typer"
 LIBRARIES = "import of libraries"
 MARS, PHIDELTA = "clfeval mars (10 rows)", "clfeval phidelta (10 rows)"
+TUNE = "clfeval tune-jpt (four numbers)"
 TABLE = "fixtures/mars-paper/wide.csv"
 
 
@@ -21,6 +22,7 @@ def start_up() -> bool:
         LIBRARIES: python("import typer, rich.table, polars, numpy, narwhals"),
         MARS: clfeval("mars", TABLE),
         PHIDELTA: clfeval("phidelta", TABLE),
+        TUNE: clfeval("tune-jpt", "--counts", "67,5,33,95"),
     }
     for command in commands.values():
         run(command)
@@ -29,6 +31,7 @@ def start_up() -> bool:
         VERSION: [ratio(done[VERSION], done[TYPER], LIMIT)],
         MARS: [ratio(done[MARS], done[LIBRARIES], LIMIT)],
         PHIDELTA: [ratio(done[PHIDELTA], done[LIBRARIES], LIMIT)],
+        TUNE: [ratio(done[TUNE], done[LIBRARIES], LIMIT)],
     }
     lines = [Line(runs, checks.get(name, ())) for name, runs in done.items()]
     return print_table("D  start-up with compiled byte code", lines)

@@ -25,6 +25,7 @@ SUFFIXES = {
     "bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "scores": "csv",
     "dense": "parquet", "entries": "parquet", "classes": "parquet", "wide": "parquet",
     "widecsv": "csv", "numbers": "parquet", "mixed": "csv", "curves": "parquet",
+    "normal": "parquet",
 }  # fmt: skip
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
+from clfeval.counts import score_counts
 from clfeval.counts.predictions import count_predictions
-from clfeval.counts.score_counts import ScoreCounts, count_scores
+from clfeval.counts.score_counts import ScoreCounts, count_scores, model_scores
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
@@ -119,6 +122,63 @@ def test_rows_without_a_value_and_of_no_weight_are_out() -> None:
 def test_zero_and_minus_zero_are_one_score() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.0, -0.0, 0.5]})
     assert scores(frame)[None]["a"] == [(0.0, 1, 1), (0.5, 1, 0)]
+
+
+@pytest.fixture
+def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count by putting rows in order, as if the first ones had shown hardly any ties."""
+    monkeypatch.setattr(score_counts, "_mostly_distinct", lambda *_: True)
+
+
+@pytest.mark.usefixtures("in_order")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_put_in_order_count_alike(engine: str) -> None:
+    assert scores(ENGINES[engine](FRAME.drop("site")), positive="y") == {None: WHOLE}
+
+
+@pytest.mark.usefixtures("in_order")
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(scored_tables(models=(1, 2), rows=(1, 14)))
+def test_rows_put_in_order_against_a_plain_count(rows: list[ScoredRow]) -> None:
+    repeated = [ScoredRow(row.truth, row.scores, 1) for row in rows for _ in range(row.n)]
+    found = scores(frame_of(repeated, weight=False))[None]
+    assert found == {name: by_hand(repeated, int(name[1:])) for name in found}
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.3])
+def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that hardly tie are put in order, others are grouped: the counts are the same."""
+    n = 6000
+    taken = []
+    monkeypatch.setattr(
+        score_counts,
+        "_sorted",
+        lambda rows, known=score_counts._sorted: taken.append(1) or known(rows),
+    )
+    score = [(i * 7919 % n) % (kept * n) / n for i in range(n)]
+    truth = [int(i % 3 == 0) for i in range(n)]
+    found = scores(pl.DataFrame({"truth": truth, "a": score}))[None]["a"]
+    rows = [ScoredRow(t, (s,), 1) for t, s in zip(truth, score, strict=True)]
+    assert found == by_hand(rows, 0)
+    assert bool(taken) == (kept == 1)
+
+
+def test_one_model_at_a_time_leaves_out_rows_that_lack_another() -> None:
+    frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.1, 0.2, 0.3], "b": [0.5, None, 0.25]})
+    with open_predictions(frame, Roles(missing="drop")) as predictions:
+        counted = count_predictions(predictions)
+        assert listed(model_scores(counted, 0)[None]) == [(0.1, 1, 0), (0.3, 1, 0)]
+        assert listed(model_scores(counted, 1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]
+
+
+def test_the_digest_is_of_the_columns_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = ScoreCounts(np.array([0.25, 0.5]), np.array([1, 0]), np.array([2, 3]))
+    plain = sha256(struct.pack("<6d", 0.25, 0.5, 1, 0, 2, 3)).hexdigest()
+    assert counts.digest() == plain
+    monkeypatch.setattr(score_counts, "_PIECE", 1)
+    assert counts.digest() == plain
 
 
 def test_merging_keeps_whole_numbers_whole() -> None:

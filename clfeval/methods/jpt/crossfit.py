@@ -15,12 +15,12 @@ from clfeval.measures.jpt import Floats, Jpt
 from clfeval.measures.table import Measure
 from clfeval.methods.jpt.hull import Places, unbeaten, vertices
 from clfeval.methods.jpt.tables import estimate
-from clfeval.methods.jpt.thresholds import best_of
+from clfeval.methods.jpt.thresholds import at_odds, best_of
 from clfeval.result import Estimate
 
 Whole = NDArray[np.int64]
 
-_GROUPS = 2**14
+_GROUPS = 2**13
 _FEWEST = 2**8  # however many folds
 _DEALT = 2**22  # counts of groups in folds
 _CELLS = 2**18  # tables measured at a time, few enough to stay in the cache
@@ -45,8 +45,8 @@ def honest_estimates(
     scores that were chosen from. The judged counts are added up over the folds and averaged over
     the repeats, each with a new deal, and the measure is that of this one table at the odds.
 
-    Choosing among 16 384 thresholds is as good as among more: above that many distinct scores
-    (fewer with more than 256 folds) neighbours are put together, into groups of about equal rows
+    Choosing among 8192 thresholds is as good as among more: above that many distinct scores
+    (fewer with more than 512 folds) neighbours are put together, into groups of about equal rows
     and of ever fewer ones towards both ends. From 10**9 rows in a class on, each row is dealt by
     itself, which at that number is even to a hundredth of a percent.
 
@@ -82,7 +82,7 @@ def honest_estimates(
     found: dict[str, list[Estimate]] = {}
     for name, (tp, fp) in judged.items():
         pooled = Jpt(tp, fp, repeats * totals[0] - tp, repeats * totals[1] - fp)
-        values = np.broadcast_to(measures[name](pooled.tuned(ratios)), ratios.shape)
+        values = np.broadcast_to(measures[name](at_odds(name, pooled, ratios)), ratios.shape)
         columns = zip(values.tolist(), tp.tolist(), fp.tolist(), strict=True)
         found[name] = [
             estimate(name, value, np.nan, np.nan, answers=answers) for value, *answers in columns

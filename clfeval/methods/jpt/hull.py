@@ -35,7 +35,7 @@ class RocPoints:
     @property
     def tables(self) -> Jpt:
         """The 2 x 2 tables, (h,) cells each."""
-        tp, fp = self.tp, self.fp
+        tp, fp = self.tp.astype(np.float64), self.fp.astype(np.float64)
         return Jpt(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
     @property
@@ -102,14 +102,24 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Places:
     2**30 are compared exactly. With tp and fp exchanged it is the lower hull.
     """
     y, x = for_products(tp, fp)
-    first = np.zeros(len(x), bool) if starts is None else starts.copy()
-    first[:1] = True
-    fresh = first.copy()
-    fresh[1:] |= (x[1:] != x[:-1]) | (y[1:] != y[:-1])
-    places = np.flatnonzero(fresh)
-    x, y, stays = x[places], y[places], first[places]
+    stays = np.zeros(len(x), bool) if starts is None else starts.copy()
+    stays[:1] = True
+    up, right = y[1:] > y[:-1], x[1:] > x[:-1]
+    fresh = stays.copy()
+    fresh[1:] |= up | right
+    origin = None
+    if not fresh.all():
+        origin = np.flatnonzero(fresh)
+        x, y, stays = x[origin], y[origin], stays[origin]
+        up, right = y[1:] > y[:-1], x[1:] > x[:-1]
     stays[:-1] |= stays[1:]  # a chain ends where the next one starts
     stays[-1:] = True
+    corner = stays.copy()
+    corner[1:-1] |= up[:-1] & right[1:]  # no vertex lacks these, and few other points have them
+    places = np.flatnonzero(corner)
+    x, y, stays = x[places], y[places], stays[places]
+    if origin is not None:
+        places = origin[places]
     unpaid = 0
     while len(x) > _FEW and unpaid < _PATIENCE:
         dx, dy = np.diff(x), np.diff(y)

@@ -28,7 +28,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "confounds": ("mcc", "ic", *FIXED),
 }
 FULL_SWEEP = "1:1000..1000:1"
-REPEATS = 5  # of cross-fitting
+REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
+LARGE = 100_000
 ROWS = 1000  # of the tables shown
 
 

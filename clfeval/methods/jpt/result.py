@@ -16,9 +16,15 @@ from clfeval.methods.jpt.crossovers import crossover_rows
 from clfeval.methods.jpt.expected import expected_rows
 from clfeval.methods.jpt.given import Given
 from clfeval.methods.jpt.hull import candidates
-from clfeval.methods.jpt.options import FULL_SWEEP, REPEATS, Sweep, TuneOptions
+from clfeval.methods.jpt.options import FULL_SWEEP, Sweep, TuneOptions
 from clfeval.methods.jpt.ranges import range_rows, simulated_rows
-from clfeval.methods.jpt.settings import parameters_of, sample_of, signature_of, summary_of
+from clfeval.methods.jpt.settings import (
+    parameters_of,
+    repeats_of,
+    sample_of,
+    signature_of,
+    summary_of,
+)
 from clfeval.methods.jpt.tables import Tuner
 from clfeval.methods.jpt.thresholds import Fixed, cutoff_rows, threshold_rows
 from clfeval.methods.jpt.winners import Place, winner_rows
@@ -158,7 +164,7 @@ def _thresholds(given: Given, options: TuneOptions) -> tuple[dict[str, Table], l
                     counts.negatives[i].item(),
                 ),
                 honest_estimates(
-                    scores, ratios, chosen, folds=options.folds, repeats=REPEATS,
+                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
                     rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
                 ),
             )  # fmt: skip

@@ -11,7 +11,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.jpt.given import Given
 from clfeval.methods.jpt.limits import METHODS
-from clfeval.methods.jpt.options import REPEATS, ROWS, TuneOptions
+from clfeval.methods.jpt.options import LARGE, REPEATS, ROWS, TuneOptions
 from clfeval.methods.signature import cuts_in_force, signature
 
 
@@ -22,6 +22,12 @@ def sample_of(given: Given, label: str | None) -> Population | None:
     if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
         return None
     return Population.of_counts(*pairs.pop())
+
+
+def repeats_of(given: Given) -> int:
+    """Return how often cross-fitting deals the rows anew: once where there are many."""
+    counts = given.sources.slices[None]
+    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
 
 
 def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.beta_prior is None else list(options.beta_prior),
         "folds": options.folds,
-        "repeats": REPEATS,
+        "repeats": repeats_of(given),
         "resamples": options.resamples,
         "seed": options.seed,
         "missing": given.roles.missing,

@@ -66,22 +66,30 @@ def best_points(
     change with the class ratio are looked at once. O(g h) for each measure; with the points of
     `hull.candidates` the best is that of the whole curve.
     """
-    tables, rank = points.tables.normalised(), points.preference
+    tables, rank = points.tables, points.preference
     step = max(1, _CELLS // len(rank))
     parts: dict[str, list[tuple[NDArray[np.int64], Floats]]] = {name: [] for name in measures}
     for start in range(0, len(ratios), step):
         tuned = tables.tuned(ratios[start : start + step, None])
         for name, measure in measures.items():
-            if start and CATALOG[name].invariant:
-                continue
-            here = tuned if not CATALOG[name].invariant else tables
-            parts[name].append(best_of(name, np.atleast_2d(measure(here)), rank))
+            if not CATALOG[name].invariant:
+                parts[name].append(best_of(name, measure(tuned), rank))
+            elif not start:
+                parts[name].append(best_of(name, measure(tables)[None], rank))
     found = {}
     for name, rows in parts.items():
         place, value = (np.concatenate(column) for column in zip(*rows, strict=True))
         shape = (len(ratios),)
         found[name] = Best(np.broadcast_to(place, shape), np.broadcast_to(value, shape))
     return found
+
+
+def at_odds(name: str, table: Jpt, ratios: Floats) -> Jpt:
+    """Return the table at the odds, or as it is for a measure that they do not change.
+
+    So the same counts give the same value to the last bit, wherever they are compared.
+    """
+    return table if CATALOG[name].invariant else table.tuned(ratios)
 
 
 def best_of(name: str, values: Floats, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
@@ -124,8 +132,8 @@ def threshold_rows(
     found = best_points(points, ratios, chosen)
     rows: list[Row] = []
     for name, measure in chosen.items():
-        kept = np.broadcast_to(measure(fixed.table.tuned(ratios)), ratios.shape).tolist()
-        columns = (populations, found[name].place.tolist(), found[name].value.tolist(), kept)
+        kept = np.broadcast_to(measure(at_odds(name, fixed.table, ratios)), ratios.shape)
+        columns = (populations, *(x.tolist() for x in (found[name].place, found[name].value, kept)))
         for (kind, at), place, value, old, judged in zip(*columns, honest[name], strict=True):
             best, before = _value(name, value, points, place), _fixed_value(name, old, fixed)
             rows.append(
@@ -141,7 +149,7 @@ def threshold_rows(
                     "value": best,
                     "fixed_threshold": fixed.threshold,
                     "fixed_value": before,
-                    "loss": _gain(name, best, before, least=0.0),
+                    "loss": _loss(name, best, before),
                     "honest": judged,
                     "honest_gain": _gain(name, judged, before),
                 }
@@ -182,7 +190,15 @@ def _fixed_value(name: str, value: float, fixed: Fixed) -> Estimate:
     return estimate(name, value, np.nan, np.nan, classes=classes, answers=answers)
 
 
-def _gain(name: str, new: Estimate, old: Estimate, *, least: float = -np.inf) -> Estimate:
+def _loss(name: str, best: Estimate, kept: Estimate) -> Estimate:
+    """Return by how much the best value beats the kept one: not at all where they tie."""
+    lost = _gain(name, best, kept)
+    if lost.value is None or best.value is None:
+        return lost
+    return Estimate(lost.value if lost.value > _TIE * abs(best.value) else 0.0)
+
+
+def _gain(name: str, new: Estimate, old: Estimate) -> Estimate:
     """Return by how much a value is better than another; two infinite ones are alike."""
     for one in (new, old):
         if one.value is None and one.reason not in _INFINITE:
@@ -191,8 +207,7 @@ def _gain(name: str, new: Estimate, old: Estimate, *, least: float = -np.inf) ->
     a, b = (
         one.value if one.value is not None else _INFINITE[str(one.reason)] for one in (new, old)
     )
-    gain = 0.0 if a == b else max(sign * (a - b), least)
-    return estimate(name, gain, np.nan, np.nan)
+    return estimate(name, 0.0 if a == b else sign * (a - b), np.nan, np.nan)
 
 
 _INFINITE = {"infinite": np.inf, "minus_infinite": -np.inf}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
-from clfeval.counts.score_counts import count_scores
+from clfeval.counts.score_counts import model_scores
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Plane
@@ -102,20 +103,27 @@ def _curve_tables(
             Problem(f"--curve needs scores: {why}", "needs-scores"),
             hint="leave --curve out, or give a table of scores",
         )
-    summary: list[Row] = []
-    points: list[Row] = []
-    scores = count_scores(counted)
-    for label in sources.slices:
-        by_model = scores[label]
-        for model, counts in by_model.items():
+    rows: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    points: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    digests: dict[str, str] = {}
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        scores = model_scores(counted, i)
+        digests[model.name] = scores[None].digest()
+        for label in sources.slices:
+            counts = scores[label]
             if not (counts.positives.sum() and counts.negatives.sum()):
-                summary.append(over_scores.undefined_row(label, model))
+                rows[label].append(over_scores.undefined_row(label, model.name))
                 continue
             curve = over_scores.Curve.of(counts)
-            summary.append(over_scores.curve_row(label, model, curve, level))
-            points += over_scores.point_rows(label, model, curve, options.points)
-    digest = "".join(f"{name}{one.digest()}" for name, one in sorted(scores[None].items()))
-    return {"curves": summary, "curve": points}, digest
+            rows[label].append(over_scores.curve_row(label, model.name, curve, level))
+            points[label] += over_scores.point_rows(label, model.name, curve, options.points)
+    digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
+    tables = {"curves": rows, "curve": points}
+    return {
+        name: list(chain.from_iterable(found.values())) for name, found in tables.items()
+    }, digest
 
 
 def _run_tables(

@@ -46,8 +46,9 @@ class Curve:
         tp, fp = for_products(self.tp, self.fp)
         p, n = tp[-1], fp[-1]
         gain = tp * n - fp * p  # whole numbers, so that equal means equal
-        bias = np.abs(tp * n + fp * p - p * n)
-        return int(np.lexsort((bias, -gain))[0])
+        ties = np.flatnonzero(gain == gain.max())
+        bias = np.abs(tp[ties] * n + fp[ties] * p - p * n)
+        return int(ties[bias.argmin()])
 
     def break_even(self) -> tuple[float | None, float]:
         """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.
@@ -58,7 +59,9 @@ class Curve:
         """
         tp, fp = for_products(self.tp, self.fp)
         p, n = tp[-1], fp[-1]
-        nearest = int(np.lexsort((fp * p - tp * n, np.abs(tp * n + fp * p - p * n)))[0])
+        distance = np.abs(tp * n + fp * p - p * n)
+        ties = np.flatnonzero(distance == distance.min())
+        nearest = int(ties[(tp[ties] * n - fp[ties] * p).argmax()])
         at = self.thresholds[nearest].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 

@@ -1,0 +1,1 @@
+"""Tests of tune-jpt: tables, measures, intervals, crossovers, winners, ranges."""
