@@ -52,6 +52,35 @@ PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
     "numbers": (CANCER, {**POSITIVE, "features": True, "cut": "best", "odds": "2:1"}),
 }  # fmt: skip
 
+INTERVAL = {"value": None, "low": 1, "high": 2}
+BOTH = {"ccp": (67, 5, 33, 95), "rf": (69, 15, 31, 85)}
+ODDS: dict[str, Any] = {"odds": ["1:100", "1:1000000"], "points": 3}
+TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "counts": (None, {"counts": BOTH, **ODDS}),
+    "labels": ("breast-cancer/labels.csv", {**POSITIVE, **ODDS, "population": 50_000}),
+    "scores with cost": (CANCER, {**POSITIVE, **ODDS, "cost": (1, 10), "benefit": (2, 0.5)}),
+    "slices": (CANCER, {**POSITIVE, **ODDS, "by": "truth"}),
+    "everything asked for": (
+        CANCER,
+        {**POSITIVE, **ODDS, "population": 1e6, "prevalence_range": (0.001, 0.02), "cost": (1, 9),
+         "prevalence_beta": (2, 98), "crossover": "mcc", "ratio": "matters", "beta": 2.0},
+    ),
+    "a range": (None, {"counts": BOTH, "prevalence_range": (1e-6, 0.9), "ratio": "confounds"}),
+    "a prior": (None, {"counts": (0, 60, 60, 0), "prevalence_beta": (0.5, 0.5), "points": 2}),
+    "rates alone": (None, {"sensitivity": 0.67, "specificity": 1.0, "odds": "1:100"}),
+    "bootstrap": (None, {"counts": (9, 1, 1, 9), **ODDS, "interval": "bootstrap"}),
+    "no sweep": ("mars-paper/wide.csv", {"sweep": None, "prevalence": 0.01}),
+    "no intervals": ("mars-paper/weighted.csv", {"weight": "n", "interval": "none"}),
+    "fractional weights": ("fractions.csv", {"weight": "n", "interval": "none", "odds": "1:9"}),
+    "probabilities": ("digits/probabilities.csv", {"positive": "8", "points": 3}),
+    "one measure": (CANCER, {**POSITIVE, "measure": "dp", "model": "svm", "points": 3}),
+    "all right": (None, {"counts": {"a": (60, 0, 0, 60), "b": (60, 0, 0, 60)}, "sweep": None}),
+    "all wrong": (None, {"counts": (0, 9, 9, 0), "population": 9, "prevalence_range": (0.1, 0.2)}),
+    "never positive": (None, {"counts": {"a": (0, 0, 9, 9), "b": (9, 9, 0, 0)}, "points": 3}),
+    "a class absent": (None, {"counts": {**BOTH, "x": (0, 1, 0, 9), "y": (0, 0, 0, 0)}, **ODDS}),
+    "invariant": (None, {"counts": BOTH, "crossover": "sensitivity", "points": 3}),
+}  # fmt: skip
+
 
 def test_the_schema_is_itself_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
@@ -77,6 +106,64 @@ def test_a_place_in_the_diamond_is_valid(case: str) -> None:
     assert errors == []
 
 
+def tuned(case: str, folder: Path) -> dict[str, Any]:
+    name, options = TUNED[case]
+    (folder / "fractions.csv").write_text("truth,s,n\n1,.9,1.5\n0,.1,2\n1,.2,.5\n0,.7,1\n")
+    table = None if name is None else FIXTURES / name
+    table = table if table is None or table.exists() else folder / str(name)
+    document: dict[str, Any] = json.loads(clfeval.tune_jpt(table, **options).to_json())
+    return document
+
+
+@pytest.mark.parametrize("case", TUNED)
+def test_a_tuned_table_is_valid(case: str, tmp_path: Path) -> None:
+    document = tuned(case, tmp_path)
+    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
+    assert errors == []
+    shown = document["parameters"]["measures"]
+    for table in ("models", "sweep"):
+        for row in document["tables"].get(table, ()):
+            assert list(row)[-len(shown) :] == shown
+
+
+def test_every_table_of_tuned_tables_is_among_the_cases(tmp_path: Path) -> None:
+    described = set(SCHEMA["$defs"]["tune_jpt"]["properties"]["tables"]["properties"])
+    some = ("scores with cost", "everything asked for")
+    assert {name for case in some for name in tuned(case, tmp_path)["tables"]} == described
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tables", "models", 0, "tp"), None),
+        (("tables", "models", 0, "population"), "swept"),
+        (("tables", "models", 1, "prevalence"), 0),
+        (("tables", "models", 1, "odds"), "100"),
+        (("tables", "models", 1, "recall"), 0.5),
+        (("tables", "models", 1, "ppv", "value"), 1.5),
+        (("tables", "models", 1, "ppv", "reason"), "none"),
+        (
+            ("tables", "models", 1, "epa"),
+            {"value": None, "low": 1, "high": 2, "reason": "infinite"},
+        ),
+        (
+            ("tables", "models", 1, "dp"),
+            {"value": None, "low": 1, "high": 2, "reason": "zero_margin"},
+        ),
+        (("tables", "sweep", 0, "ratio"), 0),
+        (("tables", "crossovers", 0, "crossing", "reason"), "infinite"),
+        (("tables", "winners", 0, "undecided"), None),
+        (("tables", "crossings"), []),
+        (("parameters", "measures"), ["recall"]),
+        (("parameters", "targets", 0), "1:100"),
+    ],
+)
+def test_the_schema_refuses_what_is_no_tuned_table(
+    path: tuple[Any, ...], value: object, tmp_path: Path
+) -> None:
+    assert not VALIDATOR.is_valid(changed(tuned("counts", tmp_path), path, value))
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -91,8 +178,13 @@ def test_a_place_in_the_diamond_is_valid(case: str) -> None:
 )
 def test_the_schema_refuses_what_is_wrong(path: tuple[Any, ...], value: object) -> None:
     document = json.loads(clfeval.mars(FIXTURES / "mars-paper" / "wide.csv").to_json())
-    place = document
+    assert not VALIDATOR.is_valid(changed(document, path, value))
+
+
+def changed(document: dict[str, Any], path: tuple[Any, ...], value: object) -> dict[str, Any]:
+    """Return the document with another value in one place."""
+    place: Any = document
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    assert not VALIDATOR.is_valid(document)
+    return document

@@ -21,6 +21,9 @@ TERMS = (
 )
 LINES = "--isometrics precision=0.5,0.8 --isometrics mutual_information=0.1"
 
+TEST = "--counts ccp=67,5,33,95 --counts rf=69,15,31,85"
+FOREST = f"{SCORES} --model forest --odds 1:100"
+
 # file in fixtures/golden -> columns of the screen (0: piped), command line
 COMMANDS: dict[str, tuple[int, str]] = {
     "paper-80.txt": (80, f"mars {PAPER}"),
@@ -51,6 +54,16 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "phi-numbers.txt": (100, f"phidelta {SCORES} --features --cut best --plot"),
     "phi.json": (0, f"phidelta {PAPER} -f json --prevalence 0.1 --reference C4"),
     "phi.md": (0, f"phidelta {PAPER} -f markdown"),
+    "tune-counts-80.txt": (80, f"tune-jpt {TEST} --odds 1:100 --population 5000 --plot"),
+    "tune-counts-140.txt": (140, f"tune-jpt {TEST} --prevalence-range 0.001..0.02 --ratio matters"),
+    "tune-labels.txt": (0, f"tune-jpt {CANCER} --odds 1:100 --crossover mcc --ratio confounds"),
+    "tune-scores.txt": (100, f"tune-jpt {FOREST} --cost 1:20 --plot"),
+    "tune-colour.txt": (80, f"tune-jpt {FOREST} --measure tar --plot --color always"),
+    "tune-prior.txt": (80, f"tune-jpt {TEST} --prevalence-beta 2,98 --sweep none --measure ppv"),
+    "tune-rates.txt": (80, "tune-jpt --sensitivity .67 --specificity .95 --odds 1:100 --sweep none"),
+    "tune-cutoffs.csv": (0, f"tune-jpt {FOREST} -f csv --table cutoffs --points 5"),
+    "tune.json": (0, f"tune-jpt {TEST} --odds 1:100 -f json --points 3"),
+    "tune.md": (0, f"tune-jpt {TEST} --odds 1:100 -f markdown"),
     "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
 }
 

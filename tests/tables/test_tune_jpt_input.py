@@ -1,0 +1,253 @@
+"""Tables given to tune-jpt: every layout and format, and tables that it cannot tune."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from clfeval.result import Result
+from tests.tables.door import EXPECTED, FRAME, encoded, packed, write
+from tests.tables.tuning import (
+    CCP,
+    RF,
+    cells,
+    codes,
+    data_message,
+    rows_of,
+    tuned,
+    usage_message,
+    value,
+)
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+COUNTS = "model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
+
+
+def content(result: Result) -> dict[str, Any]:
+    """Return the document without what names the input."""
+    document = result.to_dict()
+    parts = [part for part in document["signature"].split("|") if not part.startswith("data:")]
+    return {**document, "inputs": [one["rows"] for one in document["inputs"]], "signature": parts}
+
+
+# the answers of EXPECTED in every layout
+LAYOUTS = {
+    "wide": encoded(FRAME, "csv"),
+    "labels": FRAME.with_columns(
+        pl.col("truth", "a", "b").replace_strict({1: "ill", 0: "well"})
+    ).write_csv().encode(),
+    "scores": FRAME.with_columns(pl.col("a", "b") * 0.4 + 0.3).write_csv().encode(),
+    "long": b"id,model,prediction,truth\n" + b"".join(
+        f"{key},{name},{row[name]},{row['truth']}\n".encode()
+        for row in FRAME.iter_rows(named=True) for key in [row["id"]] for name in ("a", "b")
+    ),
+    "probabilities": b"truth,a:1,a:0,b:1,b:0\n" + b"".join(
+        f"{t},{a},{1 - a},{b},{1 - b}\n".encode() for _, t, a, b in FRAME.rows()
+    ),
+    "counts": b"model,tp,fp,fn,tn\n" + b"".join(
+        f"{name},{','.join(map(str, found))}\n".encode() for name, found in EXPECTED.items()
+    ),
+    "weighted": FRAME.drop("id").with_columns(n=pl.lit(1)).write_csv().encode(),
+}  # fmt: skip
+OPTIONS: dict[str, dict[str, Any]] = {"labels": {"positive": "ill"}, "weighted": {"weight": "n"}}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_tables(layout: str) -> None:
+    result = tuned(write("t.csv", LAYOUTS[layout]), odds="1:9", **OPTIONS.get(layout, {}))
+    assert cells(result) == EXPECTED
+    # a: 1 of 2 positives and 1 of 2 negatives called; TP 1/2 x 100, FP 1/2 x 900 of 1000 rows
+    assert cells(result, "target")["a"] == pytest.approx((50, 450, 50, 450), rel=1e-14)
+    scored = layout in ("scores", "probabilities")
+    assert ("thresholds" in result.tables, "cutoffs" in result.tables) == (scored, scored)
+    assert ("chosen-threshold" in codes(result)) == scored
+    thresholds = {row["threshold"] for row in result.tables["models"]}
+    assert thresholds == ({0.5} if scored else {None})
+
+
+@pytest.mark.parametrize("packing", ["", "gzip", "zstd"])
+@pytest.mark.parametrize("how", ["csv", "tsv", "parquet", "arrow", "ndjson"])
+def test_every_format_gives_the_same_document(how: str, packing: str) -> None:
+    data = encoded(FRAME, how)
+    name = write("table", packed(data, packing) if packing else data)
+    result = tuned(name, input_format="tsv" if how == "tsv" else None, odds="1:9")
+    assert content(result) == content(tuned(FRAME, odds="1:9"))
+
+
+FRAMES = {
+    "polars": FRAME, "lazy": FRAME.lazy(), "arrow": FRAME.to_arrow(),
+    "pandas": pd.DataFrame(FRAME.to_dict(as_series=False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_what_its_file_gives_and_is_not_changed(kind: str) -> None:
+    frame = FRAMES[kind]
+    before = frame.copy(deep=True) if isinstance(frame, pd.DataFrame) else frame
+    result = tuned(frame, prevalence=0.25, cost=(1, 3))
+    expected = content(tuned(write("t.csv", encoded(FRAME, "csv")), prevalence=0.25, cost=(1, 3)))
+    assert content(result) == expected
+    if isinstance(frame, pd.DataFrame):
+        pd.testing.assert_frame_equal(frame, before)
+    elif isinstance(frame, pa.Table):
+        assert frame.equals(FRAME.to_arrow())
+    else:
+        assert frame.lazy().collect().equals(FRAME)
+
+
+def test_a_frame_of_counts() -> None:
+    frame = pd.DataFrame([("ccp", *CCP), ("rf", *RF)], columns=["model", "tp", "fp", "fn", "tn"])
+    before = frame.copy(deep=True)
+    result = tuned(frame, odds="1:100")
+    assert cells(result) == {"ccp": CCP, "rf": RF}
+    assert result.tables == tuned(counts={"ccp": CCP, "rf": RF}, odds="1:100").tables
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_several_files_and_a_glob_are_one_table() -> None:
+    frame = pl.read_parquet(FIXTURES / "breast-cancer" / "scores.parquet")
+    names = []
+    for number, part in enumerate(frame.iter_slices(100)):
+        names.append(f"part-{number}.csv")
+        part.write_csv(names[-1])
+    whole = tuned(frame, positive="malignant", odds="1:9")
+    for table in (names, "part-*.csv"):
+        parts = tuned(table, positive="malignant", odds="1:9")
+        assert parts.tables == whole.tables
+        assert [item.rows for item in parts.inputs] == [100, 100, 85]
+    assert "[repeated-file]" in usage_message(["part-0.csv", "part-*.csv"], positive="malignant")
+
+
+def test_the_order_of_rows_and_repeats_for_weights_do_not_matter() -> None:
+    rows = list(FRAME.drop("id").iter_rows()) * 3
+    random.Random(3).shuffle(rows)
+    shuffled = pl.DataFrame(rows, schema=["truth", "a", "b"], orient="row")
+    weighed = FRAME.drop("id").with_columns(n=pl.lit(3))
+    assert tuned(shuffled).tables == tuned(weighed, weight="n").tables
+
+
+def test_labels_are_text_and_names_may_hold_spaces() -> None:
+    content = "truth,random forest,c\nno,no,yes\nyes,yes,yes\n01,no,01\nno,01,no\n"
+    result = tuned(write("t.csv", content), positive="no")
+    assert cells(result) == {"random forest": (1, 1, 1, 1), "c": (1, 0, 1, 2)}
+    assert set(result.parameters["negative"]) == {"01", "yes"}
+    message = data_message(content, positive="1")
+    assert "[unknown-positive]" in message
+    assert "'01'" in message
+    assert data_message(content).startswith("t.csv: which class is positive?")
+
+
+def test_missing_scores_are_never_positive() -> None:
+    for cell in ("", "nan", "NaN"):
+        content = f"truth,s\n1,.9\n0,{cell}\n1,.4\n0,.7\n"
+        assert data_message(content).startswith("t.csv:3: column 's': missing [missing-value]")
+        result = tuned("t.csv", missing="drop")
+        assert cells(result) == {"s": (1, 1, 1, 0)}
+        assert (result.inputs[0].rows, result.inputs[0].dropped) == (3, 1)
+        assert "dropped" in codes(result)
+
+
+def test_scores_that_are_no_probabilities_need_a_threshold() -> None:
+    content = "truth,s\n1,3.5\n0,-2\n1,.4\n0,.7\n"
+    message = data_message(content)
+    assert "column 's'" in message
+    assert "--threshold 's=0'" in message
+    result = tuned("t.csv", threshold=0.5)
+    assert cells(result) == {"s": (1, 1, 1, 1)}
+    assert {row["fixed_threshold"] for row in result.tables["thresholds"]} == {0.5}
+    assert cells(tuned("t.csv", threshold={"s": 3.5})) == {"s": (1, 0, 1, 2)}
+    assert "did you mean 's'?" in usage_message("truth,s\n1,1.0\n0,.2\n", threshold={"S": 1.0})
+    for bad in (float("nan"), float("inf")):
+        assert "threshold" in usage_message(content, threshold=bad)
+
+
+WEIGHTS = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
+
+
+def test_fractional_weights_have_values_and_no_exact_intervals() -> None:
+    message = usage_message(WEIGHTS, weight="n")
+    assert "[fractional-weights]" in message
+    assert "--interval none" in message
+    result = tuned("t.csv", weight="n", interval="none", odds="1:9", prevalence_beta=(2, 98))
+    assert cells(result) == {"a": (1.5, 1.0, 0.5, 2.0)}
+    # 1.5 of 2 positives, 1 of 3 negatives
+    assert value(result, "ppv") == pytest.approx(0.75 / (0.75 + 9 / 3), rel=1e-14)
+    assert value(result, "npv", "sample") == 2 / 2.5
+    for kind in ("sample", "1:1", "target"):
+        assert all(
+            (cell.low, cell.high) == (None, None)
+            for row in rows_of(result, kind).values()
+            for cell in (row["ppv"], row["mcc"], row["dor"])
+        )
+
+
+# content -> how the message begins and what it names
+BAD: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "no negative": ("truth,a\n1,1\n1,0\n", {}, ["t.csv: no negative row", "[single-class]"]),
+    "no positive": (
+        "truth,a\n0,1\n0,0\n", {}, ["t.csv: no positive row", "[single-class]", "--positive"]
+    ),
+    "no positive score": ("truth,s\n0,.1\n0,.9\n", {}, ["t.csv: no positive row"]),
+    "an unknown label": (
+        "truth,a\ny,y\nn,z\n", {"positive": "y"}, ["t.csv:3: column 'a': 'z'", "[unknown-label]"]
+    ),
+    "a bad score": ("truth,s\n1,.5\n0,x\n", {}, ["t.csv:3: column 's': 'x'"]),
+    "a bad weight": (
+        "truth,a,n\n1,1,2\n0,0,-1\n", {"weight": "n"}, ["t.csv:3: column 'n': '-1'"]
+    ),
+    "an unknown column": ("truth,a\n1,1\n0,0\n", {"truth": "Truht"}, ["did you mean 'truth'?"]),
+    "an unknown slice": ("truth,a\n1,1\n0,0\n", {"by": "site"}, ["no column 'site'"]),
+    "no truth": ("a,b\n1,1\n0,0\n", {}, ["t.csv: no truth column"]),
+    "empty": ("", {}, ["t.csv: the file is empty"]),
+    "a header": ("truth,a\n", {}, ["t.csv: no rows to evaluate"]),
+    "counts, fractions": (
+        COUNTS.replace("69", "67.5"), {}, ["t.csv:3: column 'tp': '67.5' is not a count"]
+    ),
+    "counts, negatives": (
+        COUNTS.replace("85", "-85"), {}, ["t.csv:3: column 'tn': '-85' is not a count"]
+    ),
+    "counts, words": (COUNTS.replace("15", "x"), {}, ["t.csv:3: column 'fp': 'x' is not a count"]),
+    "counts, beyond": (COUNTS.replace("15", "1e400"), {}, ["column 'fp': '1e400' is not a count"]),
+    "counts, a gap": (COUNTS.replace(",85", ","), {}, ["t.csv:3: column 'tn': missing"]),
+    "counts, no name": (COUNTS.replace("rf", ""), {}, ["t.csv:3: column 'model': missing"]),
+    "counts, twice": (
+        COUNTS.replace("rf", "ccp"), {}, ["t.csv:3: column 'model': 'ccp'", "[duplicate-row]"]
+    ),
+    "counts, all 0": ("model,tp,fp,fn,tn\na,0,0,0,0\n", {}, ["all counts are 0 [empty-table]"]),
+    "counts, one class": (
+        "model,tp,fp,fn,tn\na,0,5,0,95\nb,0,1,0,9\n", {}, ["no positive row", "[single-class]"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_table_that_cannot_be_tuned_is_refused(name: str) -> None:
+    content, options, parts = BAD[name]
+    message = data_message(content, **options)
+    assert message.startswith("t.csv")
+    assert [part for part in parts if part not in message] == [], message
+
+
+@pytest.mark.parametrize("options", [{"threshold": 0.5}, {"weight": "tp"}, {"kind": "score"}])
+def test_options_of_predictions_are_refused_for_counts(options: dict[str, Any]) -> None:
+    message = usage_message(COUNTS, **options)
+    assert message.startswith(f"--{next(iter(options))} has nothing to act on")
+    assert "the table holds counts" in message
+
+
+def test_counts_by_slice_add_up() -> None:
+    content = "model,site,tp,fp,fn,tn\nm,A,60,5,33,95\nm,B,7,0,0,0\nm,C,0,0,0,40\n"
+    result = tuned(write("t.csv", content), by="site")
+    assert cells(result) == {"m": (60 + 7, 5, 33, 95 + 40)}
+    said = [warning.message for warning in result.warnings if warning.code == "single-class"]
+    assert said == [
+        "site=B: no negative row, so nothing is tuned",
+        "site=C: no positive row, so nothing is tuned",
+    ]
+    assert "'tp' is a column of counts" in usage_message(content, by="tp")

@@ -1,0 +1,96 @@
+"""Asking for tuned tables: the result, its rows and estimates, or the refusal with its code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import clfeval
+from clfeval.cli.app import app
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.result import Estimate, Result
+from tests.tables.door import write
+
+Row = dict[str, Any]
+CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)  # Nishimura's pooled rates, of 100 and 100
+COUNTS = "67,5,33,95"
+
+
+def tuned(table: Any = None, **options: Any) -> Result:
+    """Return the result, without a sweep unless one is asked for; JSON takes every number of it."""
+    result = clfeval.tune_jpt(table, **{"sweep": None, **options})
+    result.to_json()
+    return result
+
+
+def rows_of(result: Result, population: str, table: str = "models") -> dict[str, Row]:
+    """Return the rows of the whole table at one kind of population, by model."""
+    rows = [dict(row) for row in result.tables[table]]
+    found = [row for row in rows if row["population"] == population and row["slice"] is None]
+    named = {str(row["model"]): row for row in found}
+    assert len(named) == len(found), "two rows of one model"
+    return named
+
+
+def cells(result: Result, population: str = "sample") -> dict[str, tuple[Any, ...]]:
+    """Return tp, fp, fn, tn of every model."""
+    rows = rows_of(result, population)
+    return {name: tuple(row[c] for c in ("tp", "fp", "fn", "tn")) for name, row in rows.items()}
+
+
+def one(result: Result, measure: str, population: str = "target") -> Estimate:
+    """Return the estimate of the only model in the only population of a kind."""
+    (row,) = rows_of(result, population).values()
+    found = row[measure]
+    assert isinstance(found, Estimate)
+    return found
+
+
+def value(result: Result, measure: str, population: str = "target") -> float:
+    """Return the value of an estimate that is defined."""
+    found = one(result, measure, population)
+    assert found.value is not None, f"{measure} is {found.reason}"
+    return found.value
+
+
+def codes(result: Result) -> list[str]:
+    """Return the codes of the warnings."""
+    return [warning.code for warning in result.warnings]
+
+
+def refusal(table: Any = None, **options: Any) -> ClfevalError:
+    """Return the error a request is refused with; its exit code is that of its kind."""
+    with pytest.raises(ClfevalError) as caught:
+        tuned(table, **options)
+    error = caught.value
+    assert isinstance(error, (DataError, UsageError))
+    assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
+    return error
+
+
+def data_message(content: Any, name: str = "t.csv", **options: Any) -> str:
+    """Write a table (or hand over a frame), see it refused for its data, return the message."""
+    table = write(name, content) if isinstance(content, (str, bytes)) else content
+    error = refusal(table, **options)
+    assert isinstance(error, DataError), str(error)
+    return str(error)
+
+
+def usage_message(content: Any = None, name: str = "t.csv", **options: Any) -> str:
+    """Write a table (or hand over one, or none), see the request refused, return the message."""
+    table = write(name, content) if isinstance(content, (str, bytes)) else content
+    error = refusal(table, **options)
+    assert isinstance(error, UsageError), str(error)
+    return str(error)
+
+
+def command(*words: str) -> tuple[int, str]:
+    """Run `clfeval tune-jpt WORDS` in this process; return its exit code and what it says."""
+    done = CliRunner().invoke(app, ["tune-jpt", "-q", *words], env={"TERMINAL_WIDTH": "100"})
+    if isinstance(done.exception, ClfevalError):
+        return int(done.exception.exit_code), str(done.exception)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output

@@ -1,0 +1,224 @@
+"""Gates on tuned tables: which rows they look at, what these are called, infinite values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clfeval
+from clfeval.gates import judge, parse_limit
+from clfeval.result import Estimate, Gate, Result
+
+CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
+BOTH = {"ccp": CCP, "rf": RF}
+NO_ALARM, NO_ALARM_NO_HIT = (67, 0, 33, 100), (0, 0, 100, 100)
+
+
+def tuned(counts: Any, **options: Any) -> Result:
+    return clfeval.tune_jpt(counts=counts, **{"sweep": None, **options})
+
+
+def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> dict[Any, Gate]:
+    found = judge(of, [parse_limit(kind, text)], baseline).gates
+    assert len({gate.model for gate in found}) == len(found), "two gates of one name"
+    return {gate.model: gate for gate in found}
+
+
+def gate(of: Result, kind: Any, text: str, baseline: Result | None = None) -> Gate:
+    (only,) = gates(of, kind, text, baseline).values()
+    return only
+
+
+def ppv(counts: tuple[int, int, int, int], ratio: float) -> float:
+    tp, fp, fn, tn = counts
+    return ratio * tp / (tp + fn) / (ratio * tp / (tp + fn) + fp / (fp + tn))
+
+
+def test_without_a_target_the_sample_is_judged() -> None:
+    found = gates(tuned(BOTH), "fail-under", "ppv=0.9")
+    assert {name: (one.value, one.passed) for name, one in found.items()} == {
+        "ccp": (67 / 72, True), "rf": (69 / 84, False),
+    }  # fmt: skip
+
+
+def test_with_one_target_it_is_judged_under_the_names_of_models() -> None:
+    found = gates(tuned(BOTH, odds="1:100"), "fail-under", "ppv=0.1")
+    assert {name: one.passed for name, one in found.items()} == {"ccp": True, "rf": False}
+    assert found["ccp"].value == pytest.approx(ppv(CCP, 1 / 100), rel=1e-14)
+    assert found["rf"].value == pytest.approx(ppv(RF, 1 / 100), rel=1e-14)
+
+
+def test_with_two_targets_the_odds_stand_beside_the_model() -> None:
+    result = tuned(BOTH, odds=["1:100", "1:10"])
+    found = gates(result, "fail-under", "ppv=0.1")
+    assert {name: one.value for name, one in found.items()} == pytest.approx(
+        {
+            "ccp at 1:100": ppv(CCP, 1 / 100),
+            "ccp at 1:10": ppv(CCP, 1 / 10),
+            "rf at 1:100": ppv(RF, 1 / 100),
+            "rf at 1:10": ppv(RF, 1 / 10),
+        },
+        rel=1e-14,
+    )
+    assert [one.passed for one in found.values()] == [True, True, False, True]
+    assert "rf at 1:100: ppv is 0.0" in str(found["rf at 1:100"])
+
+
+def test_a_model_is_named_without_its_odds_and_judged_at_each() -> None:
+    result = tuned(BOTH, odds="1:100", prevalence=0.5)
+    assert set(gates(result, "fail-under", "rf:ppv=0")) == {"rf at 1:1", "rf at 1:100"}
+    with pytest.raises(clfeval.UsageError, match=r"did you mean 'rf'\?"):
+        gates(result, "fail-under", "RF:ppv=0")
+
+
+def test_rates_without_rows_are_judged_at_equal_classes() -> None:
+    result = clfeval.tune_jpt(sensitivity=0.67, specificity=0.95)
+    judged = gate(result, "fail-under", "ppv=0.9")
+    assert (judged.model, judged.passed) == ("model", True)
+    assert judged.value == pytest.approx(0.67 / 0.72, rel=1e-14)
+    low = gate(result, "fail-under", "ppv.low=0")
+    assert (low.value, low.passed, low.reason) == (None, False, "no_interval")
+
+
+def test_slices_and_sweeps_are_not_judged() -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"truth": [1, 1, 0], "a": [1, 0, 0], "site": ["x", "y", "x"]})
+    result = clfeval.tune_jpt(frame, by="site", odds="1:3", sweep="1:9..9:1")
+    assert set(gates(result, "fail-under", "sensitivity=0.5")) == {"a"}
+    assert gate(result, "fail-under", "sensitivity=0.5").value == 1 / 2
+
+
+@pytest.mark.parametrize(("alias", "measure"), [
+    ("accuracy", "tar"), ("precision", "ppv"), ("recall", "sensitivity"), ("f1", "f_beta"),
+    ("TNR", "specificity"), ("youden", "j_index"), ("discriminant_power", "dp"),
+])  # fmt: skip
+def test_measures_may_be_called_by_another_name(alias: str, measure: str) -> None:
+    result = tuned(CCP, odds="1:100")
+    named, plain = (gate(result, "fail-under", f"{name}=0.5") for name in (alias, measure))
+    assert (named.value, named.passed) == (plain.value, plain.passed)
+
+
+def test_cells_are_those_of_a_thousand_rows_of_the_target() -> None:
+    judged = gate(tuned(CCP, odds="1:99"), "fail-over", "fp=49.5")
+    assert judged.value == pytest.approx(1000 * 0.99 * 0.05, rel=1e-14)
+    assert gate(tuned(CCP), "fail-over", "fp=4").value == 5
+
+
+def test_numbers_of_the_summary_are_judged_once() -> None:
+    result = tuned(BOTH, odds=["1:100", "1:10"])
+    assert gate(result, "fail-under", "positives=100") == Gate(
+        "fail-under", "positives", None, 100.0, 100, True
+    )
+
+
+@pytest.mark.parametrize("measure", ["ppv_odds", "epa", "lr_pos", "dor", "dp"])
+def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
+    result = tuned(NO_ALARM, odds="1:100")
+    under, over = (gate(result, kind, f"{measure}=1e300") for kind in ("fail-under", "fail-over"))
+    assert (under.value, under.passed, under.reason) == (None, True, "infinite")
+    assert (over.value, over.passed, over.reason) == (None, False, "infinite")
+    assert str(over) == f"model: {measure} is infinite, fail-over 1e+300"
+
+
+@pytest.mark.parametrize("kind", ["fail-under", "fail-over"])
+@pytest.mark.parametrize(("measure", "reason"), [
+    ("ppv", "no_positive_prediction"), ("epa", "no_positive_prediction"),
+    ("lr_pos", "no_positive_prediction"), ("mcc", "zero_margin"), ("dp", "zero_margin"),
+])  # fmt: skip
+def test_an_undefined_value_fails_and_says_why(kind: str, measure: str, reason: str) -> None:
+    limit = "-9" if kind == "fail-under" else "9"  # any number would do
+    judged = gate(tuned(NO_ALARM_NO_HIT, odds="1:100"), kind, f"{measure}={limit}")
+    assert (judged.value, judged.passed, judged.reason) == (None, False, reason)
+    assert f"{measure} is undefined ({reason})" in str(judged)
+
+
+def test_a_model_without_positives_fails_at_the_target() -> None:
+    result = tuned({"a": CCP, "b": (0, 5, 0, 95)}, odds="1:100")
+    found = gates(result, "fail-under", "tar=0")
+    assert {name: (one.passed, one.reason) for name, one in found.items()} == {
+        "a": (True, None), "b": (False, "no_positive_truth"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("now", "before", "passed", "reason"), [
+    (NO_ALARM, NO_ALARM, True, "infinite"),
+    (NO_ALARM, CCP, True, "infinite"),
+    (CCP, NO_ALARM, False, "baseline_infinite"),
+    (NO_ALARM_NO_HIT, NO_ALARM, False, "no_positive_prediction"),
+    (NO_ALARM_NO_HIT, CCP, False, "no_positive_prediction"),
+])  # fmt: skip
+def test_a_drop_from_or_to_infinity(now: Any, before: Any, passed: bool, reason: str) -> None:
+    judged = gate(tuned(now), "max-drop", "ppv_odds=1000000", tuned(before))
+    assert (judged.value, judged.passed, judged.reason) == (None, passed, reason)
+
+
+def test_a_drop_of_what_is_better_low() -> None:
+    """LR- of a classifier that is always wrong is 1 / 0."""
+    wrong, fair = tuned((0, 100, 100, 0)), tuned(CCP)
+    assert gate(wrong, "fail-over", "lr_neg=9").reason == "infinite"
+    assert not gate(wrong, "max-drop", "lr_neg=9", fair).passed
+    assert gate(fair, "max-drop", "lr_neg=0", wrong).passed
+    assert gate(wrong, "max-drop", "lr_neg=0", wrong).passed
+    # LR-: 33/95 against 31/85
+    judged = gate(tuned(RF), "max-drop", "lr_neg=0.01", tuned(CCP))
+    assert judged.value == pytest.approx(31 / 85 - 33 / 95, rel=1e-12)
+    assert not judged.passed
+
+
+def test_a_bias_may_grow_to_neither_side() -> None:
+    judged = gate(tuned(CCP), "max-drop", "phi=0", tuned((95, 33, 5, 67)))
+    assert judged.value == pytest.approx(0, abs=1e-15)  # -.28 is no farther from 0 than .28
+    assert not gate(tuned(CCP), "max-drop", "phi=0.1", tuned((67, 33, 33, 67))).passed
+
+
+def test_a_drop_is_judged_row_by_row() -> None:
+    now, before = (tuned(c, odds=["1:100", "1:10"]) for c in (RF, CCP))
+    found = gates(now, "max-drop", "ppv=0.1", before)
+    drops = {f"model at 1:{n}": ppv(CCP, 1 / n) - ppv(RF, 1 / n) for n in (100, 10)}
+    assert {name: one.value for name, one in found.items()} == pytest.approx(drops, rel=1e-12)
+    assert {name: one.passed for name, one in found.items()} == {
+        name: drop <= 0.1 for name, drop in drops.items()
+    }
+
+
+@pytest.mark.parametrize("options", [
+    {"odds": "1:99"}, {"odds": ["1:100", "1:10"]}, {"odds": "1:100", "beta": 2.0}, {},
+    {"odds": "1:100", "level": 0.9}, {"odds": "1:100", "interval": "bootstrap"},
+    {"odds": "1:100", "cost": (1, 2)}, {"odds": "1:100", "measure": "ppv"},
+    {"odds": "1:100", "ratio": "matters"}, {"odds": "1:100", "positive": "ill"},
+    {"odds": "1:100", "sweep": "1:9..9:1"}, {"odds": "1:100", "population": 50_000},
+    {"odds": "1:100", "seed": 1}, {"odds": "1:100", "prevalence_range": (0.1, 0.2)},
+    {"odds": "1:100", "prevalence_beta": (1, 2)},
+], ids=str)  # fmt: skip
+def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
+    here, there = tuned(CCP, odds="1:100"), tuned(CCP, **options)
+    for one, other in ((here, there), (there, here)):
+        with pytest.raises(clfeval.UsageError, match="other settings"):
+            judge(one, [], other)
+    with pytest.raises(clfeval.UsageError, match="tune-jpt"):
+        judge(here, [], clfeval.mars(paper / "wide.csv"))
+
+
+def test_a_run_against_itself_saved_and_read_again() -> None:
+    run = tuned({**BOTH, "sure": NO_ALARM}, odds=["1:100", "1:10"], cost=(1, 10))
+    saved = Result.from_json(run.to_json())
+    names = [name for name, cell in run.tables["models"][0].items() if isinstance(cell, Estimate)]
+    judged = judge(run, [parse_limit("max-drop", f"{name}=0") for name in names], saved)
+    assert len(names) == 22
+    assert len(judged.gates) == 22 * 3 * 2
+    assert judged.passed
+    assert Result.from_json(judged.to_json()).gates == judged.gates
+
+
+def test_unknown_measures_are_refused_with_a_suggestion() -> None:
+    result = tuned(CCP, odds="1:100")
+    with pytest.raises(clfeval.UsageError, match="did you mean 'ppv'"):
+        gates(result, "fail-under", "ppw=1")
+    with pytest.raises(clfeval.UsageError, match="expected_cost"):
+        gates(result, "fail-over", "expected_cost=1")
+    assert gate(tuned(CCP, cost=(1, 10)), "fail-over", "expected_cost=1.675").passed
+    with pytest.raises(clfeval.UsageError, match="no metric 'mcc'"):
+        gates(tuned(CCP, measure="ppv"), "fail-under", "mcc=0")
