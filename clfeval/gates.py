@@ -81,19 +81,20 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     if metric in result.summary and limit.model is None:
         value = result.summary[metric]
         if not isinstance(value, (int, float)):
-            raise UsageError(Problem(f"'{metric}' is no number", "bad-gate"))
+            why = "is no number" if value is not None else "is not the same for all models"
+            raise UsageError(Problem(f"'{metric}' {why}", "bad-gate"))
         if limit.part != "value":
             raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None)]
     if limit.model is not None:
         names = list(dict.fromkeys(_name(row) for row in rows.values()))
-        if limit.model not in names:
+        if limit.model not in (*names, *rows):
             raise UsageError(
                 Problem(f"--{limit.kind}: no model '{limit.model}'", "unknown-model"),
                 hint=suggestion(limit.model, names) or f"models: {listing(names)}",
             )
-        rows = {label: row for label, row in rows.items() if _name(row) == limit.model}
+        rows = {k: row for k, row in rows.items() if limit.model in (k, _name(row))}
     first: Row = next(iter(rows.values()), {})
     known = [name for name, cell in first.items() if _is_number(cell)]
     known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
@@ -108,11 +109,8 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     gates = []
     for model, row in rows.items():
         value, reason = _part(row.get(metric), limit.part)
-        old, why = _part(before[model].get(metric), limit.part) if model in before else (None, None)
-        if "infinite" in (reason, why):
-            gates.append(_infinite_gate(limit, named, model, (value, reason), (old, why)))
-        else:
-            gates.append(_gate(limit, named, model, value, old, reason))
+        old = _part(before[model].get(metric), limit.part)[0] if model in before else None
+        gates.append(_gate(limit, named, model, value, old, reason))
     return gates
 
 
@@ -126,10 +124,9 @@ def _gate(
 ) -> Gate:
     if value is None:
         return Gate(limit.kind, metric, model, limit.limit, None, False, reason or "undefined")
-    if limit.kind == "fail-under":
-        return Gate(limit.kind, metric, model, limit.limit, value, value >= limit.limit)
-    if limit.kind == "fail-over":
-        return Gate(limit.kind, metric, model, limit.limit, value, value <= limit.limit)
+    if limit.kind != "max-drop":
+        met = value >= limit.limit if limit.kind == "fail-under" else value <= limit.limit
+        return _judged(limit, metric, model, value, met)
     if base is None:
         return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
     name = metric.split(".")[0]
@@ -139,27 +136,16 @@ def _gate(
     before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
     if measure and measure.best == "zero":
         before, now = abs(before), abs(now)
-    worse = now - before if less_is_better else before - now
-    return Gate(limit.kind, metric, model, limit.limit, float(worse), worse <= allowed)
+    worse = Decimal(0) if now == before else now - before if less_is_better else before - now
+    return _judged(limit, metric, model, float(worse), worse <= allowed)
 
 
-def _infinite_gate(
-    limit: Limit,
-    metric: str,
-    model: str,
-    now: tuple[float | None, str | None],
-    before: tuple[float | None, str | None],
-) -> Gate:
-    """Judge a value, or one of the baseline, that is more than every number."""
-    kept = now[1] == "infinite"
-    if limit.kind != "max-drop":
-        met = kept and limit.kind == "fail-under"
-        return Gate(limit.kind, metric, model, limit.limit, None, met, "infinite")
-    known = kept or now[0] is not None
-    less_is_better = CATALOG[metric].best == "min"
-    worse = kept and before[1] != "infinite" if less_is_better else not kept
-    reason = now[1] if kept or not known else "baseline_infinite"
-    return Gate(limit.kind, metric, model, limit.limit, None, known and not worse, reason)
+def _judged(limit: Limit, metric: str, model: str | None, value: float, met: bool) -> Gate:
+    """Return a gate; what is beyond every number is judged as that, and named by a reason."""
+    if math.isfinite(value):
+        return Gate(limit.kind, metric, model, limit.limit, value, met)
+    reason = "infinite" if value > 0 else "minus_infinite"
+    return Gate(limit.kind, metric, model, limit.limit, None, met, reason)
 
 
 def _models(result: Result) -> Mapping[str, Row]:
@@ -184,9 +170,18 @@ def _name(row: Row) -> str:
 
 
 def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:
+    """Return a value or a limit, infinite ones included; or None and why there is none."""
     if isinstance(cell, Estimate):
-        value: float | None = getattr(cell, part)
-        return value, cell.reason or (None if value is not None else "no_interval")
+        number: float | None = getattr(cell, part)
+        endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(cell.reason))
+        if number is None and part == "value":
+            number = endless
+        elif number is None and part == "low" and cell.high is not None:
+            number = -math.inf  # an interval that lacks an end has none on that side
+        elif number is None and part == "high" and cell.low is not None:
+            number = math.inf
+        reason = cell.reason if part == "value" or endless is None else None
+        return number, reason or (None if number is not None else "no_interval")
     if isinstance(cell, (int, float)):
         return cell, None
     return None, "undefined"

@@ -85,8 +85,9 @@ class Gate:
         """Say what was measured and against what, with all the digits that decide."""
         who = f"{self.model}: " if self.model else ""
         limit = f"{self.kind} {self.limit!r}"
-        if self.value is None and self.reason == "infinite":
-            return f"{who}{self.metric} is infinite, {limit}"
+        if self.value is None and self.reason in ("infinite", "minus_infinite"):
+            worse = " worse than the baseline by" if self.kind == "max-drop" else ""
+            return f"{who}{self.metric} is{worse} {self.reason.replace('_', ' ')}, {limit}"
         if self.value is None:
             return f"{who}{self.metric} is undefined ({self.reason}), {limit}"
         if self.kind == "max-drop":

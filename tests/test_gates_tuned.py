@@ -144,15 +144,19 @@ def test_a_model_without_positives_fails_at_the_target() -> None:
 
 
 @pytest.mark.parametrize(("now", "before", "passed", "reason"), [
-    (NO_ALARM, NO_ALARM, True, "infinite"),
-    (NO_ALARM, CCP, True, "infinite"),
-    (CCP, NO_ALARM, False, "baseline_infinite"),
+    (NO_ALARM, CCP, True, "minus_infinite"),
+    (CCP, NO_ALARM, False, "infinite"),
     (NO_ALARM_NO_HIT, NO_ALARM, False, "no_positive_prediction"),
     (NO_ALARM_NO_HIT, CCP, False, "no_positive_prediction"),
 ])  # fmt: skip
 def test_a_drop_from_or_to_infinity(now: Any, before: Any, passed: bool, reason: str) -> None:
     judged = gate(tuned(now), "max-drop", "ppv_odds=1000000", tuned(before))
     assert (judged.value, judged.passed, judged.reason) == (None, passed, reason)
+
+
+def test_two_infinite_values_are_no_drop() -> None:
+    judged = gate(tuned(NO_ALARM), "max-drop", "ppv_odds=0", tuned(NO_ALARM))
+    assert (judged.value, judged.passed, judged.reason) == (0.0, True, None)
 
 
 def test_a_drop_of_what_is_better_low() -> None:

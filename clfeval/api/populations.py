@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from clfeval.api.roles import Names
@@ -15,11 +15,19 @@ def populations_of(prevalence: float | Sequence[float], odds: Names) -> tuple[Po
         *(Population.of_prevalence(float(share)) for share in _listed(prevalence)),
         *(Population.of_odds(str(text)) for text in _listed(odds)),
     ]
-    return tuple({one.ratio: one for one in found}.values())
+    out: list[Population] = []
+    for one in found:
+        # rows are told apart by their odds as written
+        if not any(one.ratio == other.ratio or one.odds == other.odds for other in out):
+            out.append(one)
+    return tuple(out)
 
 
 def _listed(values: Any) -> list[Any]:
     """Return one value, or several of whatever kind, as a list."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        return [] if values is None else [values]
-    return list(values)
+    if values is None:
+        return []
+    try:
+        return [values] if isinstance(values, str) else list(values)
+    except TypeError:
+        return [values]

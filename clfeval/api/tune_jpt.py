@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
+from clfeval.api.numbers import number, pair, whole
 from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
-from clfeval.errors import Problem, UsageError, bad_option
+from clfeval.errors import Problem, UsageError, bad_option, listing
 from clfeval.measures.table import Stakes
 from clfeval.methods.jpt.given import of_counts, of_rates, of_table
 from clfeval.methods.jpt.options import (
@@ -16,6 +18,7 @@ from clfeval.methods.jpt.options import (
     Ratio,
     Sweep,
     TuneOptions,
+    check_points,
     measure_ids,
 )
 from clfeval.methods.jpt.result import tune_result
@@ -81,22 +84,28 @@ def tune_jpt(
     parameters of a Beta distribution. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
+    for option, text in (("--sweep", sweep), ("--crossover", crossover)):
+        if not isinstance(text, (str, NoneType)):
+            raise bad_option(f"{option} {text!r} is not text")
+    if not isinstance(measure, (Iterable, NoneType)):
+        raise bad_option(f"--measure {measure!r} is not text")
+    check_points(whole("--points", points))
     options = TuneOptions(
-        level=level,
+        level=number("--level", level),
         interval=interval,
         targets=populations_of(prevalence, odds),
-        sweep=None if sweep is None else Sweep.parse(sweep, points),
-        prevalence_range=_pair("prevalence_range", prevalence_range),
-        beta_prior=_pair("prevalence_beta", prevalence_beta),
-        wanted=measure_ids(strings(measure)),
-        beta=beta,
+        sweep=None if sweep is None else Sweep.parse(sweep, whole("--points", points)),
+        prevalence_range=pair("--prevalence-range", prevalence_range),
+        beta_prior=pair("--prevalence-beta", prevalence_beta),
+        wanted=measure_ids(strings(() if measure is None else measure)),
+        beta=number("--beta", beta),
         crossover=None if crossover is None else measure_ids([crossover], "--crossover")[0],
-        stakes=_stakes(cost, benefit),
+        stakes=_stakes(pair("--cost", cost), pair("--benefit", benefit)),
         ratio=ratio,
-        population=population,
-        folds=folds,
-        resamples=resamples,
-        seed=seed,
+        population=None if population is None else number("--population", population),
+        folds=whole("--folds", folds),
+        resamples=whole("--resamples", resamples),
+        seed=whole("--seed", seed),
     )
     options.check()
     roles = roles_of(
@@ -105,11 +114,12 @@ def tune_jpt(
         layout=layout,
     )  # fmt: skip
     rates = sensitivity is not None or specificity is not None
-    _one_source(table=table is not None, counts=counts is not None, rates=rates)
+    numbers = _by_model(counts)
+    _one_source(table=table is not None, counts=bool(numbers), rates=rates)
     if table is None:
-        _no_roles(roles)
-        given = of_rates(sensitivity, specificity, roles) if rates else None
-        return tune_result(given or of_counts(_by_model(counts), roles), options)
+        _no_table_options(roles, input_format, delimiter)
+        given = of_rates(sensitivity, specificity, roles) if rates else of_counts(numbers, roles)
+        return tune_result(given, options)
     with open_predictions(
         tables_of(table), roles, input_format=input_format, delimiter=delimiter, keep_counts=True
     ) as predictions:
@@ -129,41 +139,48 @@ def _one_source(**given: bool) -> None:
             "--specificity",
         )
     if len(named) > 1:
-        raise bad_option(f"{' and '.join(named)} both say what to tune: give one")
+        raise bad_option(f"{listing(named)} say each what to tune: give one")
 
 
-def _no_roles(roles: Roles) -> None:
+def _no_table_options(roles: Roles, input_format: str | None, delimiter: str | None) -> None:
     """Refuse options that say how to read a table where there is none."""
     plain = Roles(positive=roles.positive)
-    for name in Roles.__dataclass_fields__:
-        if getattr(roles, name) != getattr(plain, name):
-            option = {"models": "model", "thresholds": "threshold", "null_values": "null-value"}
-            raise bad_option(f"--{option.get(name, name)} is for a table, and there is none")
+    given = {
+        name: getattr(roles, name) != getattr(plain, name) for name in Roles.__dataclass_fields__
+    }
+    given |= {"input_format": input_format is not None, "delimiter": delimiter is not None}
+    options = {"models": "model", "thresholds": "threshold", "null_values": "null-value"}
+    for name, there in given.items():
+        if there:
+            option = options.get(name, name.replace("_", "-"))
+            raise bad_option(f"--{option} is for a table, and there is none")
 
 
-def _by_model(counts: Counts | None) -> Mapping[str, Sequence[float]]:
-    return counts if isinstance(counts, Mapping) else {"model": tuple(counts or ())}
+def _by_model(counts: Any) -> dict[str, Sequence[float]]:
+    """Return four numbers per model; UsageError for what is neither numbers nor such a mapping."""
+    if counts is None:
+        return {}
+    by_model = counts if isinstance(counts, Mapping) else {"model": counts}
+    for numbers in by_model.values():
+        if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+            raise bad_option(
+                "--counts: four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
+            )
+    return {str(model): tuple(numbers) for model, numbers in by_model.items() if len(numbers)}
 
 
-def _pair(name: str, values: Sequence[float] | None) -> tuple[float, float] | None:
-    if values is None:
-        return None
-    numbers = [float(value) for value in values]
-    if len(numbers) != 2:
-        raise bad_option(f"--{name.replace('_', '-')} takes two numbers, not {len(numbers)}")
-    return numbers[0], numbers[1]
-
-
-def _stakes(cost: Sequence[float] | None, benefit: Sequence[float] | None) -> Stakes | None:
-    costs, benefits = _pair("cost", cost), _pair("benefit", benefit)
-    if costs is None:
-        if benefits is not None:
+def _stakes(cost: tuple[float, float] | None, benefit: tuple[float, float] | None) -> Stakes | None:
+    if cost is None:
+        if benefit is not None:
             raise bad_option("--benefit adds to --cost FP:FN: give both")
         return None
-    stakes = Stakes(*costs, *(benefits or ()))
-    wrong = (stakes.fp, stakes.fn, stakes.tp, stakes.tn)
-    if not all(0 <= number < float("inf") for number in wrong):
-        raise bad_option("--cost and --benefit take numbers from 0 up")
+    for option, both in (("--cost", cost), ("--benefit", benefit or (0.0, 0.0))):
+        if not all(0 <= one < float("inf") for one in both):
+            raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
+    stakes = Stakes(*cost, *(benefit or ()))
     if not (stakes.fp + stakes.tn > 0 and stakes.fn + stakes.tp > 0):
-        raise bad_option("--cost: where one kind of error is free, always or never is best")
+        raise bad_option(
+            f"--cost {cost[0]:g}:{cost[1]:g}: where one kind of error is free, the best answer is "
+            "always the other"
+        )
     return stakes

@@ -99,7 +99,7 @@ def counts_of(texts: Sequence[str]) -> dict[str, list[float]] | None:
     for text in texts:
         model, equals, numbers = text.rpartition("=")
         try:
-            values = [float(number) for number in numbers.split(",")]
+            values = [_number(number) for number in numbers.split(",")]
         except ValueError:
             raise UsageError(
                 Problem(f"--counts '{text}' is not [MODEL=]TP,FP,FN,TN", "bad-counts"),
@@ -113,6 +113,16 @@ def counts_of(texts: Sequence[str]) -> dict[str, list[float]] | None:
             )
         counts[name] = values
     return counts or None
+
+
+def _number(text: str) -> float:
+    """Return a whole number as it is written, for it is said back; others as floats."""
+    if text.strip().removeprefix("-").isdecimal():
+        return int(text)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(text)
+    return number
 
 
 def pair_of(

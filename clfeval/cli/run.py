@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from clfeval.cli.groups import GateOptions, OutputOptions, TableOptions
-from clfeval.cli.output import SavedFiles, Screen, note, print_result, screen_for, stdout_pieces
+from clfeval.cli.output import (
+    SavedFiles,
+    Screen,
+    known_table,
+    note,
+    print_result,
+    screen_for,
+    stdout_pieces,
+)
 from clfeval.cli.parsing import thresholds_of
 from clfeval.cli.progress import stop_at_once, waiting
 from clfeval.errors import ExitCode
@@ -40,6 +48,7 @@ def run(
             stop_at_once()
             result = compute()
         result = finished(result, limits, gates.baseline)
+        known_table(result, output.table)  # before any file is put in place
         written = files.write(result, table=output.table, digits=output.digits)
         pieces = stdout_pieces(result, output.format, table=output.table, screen=screen)
         print_result(pieces, for_people=output.format == "table")

@@ -59,5 +59,5 @@ class Jpt:
 
 def over(part: Number, whole: Number) -> Floats:
     """Return part / whole: NaN for 0/0, infinite for more than 0 over 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.divide(np.asarray(part, np.float64), whole))

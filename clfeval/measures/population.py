@@ -26,21 +26,22 @@ class Population:
         return cls(positives / (positives + negatives), odds, positives / negatives)
 
     @classmethod
-    def of_prevalence(cls, prevalence: float) -> Population:
+    def of_prevalence(cls, prevalence: float, option: str = "--prevalence") -> Population:
         """Return the population with this share of positives; UsageError unless inside 0..1."""
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
             why = f": such a population has no {lacks}" if prevalence in (0, 1) else ""
+            example = f"{option} 0.01" if option == "--prevalence" else "0.01"
             raise UsageError(
-                Problem(
-                    f"--prevalence {prevalence:g} is not between 0 and 1{why}", "bad-prevalence"
-                ),
-                hint="for example --prevalence 0.01 for 1 positive in 100",
+                Problem(f"{option} {prevalence:g} is not between 0 and 1{why}", "bad-prevalence"),
+                hint=f"{prevalence / 100:g} for {prevalence:g} %"
+                if 1 <= prevalence < 100
+                else f"for example {example} for 1 positive in 100",
             )
         others = (1 - prevalence) / prevalence
         if math.isinf(others):
             raise UsageError(
-                Problem(f"--prevalence {prevalence:g} is too small a number", "bad-prevalence")
+                Problem(f"{option} {prevalence:g} is too small a number", "bad-prevalence")
             )
         ratio = prevalence / (1 - prevalence)
         return cls(prevalence, _written(ratio), ratio)
@@ -51,7 +52,7 @@ class Population:
         return cls(1 / (1 + 1 / ratio), _written(ratio), ratio)
 
     @classmethod
-    def of_odds(cls, text: str) -> Population:
+    def of_odds(cls, text: str, option: str = "--odds") -> Population:
         """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
         left, colon, right = text.partition(":")
         try:
@@ -61,7 +62,7 @@ class Population:
         if not colon or not (0 < positives < math.inf and 0 < negatives < math.inf):
             raise UsageError(
                 Problem(
-                    f"--odds '{text}' is not positives:negatives, two numbers above 0", "bad-odds"
+                    f"{option} '{text}' is not positives:negatives, two numbers above 0", "bad-odds"
                 ),
                 hint="a bare ratio could mean either way: for 1 positive to 100 negatives, "
                 "--odds 1:100",
@@ -71,7 +72,7 @@ class Population:
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
-            what = f"--odds {odds} are so extreme that they round to a population without {lacks}"
+            what = f"{option} {odds} are so extreme that they round to a population without {lacks}"
             raise UsageError(Problem(what, "bad-odds"))
         return cls(prevalence, odds, positives / negatives)
 
@@ -79,7 +80,7 @@ class Population:
     def rough(self) -> str:
         """The odds with three digits, for sentences."""
         many = max(self.ratio, 1 / self.ratio)
-        text = f"{many:,.0f}" if many >= 1000 else f"{many:.3g}"
+        text = f"{many:.0f}" if many >= 1000 else f"{many:.3g}"
         return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from clfeval.measures.jpt import Floats, Jpt, Number, over
 
 _ROUNDING = 8 * np.finfo(np.float64).eps
+_SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 
 Measure = Callable[[Jpt], Floats]
 
@@ -86,7 +87,12 @@ def mcc(t: Jpt) -> Floats:
     """
     said, denied = _root(t.tp + t.fp), _root(t.fn + t.tn)
     p, n = _root(t.tp + t.fn), _root(t.fp + t.tn)
-    return np.asarray(np.clip(over(_cross(t), said * denied * p * n), -1, 1))
+    found = np.clip(over(_cross(t), said * denied * p * n), -1, 1)
+    for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
+        found = np.where(
+            (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found), sign, found
+        )
+    return np.asarray(found)
 
 
 def ic(t: Jpt) -> Floats:
@@ -94,13 +100,22 @@ def ic(t: Jpt) -> Floats:
 
     0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
     """
-    m, p, n = t.total, t.tp + t.fn, t.fp + t.tn
-    said, denied = t.tp + t.fp, t.fn + t.tn
-    cells = ((t.tp, p, said), (t.fp, n, said), (t.fn, p, denied), (t.tn, n, denied))
-    shared = sum(_term(cell, row * over(column, m)) for cell, row, column in cells)
-    entropy = -(_term(p, m) + _term(n, m))
-    shared = np.where(_cross(t) == 0, 0.0, np.maximum(shared, 0.0))
-    return np.asarray(np.minimum(over(shared, entropy), 1.0))
+    m = t.total
+    p, n = over(t.tp + t.fn, m), over(t.fp + t.tn, m)
+    said, denied = over(t.tp + t.fp, m), over(t.fn + t.tn, m)
+    cross = over(_cross(t), m**2)
+    # q ln(q / e) over the cells is the sum of e h(x) with q = e (1 + x), and no term is negative
+    shared = sum(
+        row * column * _bend(over(sign * cross, row * column))
+        for row, column, sign in ((p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1))
+    )
+    rare, rest = np.minimum(p, n), np.maximum(p, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -(rare * np.log(rare) + rest * np.log1p(-rare))
+    found = np.minimum(over(shared, entropy), 1.0)
+    certain = (np.asarray(t.fp) == 0) & (np.asarray(t.fn) == 0)
+    certain |= (np.asarray(t.tp) == 0) & (np.asarray(t.tn) == 0)
+    return np.where(certain & (rare > 0), 1.0, found)
 
 
 def j_index(t: Jpt) -> Floats:
@@ -115,7 +130,9 @@ def phi(t: Jpt) -> Floats:
 
 def dor(t: Jpt) -> Floats:
     """Return the diagnostic odds ratio, TP TN / (FP FN); 0..inf, chance 1."""
-    return over(t.tp * t.tn, t.fp * t.fn)
+    # as floats, for whole numbers would wrap around
+    tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
+    return over(tp * t.tn, fp * t.fn)
 
 
 def dp(t: Jpt) -> Floats:
@@ -198,8 +215,13 @@ def _root(margin: Number) -> Floats:
     return np.asarray(np.sqrt(np.asarray(margin, np.float64)))
 
 
-def _term(cell: Number, independent: Number) -> Floats:
-    """Return x ln(x / y), 0 where x is 0."""
-    x = np.asarray(cell, np.float64)
+def _bend(x: Floats) -> Floats:
+    """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
+    x = np.nan_to_num(np.maximum(x, -1.0), nan=0.0)
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.zeros_like(small)
+    for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
+        series = (-1) ** k / (k * (k - 1)) + series * small
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(x > 0, x * np.log(x / independent), 0.0 * x)
+        large = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
+    return np.where(np.abs(x) < _SMALL, series * small**2, large)

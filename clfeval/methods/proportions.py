@@ -26,6 +26,25 @@ def proportions(
     ]
 
 
+def check_level(level: float) -> None:
+    """Raise UsageError unless a confidence level lies between 0 and 1, up to 0.999999999."""
+    if not 0 < level <= 1 - 1e-9:
+        hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
+        what = f"--level {level} is not between 0 and 1 (at most 0.999999999)"
+        raise UsageError(Problem(what, "bad-option"), hint=hint)
+
+
+def undrawable_weights() -> UsageError:
+    """Build the error for weights that no bootstrap of counts can take."""
+    return UsageError(
+        Problem(
+            "weights are not whole numbers: no part of a row can be drawn again",
+            "fractional-weights",
+        ),
+        hint="--interval none computes the values without intervals",
+    )
+
+
 def fractional_weights() -> UsageError:
     """Build the error for weights that exact intervals cannot take."""
     return UsageError(

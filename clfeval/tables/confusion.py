@@ -72,7 +72,7 @@ def read_confusions(
         bad = any(problem.column in columns for problem in problems)
         hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
         if not bad and not keys:
-            hint += "; several runs of a model are told apart with --run COLUMN"
+            hint += "; slices are told apart with --by COLUMN, runs with --run COLUMN (phidelta)"
         raise DataError(problems, hint=hint)
     if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
         raise DataError(Problem("no rows to evaluate: all counts are 0", "empty-table", file.name))

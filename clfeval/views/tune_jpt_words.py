@@ -24,8 +24,8 @@ def _sentence(row: Row, *, named: bool) -> str:
     who = f"{row['model']} at" if named else "at"
     words = (
         f"{who} prevalence {exact(row['prevalence'])} ({row['odds']}): of {total:,.0f} rows "
-        f"{_many(tp + fn)} are positive, {_many(tp)} of them found and {_many(fn)} missed; {_many(fp)} of "
-        f"{_many(fp + tn)} negatives are called positive too"
+        f"{_many(tp + fn)} are positive, {_many(tp)} of them found and {_many(fn)} missed; "
+        f"{_many(fp)} of {_many(fp + tn)} negatives are called positive too"
     )
     right = [f"{said} {_percent(row.get(name))}" for name, said in ANSWERS if _known(row.get(name))]
     return f"{words}; {', '.join(right)}" if right else words

@@ -60,7 +60,10 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "tune-scores.txt": (100, f"tune-jpt {FOREST} --cost 1:20 --plot"),
     "tune-colour.txt": (80, f"tune-jpt {FOREST} --measure tar --plot --color always"),
     "tune-prior.txt": (80, f"tune-jpt {TEST} --prevalence-beta 2,98 --sweep none --measure ppv"),
-    "tune-rates.txt": (80, "tune-jpt --sensitivity .67 --specificity .95 --odds 1:100 --sweep none"),
+    "tune-rates.txt": (
+        80,
+        "tune-jpt --sensitivity .67 --specificity .95 --odds 1:100 --sweep none",
+    ),
     "tune-cutoffs.csv": (0, f"tune-jpt {FOREST} -f csv --table cutoffs --points 5"),
     "tune.json": (0, f"tune-jpt {TEST} --odds 1:100 -f json --points 3"),
     "tune.md": (0, f"tune-jpt {TEST} --odds 1:100 -f markdown"),

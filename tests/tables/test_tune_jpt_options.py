@@ -56,14 +56,14 @@ SWEEPS: dict[str, tuple[list[str], list[str]]] = {
     "equal ends": (["--sweep", "1:2..2:4"], ["--sweep '1:2..2:4'", "starts where it ends"]),
     "prevalences": (["--sweep", "0.001..0.1"], ["0.001", "[bad-odds]"]),
     "an end of 0": (["--sweep", "0:1..1:1"], ["0:1", "above 0", "[bad-odds]"]),
-    "one point": (["--points", "1"], ["--points 1 ", "from 2 up", "[bad-option]"]),
-    "no point": (["--points", "0"], ["--points 0 ", "from 2 up"]),
+    "one point": (["--points", "1"], ["--points 1 ", "from 2", "[bad-option]"]),
+    "no point": (["--points", "0"], ["--points 0 ", "from 2"]),
     "half a point": (["--points", "2.5"], ["--points", "'2.5'"]),
 }
 
 RANGES: dict[str, tuple[list[str], list[str]]] = {
-    "reversed": (["--prevalence-range", "0.02..0.001"], ["--prevalence-range goes from a lower"]),
-    "no width": (["--prevalence-range", "0.02..0.02"], ["--prevalence-range goes from a lower"]),
+    "reversed": (["--prevalence-range", "0.02..0.001"], ["does not go from lower to higher"]),
+    "no width": (["--prevalence-range", "0.02..0.02"], ["does not go from lower to higher"]),
     "from 0": (["--prevalence-range", "0..0.02"], ["no positives", "[bad-prevalence]"]),
     "to 1": (["--prevalence-range", "0.1..1"], ["no negatives", "[bad-prevalence]"]),
     "beyond": (["--prevalence-range", "0.1..1.5"], ["1.5", "between 0 and 1"]),

@@ -157,5 +157,5 @@ def _signs(contest: Contest, a: Floats, b: Floats) -> Floats:
     """Return 1 where a is better, -1 where b is, 0 where they are equal up to rounding, or NaN."""
     with np.errstate(invalid="ignore"):
         gap = contest.sign * (a - b)
-        same = np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b))
+        same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
     return np.where(same | (a == b), 0.0, np.sign(gap))

@@ -64,9 +64,10 @@ def _uncrossed(
 ) -> dict[str, Any]:
     """Say why there is no crossing, who leads throughout, and how surely."""
     contest, signs = field.contest, field.signs(i, j)
+    ends = [Population.of_ratio(field.ratios[end].item()).rough for end in (0, -1)]
     reason, leader, words = "none", None, ""
     if np.isnan(signs).all():
-        reason, words = "undefined", "not defined for both"
+        reason, words = "undefined", "undefined for one of them at least"
     elif not signs[~np.isnan(signs)].any():
         reason, words = "identical", "equal at every class ratio"
     else:
@@ -74,7 +75,7 @@ def _uncrossed(
         leader = contest.counts.models[ahead]
         if CATALOG[contest.name].invariant:
             reason, words = "invariant", "does not move with the class ratio; "
-        words += f"{leader} leads throughout"
+        words += f"{leader} leads from {ends[0]} to {ends[1]}"
         if certain is not None:
             sure = certain[:, ahead, behind]
             how = "for certain" if sure.all() else "in part for certain" if sure.any() else ""

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.counts.confusion import ConfusionCounts
 from clfeval.counts.predictions import FileCount
-from clfeval.errors import DataError, Problem, UsageError
+from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.methods.sources import Sources, read_sources
 from clfeval.tables.confusion import MOST_ROWS, Confusion
 from clfeval.tables.prediction import Predictions
@@ -32,7 +32,13 @@ class Given:
 def of_table(predictions: Predictions) -> Given:
     """Count the table; DataError where it lacks a class altogether, for then nothing is tuned."""
     sources = read_sources(predictions)
-    _need_classes(sources.slices[None], predictions.files[0].name)
+    where, column = predictions.files[0].name, None
+    hint = "both TP and FN, or both FP and TN, are 0 for every model"
+    if sources.counted is not None:
+        column = predictions.layout.truth
+        held = f"'{column}' holds {listing(sources.counted.classes)}"
+        hint = f"the positive class is '{sources.positive}', and {held}: is it --positive?"
+    _need_classes(sources.slices[None], where, hint, column)
     return Given(sources, predictions.roles)
 
 
@@ -40,6 +46,11 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Roles) -> Given:
     """Take TP, FP, FN, TN per model; UsageError for what is not four counts."""
     rows = []
     for model, numbers in counts.items():
+        if not model:
+            raise UsageError(
+                Problem("--counts: a model without a name", "bad-counts"),
+                hint="for example --counts rf=69,15,31,85",
+            )
         where = f"--counts {model}=" if model != "model" else "--counts "
         shown = where + ",".join(map(str, numbers))
         if len(numbers) != len(NAMES):
@@ -54,7 +65,11 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Roles) -> Given:
             except (TypeError, ValueError, OverflowError):
                 whole.append(-1)
             if not 0 <= whole[-1] <= MOST_ROWS:
-                why = "negative" if number < 0 else "not a whole number"
+                why = "not a whole number"
+                if isinstance(number, (int, float)) and number < 0:
+                    why = "negative"
+                elif whole[-1] > MOST_ROWS:
+                    why = f"more than {MOST_ROWS:,}"
                 raise UsageError(
                     Problem(f"{shown}: {name} is {number}, {why}", "bad-counts"),
                     hint="counts are whole numbers of rows from 0 up; of rates alone: "
@@ -63,7 +78,7 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Roles) -> Given:
         tp, fp, fn, tn = whole
         rows.append(Confusion(model, tp, fp, fn, tn))
     confusions = ConfusionCounts.of_rows(rows)
-    _need_classes(confusions, "--counts")
+    _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
     return Given(_sources(confusions, FileCount("--counts", None, total, 0), roles), roles)
 
@@ -102,10 +117,10 @@ def _sources(counts: ConfusionCounts, files: FileCount, roles: Roles) -> Sources
     )
 
 
-def _need_classes(counts: ConfusionCounts, where: str) -> None:
+def _need_classes(
+    counts: ConfusionCounts, where: str, hint: str, column: str | None = None
+) -> None:
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
-            raise DataError(
-                Problem(f"no {name} row: tuning needs rows of both classes", "single-class", where),
-                hint="is the right class --positive?" if name == "positive" else None,
-            )
+            what = f"no {name} row: tuning needs rows of both classes"
+            raise DataError(Problem(what, "single-class", where, column=column), hint=hint)

@@ -18,6 +18,7 @@ from clfeval.inference.differences import combination
 from clfeval.inference.logits import odds_ratio, predictive_value, rate_ratio
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.inference.score_region import range_over_region
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.jpt import Floats, Jpt, over
 from clfeval.measures.table import Measure, Stakes, measures
 from clfeval.methods.jpt.cells import Cells
@@ -71,25 +72,27 @@ def limits(
         return found
 
 
-def counted_limits(name: str, cells: Cells, *, level: float) -> Limits:
-    """Return exact limits of tar, ppv and npv at the class ratio of the rows: shares of rows."""
-    t = cells.counted
-    part, whole = {
-        "tar": (t.tp + t.tn, cells.positives + cells.negatives),
-        "ppv": (t.tp, t.tp + t.fp),
-        "npv": (t.tn, t.tn + t.fn),
-    }[name]
-    return clopper_pearson(part, whole, level=level)
+def counted_limits(cells: Cells, *, level: float) -> dict[str, Limits]:
+    """Return exact limits at the class ratio of the rows: tar, ppv, npv are shares of rows there.
 
-
-COUNTED = ("tar", "ppv", "npv")
+    Their odds, tor, ppv_odds and npv_odds, have the same ones, transformed.
+    """
+    t, found = cells.counted, {}
+    for name, odds, part, whole in (
+        ("tar", "tor", t.tp + t.tn, cells.positives + cells.negatives),
+        ("ppv", "ppv_odds", t.tp, t.tp + t.fp),
+        ("npv", "npv_odds", t.tn, t.tn + t.fn),
+    ):
+        low, high = found[name] = clopper_pearson(part, whole, level=level)
+        found[odds] = _odds(low), _odds(high)
+    return found
 
 
 def bootstrap_limits(
     known: Mapping[str, Measure], cells: Cells, names: tuple[str, ...], *, level: float,
     resamples: int, seed: int,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
-    """Return percentile limits by measure, (m,) each, and how many replicates were undefined.
+    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
     names (k,) are the models whose tables repeat in `cells`; each has a stream of its own.
     """
@@ -107,7 +110,7 @@ def bootstrap_limits(
         for name, measure in known.items():
             low, high, lost = percentiles(measure(drawn), level=level)
             out[name][0][i::k], out[name][1][i::k] = low, high
-            failed += int(np.sum(lost))
+            failed = max(failed, int(np.max(lost)))
     return out, failed
 
 
@@ -143,7 +146,8 @@ def _linear(name: str, cells: Cells, level: float, stakes: Stakes | None) -> Lim
     _, low, high = combination(
         a, b, cells.tp, cells.positives, cells.fp, cells.negatives, level=level
     )
-    return np.asarray(low + shift), np.asarray(high + shift)
+    record = CATALOG[name]  # its range, which rounding may leave
+    return np.clip(low + shift, record.low, None), np.clip(high + shift, None, record.high)
 
 
 def _scaled(limits_: tuple[Floats, Floats, Floats], factor: Floats | float) -> Limits:

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.measures.catalog import CATALOG, same_measure
 from clfeval.measures.population import Population
-from clfeval.measures.table import PLAIN, Stakes
+from clfeval.measures.table import Stakes
+from clfeval.methods.proportions import check_level
 
 Interval = Literal["exact", "bootstrap", "none"]
 Ratio = Literal["matters", "confounds"]
@@ -30,6 +31,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
 FULL_SWEEP = "1:1000..1000:1"
 REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
 LARGE = 100_000
+MOST_POINTS = 10_000
 ROWS = 1000  # of the tables shown
 
 
@@ -45,18 +47,17 @@ class Sweep:
     def parse(cls, text: str, points: int) -> Sweep:
         """Parse `P:N..P:N`; UsageError for anything else, and for fewer than two points."""
         left, dots, right = text.partition("..")
-        if not dots:
+        if not dots or right.startswith("."):
             raise UsageError(
                 Problem(f"--sweep '{text}' is not two odds with .. between", "bad-odds"),
                 hint=f"for example --sweep {FULL_SWEEP}",
             )
-        first, last = Population.of_odds(left), Population.of_odds(right)
+        first, last = (Population.of_odds(end, "--sweep") for end in (left, right))
         if first.ratio > last.ratio:
             first, last = last, first
         if first.ratio == last.ratio:
             raise bad_option(f"--sweep '{text}' starts where it ends")
-        if points < 2:
-            raise bad_option(f"--points {points} is not a whole number from 2 up")
+        check_points(points)
         return cls(first, last, points)
 
     @property
@@ -124,18 +125,20 @@ class TuneOptions:
             if value not in known:
                 words = ", ".join(word for word in known if word)
                 raise bad_option(f"{option} is one of {words}, not '{value}'")
-        if not 0 < self.level < 1:
-            raise bad_option(f"--level {self.level} is not between 0 and 1")
-        for option, number in (("--beta", self.beta), ("--population", self.population)):
-            if number is not None and not 0 < number < math.inf:
-                raise bad_option(f"{option} {number:g} is not a number above 0")
-        for option, count, least in (
-            ("--folds", self.folds, 2),
-            ("--resamples", self.resamples, 100),
-            ("--seed", self.seed, 0),
+        check_level(self.level)
+        if not 1e-6 <= self.beta <= 1e6:
+            raise bad_option(f"--beta {self.beta:g} is not between 1e-6 and 1e6")
+        if self.population is not None and not 0 < self.population < math.inf:
+            raise bad_option(f"--population {self.population:g} is not a number above 0")
+        for option, count, least, most in (
+            ("--folds", self.folds, 2, 1000),
+            ("--resamples", self.resamples, 100, 10**6),
+            ("--seed", self.seed, 0, 2**63),
         ):
-            if count < least:
-                raise bad_option(f"{option} {count} is not a whole number from {least} up")
+            if not least <= count <= most:
+                raise bad_option(f"{option} {count} is not a whole number from {least} to {most:,}")
+        if self.crossover is not None and CATALOG[self.crossover].best == "zero":
+            raise bad_option(f"--crossover {self.crossover}: neither more nor less of it is better")
         for name in STAKED:
             if self.stakes is None and name in (*self.wanted, self.crossover):
                 raise UsageError(
@@ -143,23 +146,42 @@ class TuneOptions:
                     hint="--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms",
                 )
         if self.prevalence_range is not None:
-            ends = [Population.of_prevalence(end).prevalence for end in self.prevalence_range]
-            if ends[0] >= ends[1]:
-                raise bad_option("--prevalence-range goes from a lower to a higher prevalence")
+            low, high = self.prevalence_range
+            for end in (low, high):
+                Population.of_prevalence(end, "--prevalence-range")
+            if low >= high:
+                what = f"--prevalence-range {low:g}..{high:g} does not go from lower to higher"
+                raise bad_option(what)
         if self.beta_prior is not None and not all(0.001 <= x <= 1e18 for x in self.beta_prior):
-            raise bad_option("--prevalence-beta takes two numbers from 0.001 to 1e18, such as 2,98")
+            given = ",".join(f"{x:g}" for x in self.beta_prior)
+            raise bad_option(f"--prevalence-beta {given}: two numbers from 0.001 to 1e18, as 2,98")
+
+
+def check_points(points: int) -> None:
+    """Raise UsageError for a number of swept odds that makes no sweep, or one of no use."""
+    if not 2 <= points <= MOST_POINTS:
+        raise bad_option(f"--points {points} is not a whole number from 2 to {MOST_POINTS:,}")
 
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
     """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
-    known = (*PLAIN, *STAKED)
+    known = (*MOVING, *FIXED, *STAKED)
     found = []
     for name in names:
-        one = next((other for other in same_measure(name) if other in known), None)
+        folded, same = name.casefold(), same_measure(name)
+        one = folded if folded in known else next((k for k in known if k in same), None)
         if one is None:
             raise UsageError(
                 Problem(f"{option}: no measure '{name}'", "unknown-measure"),
-                hint=suggestion(name, known) or f"one of {', '.join(known)}",
+                hint=_hint(option, name, known),
             )
         found.append(one)
     return tuple(dict.fromkeys(found))
+
+
+def _hint(option: str, name: str, known: Sequence[str]) -> str:
+    """Suggest a measure by id or alias, or to repeat the option."""
+    if "," in name:
+        return f"one at a time: {' '.join(f'{option} {part.strip()}' for part in name.split(','))}"
+    aliases = [alias for one in known for alias in CATALOG[one].aliases]
+    return suggestion(name, (*known, *aliases)) or f"one of {', '.join(known)}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clfeval.inference.bootstrap import beta_odds, percentiles, resampled_rates, stream
+from clfeval.inference.bootstrap import beta_odds, percentiles, stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.jpt import Floats, Jpt
 from clfeval.measures.population import Population
@@ -19,7 +19,8 @@ from clfeval.result import Estimate, Row
 _GRID = 401  # odds at first, evenly in the logarithm
 _ZOOM = 17  # odds inside a bracket, which becomes 8 times narrower each time
 _ZOOMS = 12
-_DRAWS = 10_000
+_EQUAL = 1e-12  # relative; a smaller difference is rounding
+DRAWS = 10_000  # of simulations
 
 
 def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
@@ -39,7 +40,7 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
             at = _along(known[name], tp, fp)
             found: list[tuple[Estimate, float]] = []
             for sign in (-1, 1):
-                ratio = _extreme(at, low, high, sign)
+                ratio = low if CATALOG[name].invariant else _extreme(at, low, high, sign)
                 at_end = {low: ends[0], high: ends[1]}
                 place = at_end.get(ratio, ratio / (1 + ratio))
                 found.append((_valued(tuner, name, known[name], one, ratio), place))
@@ -61,31 +62,37 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
 def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, its distribution when the prevalence is Beta(a, b).
 
-    Each draw takes a prevalence from the prior and, where rows were counted, draws sensitivity and
-    specificity anew, positives and negatives separately: low and high hold both uncertainties.
+    Each draw takes a prevalence from the prior and, where rows were counted, a true and a false
+    positive rate from what the rows leave plausible of each, Beta(k + 1/2, n - k + 1/2) (Jeffreys):
+    low and high hold all three uncertainties, and an empty cell does not pass for known. A measure
+    that is undefined for the rows as counted has no distribution.
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
     known = measures(options.beta, options.stakes)
     for i, model in enumerate(counts.models):
         rng = stream(options.seed, f"prior\0{model}")
-        ratio = beta_odds(*prior, draws=_DRAWS, rng=rng)
+        ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
         one = Cells.of(counts, [1.0]).where(np.array([i]))
         tp, fp = one.rates
         whole = bool(one.positives[0] and one.negatives[0])
         if tuner.level is not None and whole:
-            tp, fp = resampled_rates(
-                int(one.tp[0]), int(one.positives[0]), int(one.fp[0]), int(one.negatives[0]),
-                resamples=len(ratio), rng=rng,
-            )  # fmt: skip
+            tp, fp = (
+                rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, len(ratio))
+                for k, n in ((one.tp, one.positives), (one.fp, one.negatives))
+            )
         drawn = Jpt.of_rates(tp, fp, ratio)
         for name in options.measures:
+            undefined = np.isnan(known[name](one.tuned)[0])
             rows.append(
                 {
                     "slice": tuner.label,
                     "model": model,
                     "measure": name,
-                    **_spread(known[name](drawn), options.level),
+                    **_spread(
+                        np.full(len(ratio), np.nan) if undefined else known[name](drawn),
+                        options.level,
+                    ),
                 }
             )
     return rows
@@ -97,7 +104,7 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     defined = values[~np.isnan(values)]
     middle = mean = np.nan
     if defined.size:
-        with np.errstate(invalid="ignore"):  # of both infinities there is no mean
+        with np.errstate(invalid="ignore", over="ignore"):  # of both infinities there is none
             middle, mean = float(np.median(defined)), float(defined.mean())
     shown = {"mean": mean, "median": middle, "low": low, "high": high}
     return {
@@ -133,7 +140,9 @@ def _extreme(function: Callable[[Floats], Floats], low: float, high: float, sign
         values = sign * function(ratios)
         if np.isnan(values).all():
             return low
-        best = int(np.nanargmax(values))
+        top = np.nanmax(values)
+        nearly = top - _EQUAL * abs(top) if np.isfinite(top) else top
+        best = int(np.flatnonzero(values >= nearly)[0])
         if step == 0 and best in (0, len(grid) - 1):
             return low if best == 0 else high
         a, b = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]

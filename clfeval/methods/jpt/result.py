@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clfeval.counts.score_counts import model_scores
+from clfeval.errors import bad_option
 from clfeval.inference.bootstrap import stream
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.table import measures
@@ -29,7 +30,7 @@ from clfeval.methods.jpt.tables import Tuner
 from clfeval.methods.jpt.thresholds import Fixed, cutoff_rows, threshold_rows
 from clfeval.methods.jpt.winners import Place, winner_rows
 from clfeval.methods.jpt.words import warnings_of
-from clfeval.methods.proportions import fractional_weights
+from clfeval.methods.proportions import fractional_weights, undrawable_weights
 from clfeval.result import Input, Result, Row, Table
 
 
@@ -38,7 +39,9 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     sources = given.sources
     fractions = given.sampled and sources.slices[None].tp.dtype.kind == "f"
     if fractions and options.confidence is not None:
-        raise fractional_weights()
+        raise fractional_weights() if options.interval == "exact" else undrawable_weights()
+    if options.crossover is not None and len(sources.slices[None].models) == 1:
+        raise bad_option("--crossover compares models, and there is only one")
     tuners = {
         label: Tuner(label, counts, sources.thresholds, options, given.sampled)
         for label, counts in sources.slices.items()
@@ -56,7 +59,7 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
         tables |= _contests(given, options)
         if sources.patterns:
             statistics.append(sources.patterns[None].digest())
-    found, scores = _thresholds(given, options)
+    found, scores, unbounded = _thresholds(given, options)
     tables |= found
     statistics += scores
     if options.prevalence_range is not None:
@@ -68,7 +71,7 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     if options.sweep is not None:
         swept = options.sweep.populations
         tables["sweep"], lost = _gathered([one.sweep_rows(swept) for one in tuners.values()])
-        failed += lost
+        failed = max(failed, lost)
     return Result(
         command="tune-jpt",
         signature=signature_of(given, options, statistics),
@@ -76,12 +79,12 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
         parameters=parameters_of(given, options),
         summary=summary_of(given),
         tables=tables,
-        warnings=warnings_of(given, options, tables, failed),
+        warnings=warnings_of(given, options, tables, failed, unbounded),
     )
 
 
 def _gathered(parts: Sequence[tuple[list[Row], int]]) -> tuple[list[Row], int]:
-    return [row for rows, _ in parts for row in rows], sum(failed for _, failed in parts)
+    return [row for rows, _ in parts for row in rows], max(failed for _, failed in parts)
 
 
 def _places(sample: Population | None, options: TuneOptions) -> list[Place]:
@@ -108,7 +111,8 @@ def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
 def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
     """Return which model leads where, over the swept odds or else over the full range."""
     sweep = options.sweep or Sweep.parse(FULL_SWEEP, 2)
-    ends = sweep.first.ratio, sweep.last.ratio
+    looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.targets)]
+    ends = min(looked_at), max(looked_at)
     crossovers: list[Row] = []
     winners: list[Row] = []
     for label, counts in given.sources.slices.items():
@@ -127,26 +131,31 @@ def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
     return {"crossovers": crossovers, "winners": winners}
 
 
-def _thresholds(given: Given, options: TuneOptions) -> tuple[dict[str, Table], list[str]]:
-    """Return the tables of thresholds, and the digests of the scores they come from.
+def _thresholds(
+    given: Given, options: TuneOptions
+) -> tuple[dict[str, Table], list[str], list[str]]:
+    """Return the tables of thresholds, the digests of scores, and models with infinite scores.
 
-    One model's scores are held at a time.
+    One model's scores are held at a time. Where scores are infinite no threshold can be written.
     """
     counted, sources = given.sources.counted, given.sources
-    if counted is None:
-        return {}, []
+    if counted is None or not options.tuned:
+        return {}, [], []
     known = measures(options.beta, options.stakes)
     chosen = {name: known[name] for name in options.tuned}
     by_slice: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
-    digests = []
+    digests: list[str] = []
+    unbounded: list[str] = []
     for i, model in enumerate(counted.models):
         if model.kind == "label":
             continue
         for label, scores in model_scores(counted, i).items():
             if label is None:
                 digests.append(f"{model.name}{scores.digest()}")
+                if not np.isfinite(scores.scores).all():
+                    unbounded.append(model.name)
             counts = sources.slices[label]
-            if not (counts.positives[i] and counts.negatives[i]):
+            if not (counts.positives[i] and counts.negatives[i]) or model.name in unbounded:
                 continue
             places = _places(sample_of(given, label), options)
             ratios = np.array([place.ratio for _, place in places])
@@ -169,6 +178,6 @@ def _thresholds(given: Given, options: TuneOptions) -> tuple[dict[str, Table], l
                 ),
             )  # fmt: skip
     if not digests:
-        return {}, []
+        return {}, [], []
     rows = [row for found in by_slice.values() for row in found]
-    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests)
+    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded

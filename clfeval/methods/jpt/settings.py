@@ -12,6 +12,7 @@ from clfeval.measures.population import Population
 from clfeval.methods.jpt.given import Given
 from clfeval.methods.jpt.limits import METHODS
 from clfeval.methods.jpt.options import LARGE, REPEATS, ROWS, TuneOptions
+from clfeval.methods.jpt.ranges import DRAWS
 from clfeval.methods.signature import cuts_in_force, signature
 
 
@@ -57,6 +58,7 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "population": options.population,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.beta_prior is None else list(options.beta_prior),
+        "draws": None if options.beta_prior is None else DRAWS,
         "folds": options.folds,
         "repeats": repeats_of(given),
         "resamples": options.resamples,

@@ -15,7 +15,6 @@ from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.table import measures
 from clfeval.methods.jpt.cells import Cells
 from clfeval.methods.jpt.limits import (
-    COUNTED,
     Limits,
     bootstrap_limits,
     counted_limits,
@@ -59,7 +58,7 @@ class Tuner:
         ):  # fmt: skip
             more, lost = self._population_rows(kind, population)
             rows += more
-            failed += lost
+            failed = max(failed, lost)
         place = {model: i for i, model in enumerate(self.counts.models)}
         return sorted(rows, key=lambda row: place[str(row["model"])]), failed
 
@@ -98,8 +97,8 @@ class Tuner:
                 made[name] = limits(
                     name, cells, level=level, beta=options.beta, stakes=options.stakes, known=made
                 )
-            shares = {name: counted_limits(name, cells, level=level) for name in COUNTED}
-            bounds = made | {name: shares[name] for name in made if counted and name in shares}
+            exact = counted_limits(cells, level=level) if counted else {}
+            bounds = {name: exact.get(name, made[name]) for name in made}
         # what does not move keeps all its digits
         return {
             name: column(
@@ -190,9 +189,10 @@ def estimate(
 
 
 def _why(name: str, classes: Sequence[float], answers: Sequence[float]) -> str:
-    for number, reason in zip(classes, ("no_positive_truth", "no_negative_truth"), strict=True):
-        if not number:
-            return reason
+    needed = {"sensitivity": (0,), "specificity": (1,)}.get(name, (0, 1))
+    for side in needed:
+        if not classes[side]:
+            return ("no_positive_truth", "no_negative_truth")[side]
     if name == "epa":
         return "no_negative_prediction" if any(answers) else "no_positive_prediction"
     return _LACKING.get(name, "zero_margin")

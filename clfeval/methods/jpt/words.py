@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clfeval.errors import listing
 from clfeval.measures.catalog import CATALOG
@@ -28,7 +28,11 @@ _ADVICE = {
 
 
 def warnings_of(
-    given: Given, options: TuneOptions, tables: Mapping[str, Table], failed: int
+    given: Given,
+    options: TuneOptions,
+    tables: Mapping[str, Table],
+    failed: int,
+    unbounded: Sequence[str],
 ) -> tuple[Warn, ...]:
     """Return the notes, the weightiest first."""
     said: list[Warn] = []
@@ -47,14 +51,25 @@ def warnings_of(
         said.append(Warn("rates-only", text))
     said += _one_sided(tables["models"])
     if failed:
-        text = f"{failed:,} bootstrap replicates were undefined and left out"
+        text = (
+            f"in up to {failed:,} of {options.resamples:,} bootstrap replicates a measure was "
+            "undefined; these are left out"
+        )
         said.append(Warn("replicates-left-out", text))
-    if "thresholds" in tables:
+    if unbounded:
+        text = f"scores of {listing(unbounded)} are infinite: no threshold can be chosen there"
+        said.append(Warn("infinite-scores", text))
+    if tables.get("thresholds"):
         text = (
             "best thresholds flatter on the rows they were chosen on: on new rows expect the "
             f"cross-fitted value ({options.folds} folds)"
         )
         said.append(Warn("chosen-threshold", text))
+    if len(counts.models) > 1 and "winners" not in tables:
+        text = (
+            "models are compared over class ratios by a measure that moves: name one, --crossover"
+        )
+        said.append(Warn("not-compared", text))
     if not (options.targets or options.prevalence_range or options.beta_prior):
         text = "no target population: name one with --prevalence 0.01 or --odds 1:100"
         said.append(Warn("no-target", text))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from clfeval.counts.patterns import Counts
 from clfeval.errors import bad_option
-from clfeval.methods.proportions import proportions
+from clfeval.methods.proportions import check_level, proportions
 from clfeval.result import Estimate
 
 Target = Literal["positive", "negative"]
@@ -53,8 +53,7 @@ class MarsOptions:
         for name, members in self.groups:
             if not members:
                 raise bad_option(f"--group {name} has no members")
-        if not 0 < self.level < 1:
-            raise bad_option(f"--level {self.level} is not between 0 and 1")
+        check_level(self.level)
         counts = {"subsets": self.subsets, "best": self.best, "points": self.points}
         for name, number in counts.items():
             if number not in (None, "all") and (not isinstance(number, int) or number < 1):

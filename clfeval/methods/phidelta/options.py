@@ -9,6 +9,7 @@ from typing import Literal
 from clfeval.counts.feature_cuts import Cut
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.measures.population import Population
+from clfeval.methods.proportions import check_level
 
 Interval = Literal["exact", "none"]
 ISOMETRICS = {
@@ -39,8 +40,7 @@ class PlaneOptions:
 
     def check(self) -> None:
         """Raise UsageError for values no computation accepts."""
-        if not 0 < self.level < 1:
-            raise bad_option(f"--level {self.level} is not between 0 and 1")
+        check_level(self.level)
         if self.interval not in ("exact", "none"):
             raise bad_option(f"--interval is one of exact, none, not '{self.interval}'")
         for name, values in self.isometrics:

@@ -160,10 +160,10 @@ def test_simulated_prevalence_against_its_quantiles() -> None:
 
 
 def test_simulated_rates_and_prevalence_against_numpy() -> None:
-    """Positives and negatives are resampled apart, and the prevalence is drawn beside them."""
+    """Each rate is drawn from what its rows leave plausible (Jeffreys), the prevalence beside."""
     rng = np.random.default_rng(7)
-    x = rng.binomial(100, 0.67, 400_000) / 100
-    y = rng.binomial(100, 0.05, 400_000) / 100
+    x = rng.beta(67.5, 33.5, 400_000)
+    y = rng.beta(5.5, 95.5, 400_000)
     p = rng.beta(*PRIOR, 400_000)
     tp, fp, fn, tn = p * x, (1 - p) * y, p * (1 - x), (1 - p) * (1 - y)
     mcc = (x - y) * p * (1 - p) / np.sqrt((tp + fp) * (fn + tn) * p * (1 - p))

@@ -21,11 +21,11 @@ RUNS = LABELS.with_columns(fold=pl.Series([1, 2, 1, 2]))
 # table, options -> what the message must say, what message or hint must offer
 CASES: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "prevalence 0": (LABELS, {"prevalence": 0}, "no positives", "--prevalence 0.01"),
-    "prevalence 1": (LABELS, {"prevalence": 1}, "no negatives", "--prevalence 0.01"),
+    "prevalence 1": (LABELS, {"prevalence": 1}, "no negatives", "0.01 for 1 %"),
     "prevalence -1": (LABELS, {"prevalence": -1}, "--prevalence -1 is not between", "0.01"),
-    "prevalence 2": (LABELS, {"prevalence": 2}, "--prevalence 2 is not between 0 and 1", "0.01"),
+    "prevalence 2": (LABELS, {"prevalence": 2}, "--prevalence 2 is not between", "0.02 for 2 %"),
     "prevalence nan": (LABELS, {"prevalence": float("nan")}, "nan is not between", "0.01"),
-    "one of several": (LABELS, {"prevalence": [0.5, 1.5]}, "--prevalence 1.5", "0.01"),
+    "one of several": (LABELS, {"prevalence": [0.5, 1.5]}, "--prevalence 1.5", "0.015 for 1.5 %"),
     "a bare ratio": (LABELS, {"odds": "100"}, "'100' is not positives:negatives", "--odds 1:100"),
     "odds without negatives": (LABELS, {"odds": "1:0"}, "'1:0'", "--odds 1:100"),
     "odds without positives": (LABELS, {"odds": "0:1"}, "'0:1'", "--odds 1:100"),
@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "run and run files": (RUNS, {"run": "fold", "run_files": True}, "--run and --run-files",
                           "give one"),
     "level 1": (LABELS, {"level": 1}, "--level 1 is not between 0 and 1", ""),
-    "level 95": (LABELS, {"level": 95}, "--level 95 is not between 0 and 1", ""),
+    "level 95": (LABELS, {"level": 95}, "--level 95 is not between 0 and 1", "0.95 for 95 %"),
     "unknown interval": (LABELS, {"interval": "wald"}, "'wald'", "exact, none"),
     "selection": (LABELS, {"top": 5}, "--top is for features", "--features"),
     "cut": (LABELS, {"cut": "best"}, "--cut is for features", "--features"),

@@ -1,0 +1,84 @@
+"""Gates on what has no finite value, or no finite limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import clfeval
+from clfeval.gates import judge, parse_limit
+from clfeval.result import Gate, Result
+
+NO_ALARM, FAIR, WRONG = (67, 0, 33, 100), (67, 5, 33, 95), (0, 100, 100, 0)
+
+
+def tuned(counts: Any, **options: Any) -> Result:
+    return clfeval.tune_jpt(counts=counts, **{"sweep": None, **options})
+
+
+def gate(of: Result, kind: Any, text: str, baseline: Result | None = None) -> Gate:
+    (only,) = judge(of, [parse_limit(kind, text)], baseline).gates
+    return only
+
+
+def test_the_lower_limit_of_an_infinite_value_is_a_number() -> None:
+    """EPA infinite, low 10.4: --fail-under epa.low=50 passes as "infinite" (a false pass)."""
+    result = tuned(NO_ALARM)
+    judged = gate(result, "fail-under", "epa.low=50")
+    assert judged.passed is False
+    assert judged.value == pytest.approx(10.4365, rel=1e-4)
+    assert gate(result, "fail-over", "epa.low=50").passed
+
+
+def test_without_an_interval_an_infinite_value_has_no_lower_limit() -> None:
+    judged = gate(tuned(NO_ALARM, interval="none"), "fail-under", "epa.low=50")
+    assert (judged.passed, judged.reason) == (False, "no_interval")
+
+
+@pytest.mark.parametrize("measure", ["epa.low", "dor.low", "epa.high"])
+def test_the_drop_of_a_limit_of_an_infinite_value(measure: str) -> None:
+    """KeyError 'epa.low' in _infinite_gate: exit 70."""
+    result = tuned(NO_ALARM)
+    gate(result, "max-drop", f"{measure}=1", tuned(FAIR))
+    assert gate(result, "max-drop", f"{measure}=0", result).passed
+
+
+def test_minus_infinity_is_less_than_every_number() -> None:
+    """DP of a classifier that is always wrong: fail-over dp=0 fails as "undefined"."""
+    result = tuned(WRONG)
+    under, over = (gate(result, kind, "dp=0") for kind in ("fail-under", "fail-over"))
+    assert not under.passed
+    assert over.passed
+    assert "undefined" not in str(under)
+    assert gate(result, "max-drop", "dp=0", result).passed, "a run against itself"
+    assert not gate(result, "max-drop", "dp=9", tuned(FAIR)).passed
+    assert gate(tuned(FAIR), "max-drop", "dp=0", result).passed
+
+
+def test_an_upper_limit_without_end_is_infinite() -> None:
+    """PPV odds finite, high null for no limit: fail-over says no_interval."""
+    result = tuned((60, 1, 1, 60), interval="bootstrap", measure="ppv_odds")
+    (row, *_) = result.tables["models"]
+    assert row["ppv_odds"].low is not None
+    assert row["ppv_odds"].high is None
+    assert gate(result, "fail-over", "ppv_odds.high=1").reason == "infinite"
+
+
+def test_a_drop_from_infinity_is_not_called_undefined() -> None:
+    """ "epa is undefined (baseline_infinite)", though it is 8.1 now."""
+    assert "undefined" not in str(gate(tuned(FAIR), "max-drop", "epa=0", tuned(NO_ALARM)))
+
+
+def test_the_label_that_is_said_may_be_asked_for() -> None:
+    """'model at 1:10' stands in messages and JSON, and as MODEL: it is unknown."""
+    result = tuned({"a": FAIR, "b": FAIR}, odds=["1:100", "1:10"])
+    found = judge(result, [parse_limit("fail-under", "a at 1:10:ppv=0.5")]).gates
+    assert [one.model for one in found] == ["a at 1:10"]
+
+
+def test_a_summary_that_differs_by_model_is_said_to() -> None:
+    """'rows' is no number [bad-gate]: it is, for each model."""
+    result = tuned({"a": FAIR, "b": (60, 5, 3, 95)})
+    with pytest.raises(clfeval.UsageError, match="'positives' is not the same for all models"):
+        judge(result, [parse_limit("fail-under", "positives=10")])
