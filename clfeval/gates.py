@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 
 # counts of which fewer are better
@@ -101,7 +100,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     if metric not in known:
         raise UsageError(
             Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
-            hint=suggestion(limit.metric, known) or f"metrics: {listing(known)}",
+            hint=_left_out(result, limit.metric)
+            or suggestion(limit.metric, known)
+            or f"metrics: {listing(known)}",
         )
     if limit.part != "value" and not isinstance(first.get(metric), Estimate):
         raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
@@ -158,11 +159,17 @@ def _models(result: Result) -> Mapping[str, Row]:
     kinds = {row.get("population") for row in whole}
     kind = next((one for one in ("target", "sample", "1:1") if one in kinds), None)
     whole = [row for row in whole if row.get("population") == kind]
-    often = Counter(_name(row) for row in whole)
     return {
-        _name(row) if often[_name(row)] == 1 else f"{_name(row)} at {row['odds']}": row
-        for row in whole
+        f"{_name(row)} at {row['odds']}" if kind == "target" else _name(row): row for row in whole
     }
+
+
+def _left_out(result: Result, metric: str) -> str | None:
+    """Say how to get a measure that this result was told to leave out."""
+    chosen = result.parameters.get("measures")
+    if chosen is None or find_measure(metric) is None:
+        return None
+    return f"it is left out of this result: add --measure {metric}"
 
 
 def _name(row: Row) -> str:
@@ -201,7 +208,7 @@ def _check_comparable(result: Result, baseline: Result) -> None:
     ours, theirs = settings(result), settings(baseline)
     if ours != theirs:
         differ = [
-            f"{key} {theirs.get(key)} there, {ours.get(key)} here"
+            f"{key} {theirs.get(key, 'not given')} there, {ours.get(key, 'not given')} here"
             for key in ours | theirs
             if ours.get(key) != theirs.get(key)
         ]

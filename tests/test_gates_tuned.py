@@ -45,9 +45,11 @@ def test_without_a_target_the_sample_is_judged() -> None:
 
 def test_with_one_target_it_is_judged_under_the_names_of_models() -> None:
     found = gates(tuned(BOTH, odds="1:100"), "fail-under", "ppv=0.1")
-    assert {name: one.passed for name, one in found.items()} == {"ccp": True, "rf": False}
-    assert found["ccp"].value == pytest.approx(ppv(CCP, 1 / 100), rel=1e-14)
-    assert found["rf"].value == pytest.approx(ppv(RF, 1 / 100), rel=1e-14)
+    assert {name: one.passed for name, one in found.items()} == {
+        "ccp at 1:100": True, "rf at 1:100": False,
+    }  # fmt: skip
+    assert found["ccp at 1:100"].value == pytest.approx(ppv(CCP, 1 / 100), rel=1e-14)
+    assert found["rf at 1:100"].value == pytest.approx(ppv(RF, 1 / 100), rel=1e-14)
 
 
 def test_with_two_targets_the_odds_stand_beside_the_model() -> None:
@@ -87,7 +89,7 @@ def test_slices_and_sweeps_are_not_judged() -> None:
 
     frame = pl.DataFrame({"truth": [1, 1, 0], "a": [1, 0, 0], "site": ["x", "y", "x"]})
     result = clfeval.tune_jpt(frame, by="site", odds="1:3", sweep="1:9..9:1")
-    assert set(gates(result, "fail-under", "sensitivity=0.5")) == {"a"}
+    assert set(gates(result, "fail-under", "sensitivity=0.5")) == {"a at 1:3"}
     assert gate(result, "fail-under", "sensitivity=0.5").value == 1 / 2
 
 
@@ -120,7 +122,7 @@ def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
     under, over = (gate(result, kind, f"{measure}=1e300") for kind in ("fail-under", "fail-over"))
     assert (under.value, under.passed, under.reason) == (None, True, "infinite")
     assert (over.value, over.passed, over.reason) == (None, False, "infinite")
-    assert str(over) == f"model: {measure} is infinite, fail-over 1e+300"
+    assert str(over) == f"model at 1:100: {measure} is infinite, fail-over 1e+300"
 
 
 @pytest.mark.parametrize("kind", ["fail-under", "fail-over"])
@@ -139,7 +141,7 @@ def test_a_model_without_positives_fails_at_the_target() -> None:
     result = tuned({"a": CCP, "b": (0, 5, 0, 95)}, odds="1:100")
     found = gates(result, "fail-under", "tar=0")
     assert {name: (one.passed, one.reason) for name, one in found.items()} == {
-        "a": (True, None), "b": (False, "no_positive_truth"),
+        "a at 1:100": (True, None), "b at 1:100": (False, "no_positive_truth"),
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clfeval.api.numbers import number
 from clfeval.api.roles import Names
 from clfeval.measures.population import Population
 
@@ -12,7 +13,7 @@ from clfeval.measures.population import Population
 def populations_of(prevalence: float | Sequence[float], odds: Names) -> tuple[Population, ...]:
     """Return the populations in the order given, each once; UsageError for what is none."""
     found = [
-        *(Population.of_prevalence(float(share)) for share in _listed(prevalence)),
+        *(Population.of_prevalence(number("--prevalence", share)) for share in _listed(prevalence)),
         *(Population.of_odds(str(text)) for text in _listed(odds)),
     ]
     out: list[Population] = []

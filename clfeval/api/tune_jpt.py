@@ -90,14 +90,18 @@ def tune_jpt(
     if not isinstance(measure, (Iterable, NoneType)):
         raise bad_option(f"--measure {measure!r} is not text")
     check_points(whole("--points", points))
+    targets = populations_of(prevalence, odds)
+    swept = None if sweep is None else Sweep.parse(sweep, whole("--points", points))
+    if swept is not None and sweep == FULL_SWEEP:  # nobody chose where it ends
+        swept = swept.covering(targets)
     options = TuneOptions(
         level=number("--level", level),
         interval=interval,
-        targets=populations_of(prevalence, odds),
-        sweep=None if sweep is None else Sweep.parse(sweep, whole("--points", points)),
+        targets=targets,
+        sweep=swept,
         prevalence_range=pair("--prevalence-range", prevalence_range),
         beta_prior=pair("--prevalence-beta", prevalence_beta),
-        wanted=measure_ids(strings(() if measure is None else measure)),
+        wanted=measure_ids([str(one) for one in strings(() if measure is None else measure)]),
         beta=number("--beta", beta),
         crossover=None if crossover is None else measure_ids([crossover], "--crossover")[0],
         stakes=_stakes(pair("--cost", cost), pair("--benefit", benefit)),
@@ -118,7 +122,15 @@ def tune_jpt(
     _one_source(table=table is not None, counts=bool(numbers), rates=rates)
     if table is None:
         _no_table_options(roles, input_format, delimiter)
-        given = of_rates(sensitivity, specificity, roles) if rates else of_counts(numbers, roles)
+        given = (
+            of_rates(
+                None if sensitivity is None else number("--sensitivity", sensitivity),
+                None if specificity is None else number("--specificity", specificity),
+                roles,
+            )
+            if rates
+            else of_counts(numbers, roles)
+        )
         return tune_result(given, options)
     with open_predictions(
         tables_of(table), roles, input_format=input_format, delimiter=delimiter, keep_counts=True

@@ -57,12 +57,13 @@ class PopulationOptions:
     """Which other class ratios to look at."""
 
     prevalence: Annotated[
-        list[float],
+        list[str],
         typer.Option(
             "--prevalence",
+            metavar="SHARE",
             rich_help_panel=POPULATIONS,
             show_default=False,
-            help="At this share of positives, for example 0.01; repeat.",
+            help="At this share of positives: 0.005, 0.5% or 1/200; repeat.",
         ),
     ] = field(default_factory=list)
     odds: Annotated[

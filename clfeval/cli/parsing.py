@@ -115,6 +115,23 @@ def counts_of(texts: Sequence[str]) -> dict[str, list[float]] | None:
     return counts or None
 
 
+def shares_of(option: str, texts: Sequence[str]) -> list[float]:
+    """Parse shares written as 0.005, 0.5% or 1/200."""
+    shares = []
+    for text in texts:
+        number, percent = text.removesuffix("%"), text.endswith("%")
+        part, slash, whole = number.partition("/")
+        try:
+            share = float(part) / (float(whole) if slash else 1.0)
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(
+                Problem(f"{option} '{text}' is not a share of positives", "bad-option"),
+                hint=f"for 1 positive in 200: {option} 0.005, 0.5% or 1/200",
+            ) from None
+        shares.append(share / 100 if percent else share)
+    return shares
+
+
 def _number(text: str) -> float:
     """Return a whole number as it is written, for it is said back; others as floats."""
     if text.strip().removeprefix("-").isdecimal():

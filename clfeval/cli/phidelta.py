@@ -15,7 +15,7 @@ from clfeval.cli.groups import (
     PopulationOptions,
     TableOptions,
 )
-from clfeval.cli.parsing import count_of, cut_of, isometrics_of, only_one
+from clfeval.cli.parsing import count_of, cut_of, isometrics_of, only_one, shares_of
 from clfeval.cli.run import arguments_of, run
 
 if TYPE_CHECKING:
@@ -180,7 +180,8 @@ def phidelta_command(
             tables,
             **arguments_of(source, output),
             **vars(intervals),
-            **vars(populations),
+            prevalence=shares_of("--prevalence", populations.prevalence),
+            odds=populations.odds,
             isometrics=isometrics_of(isometrics),
             reference=reference,
             curve=curve,

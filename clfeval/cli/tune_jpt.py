@@ -16,7 +16,7 @@ from clfeval.cli.groups import (
     PopulationOptions,
     TableOptions,
 )
-from clfeval.cli.parsing import counts_of, pair_of
+from clfeval.cli.parsing import counts_of, pair_of, shares_of
 from clfeval.cli.run import arguments_of, run
 
 if TYPE_CHECKING:
@@ -199,7 +199,8 @@ def tune_jpt_command(
             counts=counts_of(counts),
             sensitivity=sensitivity,
             specificity=specificity,
-            **vars(populations),
+            prevalence=shares_of("--prevalence", populations.prevalence),
+            odds=populations.odds,
             sweep=None if sweep == "none" else sweep,
             points=points,
             prevalence_range=pair_of("--prevalence-range", prevalence_range, "..", "0.001..0.02"),

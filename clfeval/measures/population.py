@@ -55,6 +55,7 @@ class Population:
     def of_odds(cls, text: str, option: str = "--odds") -> Population:
         """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
         left, colon, right = text.partition(":")
+        example = "--sweep 1:100..1:1" if option == "--sweep" else "--odds 1:100"
         try:
             positives, negatives = float(left), float(right)
         except ValueError:
@@ -65,7 +66,7 @@ class Population:
                     f"{option} '{text}' is not positives:negatives, two numbers above 0", "bad-odds"
                 ),
                 hint="a bare ratio could mean either way: for 1 positive to 100 negatives, "
-                "--odds 1:100",
+                f"{example}",
             )
         odds = f"{left.strip()}:{right.strip()}"
         total = positives + negatives

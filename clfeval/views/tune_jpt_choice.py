@@ -24,6 +24,7 @@ def _crossovers(result: Result, look: Look) -> list[Section]:
     rows = result.tables.get("crossovers", ())
     if not rows:
         return []
+    rows = sorted(rows, key=lambda row: _value(row["crossing"]) is None)  # crossings first
     ends = [between(row["crossing"]) for row in rows]
     columns: dict[str, Column] = {
         **look.who(model=False),
@@ -60,6 +61,7 @@ def _winners(result: Result, look: Look) -> list[Section]:
     models = result.tables["models"]
     counted = any(row["population"] == "sample" for row in models)
     judged = counted and result.parameters.get("interval") != "none"
+
     order = {name: i for i, name in enumerate(dict.fromkeys(str(row["model"]) for row in models))}
 
     def ahead(row: Row) -> list[str]:
@@ -77,6 +79,13 @@ def _winners(result: Result, look: Look) -> list[Section]:
             return f"{ABSENT} no model has a value"
         return f"undecided: {listed(names)}" if len(names) > 1 else names[0]
 
+    def leading(row: Row) -> str:
+        """Name the leader, whose value is shown, and then those it does not beat for sure."""
+        others = [name for name in ahead(row) if name != row["leader"]]
+        if not others:
+            return best(row)
+        return f"{row['leader']}, not for sure over {listed(others)}"
+
     named: dict[str, Column] = {
         **look.who(model=False),
         "measure": lambda row: look.title(str(row["measure"])),
@@ -85,7 +94,7 @@ def _winners(result: Result, look: Look) -> list[Section]:
     out, note = [], _CALLED.format(paired) if judged else _UNCALLED
     here = [row for row in rows if row["population"] != "sweep"]
     if here:
-        columns = {**named, PLACE: place, "best model": best, "its value": "value"}
+        columns = {**named, PLACE: place, "best model": leading, "its value": "value"}
         out.append(look.table("Which model where", here, columns, "winners", note=note))
         note = ""
     runs = neighbours([row for row in rows if row["population"] == "sweep"], ahead)

@@ -34,6 +34,8 @@ def _thresholds(result: Result, look: Look) -> list[Section]:
         PLACE: place,
         "best\nthreshold": best_threshold,
         "value\nthere": "value",
+        "sens.\nthere": "sensitivity",
+        "spec.\nthere": "specificity",
         "fixed\nthreshold": fixed_threshold,
         "value\nat it": "fixed_value",
         "loss": "loss",
@@ -113,7 +115,12 @@ def _ranges(result: Result, look: Look) -> list[Section]:
         }  # fmt: skip
         mean = f"mean {exact(a / (a + b))}, odds {a:g}:{b:g}"
         title = f"Prevalence drawn from Beta({a:g}, {b:g}): {mean}"
-        note = f"{ABSENT} infinite, or undefined in every draw"
+        note = "the two rates are drawn too, from what their rows leave plausible (Jeffreys)"
+        note += f"; {parameters['draws']:,} draws" if parameters.get("draws") else ""
+        if any(
+            row[part] is None for row in simulated for part in ("mean", "median", "low", "high")
+        ):
+            note += f"; {ABSENT} infinite, or undefined in every draw"
         out.append(look.table(title, simulated, columns, "simulated", note=note))
     return out
 

@@ -17,6 +17,7 @@ from clfeval.views.tune_jpt_choice import between
 from clfeval.views.tune_jpt_look import Look, more
 
 CROSSINGS = 9  # marked one by one
+FEW = 3  # measures drawn one by one
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
@@ -33,15 +34,16 @@ def tune_jpt_plots(result: Result, *, width: int = 80, color: bool = False) -> s
 
     Every curve has a marker of its own, so that nothing depends on colour.
     """
-    parts = [*_measure(result, width, color), *_thresholds(result, width, color)]
+    parts = [*_measures(result, width, color), *_thresholds(result, width, color)]
     return "\n".join(parts)
 
 
-def _measure(result: Result, width: int, color: bool) -> list[str]:
+def _measures(result: Result, width: int, color: bool) -> list[str]:
     rows = [row for row in result.tables.get("sweep", ()) if row["slice"] is None]
-    name = _shown(result, rows)
-    if name is None:
-        return []
+    return [_measure(name, rows, result, width, color) for name in _shown(result, rows)]
+
+
+def _measure(name: str, rows: Sequence[Row], result: Result, width: int, color: bool) -> str:
     values = [_value(row[name]) for row in rows]
     known = [value for value in values if value is not None]
     log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
@@ -52,16 +54,17 @@ def _measure(result: Result, width: int, color: bool) -> list[str]:
     if len(known) < len(values):
         words = [*words, "gaps: infinite or undefined values"]
     title = f"{Look.of(result).title(name)} over the class ratio"
-    return [_chart(title, result, rows, curves, marks, words, width=width, color=color, log=log)]
+    return _chart(title, result, rows, curves, marks, words, width=width, color=color, log=log)
 
 
-def _shown(result: Result, rows: Sequence[Row]) -> str | None:
-    """Choose the measure models are compared by, else the first that moves with the class ratio."""
+def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
+    """Choose the measure models are compared by, and if few were asked for, those that move."""
     wanted = result.parameters.get("crossover")
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    names = [wanted] if wanted in names else [n for n in names if not CATALOG[n].invariant]
-    drawable = (n for n in names if any(_value(row[n]) is not None for row in rows))
-    return next(drawable, None)
+    moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
+    names = [name for name in (wanted,) if name in names] + moving
+    drawable = [n for n in names if any(_value(row[n]) is not None for row in rows)]
+    return drawable[: FEW if len(moving) <= FEW else 1]
 
 
 def _thresholds(result: Result, width: int, color: bool) -> list[str]:
@@ -170,6 +173,8 @@ def _short(name: str, width: int) -> str:
 
 def _covered(curve: Curve, later: Sequence[tuple[str, Curve]]) -> str:
     """Say which marker stands in a curve's place where two are the same."""
+    if not curve.parts:
+        return " (no value)"
     over = [marker for marker, other in later if other.parts == curve.parts]
     return f" (under {over[-1]})" if over else ""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from math import floor, log10
 
 from clfeval.result import Estimate, Result, Row
 from clfeval.views.rows import exact
 
 SAID = 3  # sentences; the tables have them all
-ANSWERS = (("ppv", "a positive answer is right in"), ("npv", "a negative one in"))
+ANSWERS = (("ppv", "positive"), ("npv", "negative"))
 
 
 def sentences(result: Result) -> list[str]:
@@ -16,18 +16,25 @@ def sentences(result: Result) -> list[str]:
     rows = [row for row in result.tables["models"] if row["population"] == "target"]
     told = [row for row in rows if row["slice"] is None and row["tp"] is not None]
     many = len({row["model"] for row in result.tables["models"]}) > 1
-    return [_sentence(row, named=many) for row in told[:SAID]]
+    left = len(told) - SAID
+    rest = [f"... and {left} more, in the tables"] if left > 0 else []
+    return [*(_sentence(row, named=many) for row in told[:SAID]), *rest]
 
 
 def _sentence(row: Row, *, named: bool) -> str:
     tp, fp, fn, tn, total = (float(str(row[name])) for name in ("tp", "fp", "fn", "tn", "rows"))
     who = f"{row['model']} at" if named else "at"
+    found, missed = (_many(rows, of=tp + fn) for rows in (tp, fn))
     words = (
         f"{who} prevalence {exact(row['prevalence'])} ({row['odds']}): of {total:,.0f} rows "
-        f"{_many(tp + fn)} are positive, {_many(tp)} of them found and {_many(fn)} missed; "
-        f"{_many(fp)} of {_many(fp + tn)} negatives are called positive too"
+        f"{_many(tp + fn)} are positive, {found} of them found and {missed} missed; "
+        f"{_many(fp, of=fp + tn)} of {_many(fp + tn)} negatives are called positive too"
     )
-    right = [f"{said} {_percent(row.get(name))}" for name, said in ANSWERS if _known(row.get(name))]
+    right = [
+        f"a {answer} answer is right in {_percent(row.get(name))}"
+        for name, answer in ANSWERS
+        if _known(row.get(name))
+    ]
     return f"{words}; {', '.join(right)}" if right else words
 
 
@@ -38,11 +45,23 @@ def _known(cell: object) -> bool:
 def _percent(cell: object) -> str:
     if not isinstance(cell, Estimate) or cell.value is None:
         return ""
-    ends: Sequence[float | None] = (cell.low, cell.high)
-    shown = [f"{100 * end:.3g}" for end in ends if end is not None]
-    return f"{100 * cell.value:.3g} %" + (f" ({' to '.join(shown)})" if len(shown) == 2 else "")
+    ends = [_share(end) for end in (cell.low, cell.high) if end is not None]
+    return f"{_share(cell.value)} %" + (f" ({' to '.join(ends)})" if len(ends) == 2 else "")
 
 
-def _many(rows: float) -> str:
-    """Write expected rows: whole from ten up, with two digits below."""
-    return f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"
+def _share(share: float) -> str:
+    """Write a percentage: three digits, and next to 100 two of what is lacking."""
+    lacking = 100 * (1 - share)
+    if not 0 < lacking < 1:
+        return f"{100 * share:.3g}"
+    if lacking < 1e-4:
+        return ">99.9999"
+    return f"{100 * share:.{1 - floor(log10(lacking))}f}"
+
+
+def _many(rows: float, *, of: float | None = None) -> str:
+    """Write expected rows: with more decimals the fewer rows the class they are of has."""
+    whole = rows if of is None else of
+    if whole >= 100 or abs(rows - round(rows)) < 1e-9:
+        return f"{rows:,.0f}"
+    return f"{rows:.1f}" if whole >= 10 else f"{rows:.2f}" if rows >= 0.1 else f"{rows:.2g}"

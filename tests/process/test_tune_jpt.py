@@ -82,7 +82,7 @@ def test_gates_at_one_target_have_the_models_names() -> None:
     # rf: 0.69 / (0.69 + 0.15 x 100)
     assert done.code == 1
     (line,) = done.err.splitlines()
-    assert line.startswith("gate missed: rf: ppv is 0.0439")
+    assert line.startswith("gate missed: rf at 1:100: ppv is 0.0439")
     assert line.endswith(", fail-under 0.1")
 
 
@@ -121,7 +121,9 @@ def test_a_baseline_of_the_same_settings() -> None:
     drop = ["--baseline", "old.json", "--max-drop"]
     worse = tune("--counts", RF, *words, *drop, "ppv=0.05")
     assert worse.code == 1
-    assert worse.err.startswith("gate missed: model: ppv is worse than the baseline by 0.07")
+    assert worse.err.startswith(
+        "gate missed: model at 1:100: ppv is worse than the baseline by 0.07"
+    )
     assert tune("--counts", RF, *words, *drop, "ppv=0.075").code == 0
     assert tune("--counts", CCP, *words, *drop, "ppv=0").code == 0
     other = tune("--counts", CCP, "--odds", "1:10", *PLAIN, "-q", *drop, "ppv=0")
@@ -218,7 +220,7 @@ def test_cutoffs_are_ready_to_use() -> None:
     )
     assert done.code == 0
     rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert list(rows[0]) == ["model", "measure", "odds", "threshold"]
+    assert list(rows[0]) == ["model", "measure", "odds", "threshold", "rule"]
     assert {"1:1000", "1:1", "1000:1"} <= {row["odds"] for row in rows}
 
 

@@ -38,8 +38,8 @@ BAD_COUNTS: dict[str, tuple[str, list[str]]] = {
     "nothing": ("", ["--counts ''", "TP,FP,FN,TN"]),
     "a name alone": ("rf=", ["--counts 'rf='", "TP,FP,FN,TN"]),
     "not a number": ("nan,5,33,95", ["TP", "nan", "from 0 up"]),
-    "infinite": ("67,inf,33,95", ["FP", "inf", "from 0 up"]),
-    "beyond what a number holds": ("1e400,5,33,95", ["TP", "from 0 up"]),
+    "infinite": ("67,inf,33,95", ["67,inf,33,95", "TP,FP,FN,TN"]),
+    "beyond what a number holds": ("1e400,5,33,95", ["1e400,5,33,95", "TP,FP,FN,TN"]),
     "beyond what is counted": ("67,5,33,1e19", ["TN", "from 0 up"]),
 }
 

@@ -189,11 +189,11 @@ def test_fractional_weights_have_values_and_no_exact_intervals() -> None:
 
 # content -> how the message begins and what it names
 BAD: dict[str, tuple[str, dict[str, Any], list[str]]] = {
-    "no negative": ("truth,a\n1,1\n1,0\n", {}, ["t.csv: no negative row", "[single-class]"]),
+    "no negative": ("truth,a\n1,1\n1,0\n", {}, ["'truth': no negative row", "[single-class]"]),
     "no positive": (
-        "truth,a\n0,1\n0,0\n", {}, ["t.csv: no positive row", "[single-class]", "--positive"]
+        "truth,a\n0,1\n0,0\n", {}, ["'truth': no positive row", "[single-class]", "--positive"]
     ),
-    "no positive score": ("truth,s\n0,.1\n0,.9\n", {}, ["t.csv: no positive row"]),
+    "no positive score": ("truth,s\n0,.1\n0,.9\n", {}, ["column 'truth': no positive row"]),
     "an unknown label": (
         "truth,a\ny,y\nn,z\n", {"positive": "y"}, ["t.csv:3: column 'a': 'z'", "[unknown-label]"]
     ),

@@ -222,8 +222,9 @@ def test_the_headline_says_odds_in_words() -> None:
         "tuning keeps sensitivity and specificity; only the share of positives changes",
     ]
     said = lines[4:]  # of the first few targets, in words
-    assert len(said) == 3
-    assert all(" at prevalence 0.0" in line and "(1:100" in line for line in said)
+    assert said[-1] == "... and 3 more, in the tables"
+    assert len(said) == 3 + 1
+    assert all(" at prevalence 0.0" in line and "(1:100" in line for line in said[:3])
     rates = headline(RESULTS["rates"])
     assert rates[0] == "joint probability tables of given rates: sensitivity and specificity, " \
         "no rows"  # fmt: skip

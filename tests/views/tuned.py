@@ -128,7 +128,7 @@ def tuned(
         ]  # fmt: skip
         out["cutoffs"] = [
             {"model": row["model"], "measure": row["measure"], "odds": row["odds"],
-             "threshold": row["threshold"]} for row in out["thresholds"]
+             "threshold": row["threshold"], "rule": row["rule"]} for row in out["thresholds"]
         ]  # fmt: skip
     if uncertain:
         ends = [Population.of_prevalence(end) for end in (0.001, 0.02)]
@@ -224,7 +224,8 @@ def threshold_row(
     return {
         "slice": label, "model": model, "measure": name, "population": kind,
         "prevalence": at.prevalence, "odds": at.odds, "ratio": at.ratio, "threshold": cut,
-        "rule": "never positive" if cut is None else "score >= t", "value": more,
+        "rule": "never positive" if cut is None else "score >= t",
+        "sensitivity": 0.5, "specificity": 0.9, "value": more,
         "fixed_threshold": 0.5, "fixed_value": value,
         "loss": Estimate(None, reason="zero_margin") if undefined else Estimate(0.01),
         "honest": Estimate(None, reason="zero_margin") if undefined else Estimate(fixed - 0.002),

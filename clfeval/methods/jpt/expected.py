@@ -23,6 +23,8 @@ def expected_rows(
     TP and FN are shares of the positives there, FP and TN of the negatives: their intervals are
     those of sensitivity and specificity, scaled. `called` is TP + FP, all that are called positive.
     The class totals are taken as known; what a single sample of that size shows varies more.
+    Range 0..rows; undefined, with a reason, without the class. Intervals: Clopper-Pearson, and for
+    `called` square-and-add of Wilson limits.
     """
     counts = tuner.counts
     out: list[Row] = []

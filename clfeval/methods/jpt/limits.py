@@ -47,6 +47,10 @@ def limits(
     """Return the lower and upper limit of a measure of tuned tables, (m,) each; NaN: undefined.
 
     known: limits of other measures of the same tables, to be transformed rather than made again.
+    Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
+    a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
+    Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
+    Statistics - Theory and Methods 40:3154.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if name in ("tor", "f_odds", "dp"):
@@ -94,7 +98,10 @@ def bootstrap_limits(
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-    names (k,) are the models whose tables repeat in `cells`; each has a stream of its own.
+    names (k,) are the models whose tables repeat in `cells`; each has a stream of its own. NaN for
+    models without a class. An empty cell stays empty in every replicate: limits are too narrow.
+    Errors: ValueError for counts that are not whole.
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
     k = len(names)
     out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}

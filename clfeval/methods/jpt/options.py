@@ -60,6 +60,11 @@ class Sweep:
         check_points(points)
         return cls(first, last, points)
 
+    def covering(self, targets: Sequence[Population]) -> Sweep:
+        """Return the sweep stretched as far as the targets lie."""
+        every = sorted((self.first, self.last, *targets), key=lambda one: one.ratio)
+        return Sweep(every[0], every[-1], self.points)
+
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations from few positives to many."""
@@ -97,10 +102,9 @@ class TuneOptions:
     @property
     def measures(self) -> tuple[str, ...]:
         """The measures shown, in the order of columns."""
-        chosen = set(self.wanted or SHOWN.get(str(self.ratio), (*MOVING, *FIXED)))
+        chosen = self.wanted or SHOWN.get(str(self.ratio), (*MOVING, *FIXED))
         staked = STAKED if self.stakes is not None else ()
-        chosen |= set(staked) if not self.wanted else set()
-        return tuple(name for name in (*MOVING, *FIXED, *staked) if name in chosen)
+        return tuple(n for n in (*MOVING, *FIXED, *staked) if n in (*chosen, *staked))
 
     @property
     def tuned(self) -> tuple[str, ...]:
@@ -110,10 +114,14 @@ class TuneOptions:
 
     @property
     def compared(self) -> str | None:
-        """The measure by which models are compared over the odds."""
-        if self.crossover is not None or self.ratio == "confounds":
+        """The measure by which models are compared over the odds: that asked for, or the cost."""
+        if self.crossover is not None:
             return self.crossover
-        moving = (name for name in self.measures if not CATALOG[name].invariant)
+        if self.stakes is not None:
+            return "expected_cost"
+        if self.ratio == "confounds":
+            return "j_index"
+        moving = (n for n in self.wanted or self.measures if not CATALOG[n].invariant)
         return next(moving, None)
 
     def check(self) -> None:
@@ -125,6 +133,8 @@ class TuneOptions:
             if value not in known:
                 words = ", ".join(word for word in known if word)
                 raise bad_option(f"{option} is one of {words}, not '{value}'")
+        if self.ratio is not None and self.wanted:
+            raise bad_option("--ratio chooses measures, and --measure names them: give one")
         check_level(self.level)
         if not 1e-6 <= self.beta <= 1e6:
             raise bad_option(f"--beta {self.beta:g} is not between 1e-6 and 1e6")

@@ -35,7 +35,11 @@ from clfeval.result import Input, Result, Row, Table
 
 
 def tune_result(given: Given, options: TuneOptions) -> Result:
-    """Tune the tables of every model to every population asked for."""
+    """Tune the tables of every model to every population asked for.
+
+    Errors: UsageError for weights that are not whole where intervals are wanted, and for comparing
+    a single model; DataError from reading scores.
+    """
     sources = given.sources
     fractions = given.sampled and sources.slices[None].tp.dtype.kind == "f"
     if fractions and options.confidence is not None:
@@ -99,13 +103,8 @@ def _places(sample: Population | None, options: TuneOptions) -> list[Place]:
 
 
 def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
-    """Return the targets of a slice; without any, its own class ratio or equal classes."""
-    places = _places(sample_of(given, label), options)
-    for kind in ("target", "sample", "1:1"):
-        chosen = [place for place in places if place[0] == kind]
-        if chosen:
-            return chosen
-    return []
+    """Return the populations of a slice but the swept ones."""
+    return [one for one in _places(sample_of(given, label), options) if one[0] != "sweep"]
 
 
 def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:

@@ -36,7 +36,10 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
     sweep = options.sweep
     sure = options.confidence is not None and given.sampled
     exact = dict(METHODS) if sure and options.interval == "exact" else {}
-    drawn = {"every measure": "percentile bootstrap, positives and negatives apart"}
+    drawn = {
+        "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
+        "everywhere else": "by formula, as with exact",
+    }
     return {
         "positive": given.sources.positive,
         "negative": list(given.sources.negative),
@@ -53,6 +56,7 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "crossover": options.compared if len(given.sources.slices[None].models) > 1 else None,
         "paired": bool(given.sources.patterns),
         "cost": None if options.stakes is None else asdict(options.stakes),
+        "risk_threshold": None if options.stakes is None else options.stakes.probability,
         "ratio": options.ratio,
         "rows_per": ROWS,
         "population": options.population,
@@ -66,6 +70,12 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "missing": given.roles.missing,
         "by": list(given.roles.by),
     }
+
+
+def _exact(one: Population) -> str:
+    """Write odds as they were given, or with every digit where that says less than the ratio."""
+    left, _, right = one.odds.partition(":")
+    return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
 
 
 def summary_of(given: Given) -> dict[str, Any]:
@@ -91,7 +101,7 @@ def signature_of(given: Given, options: TuneOptions, statistics: Sequence[str]) 
     listed: list[tuple[str, Any]] = [
         ("weight", "yes" if given.roles.weight else None),
         ("by", ",".join(given.roles.by)),
-        ("odds", ",".join(one.odds for one in options.targets)),
+        ("odds", ",".join(map(_exact, options.targets))),
         ("sweep", f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None),
         ("range", options.prevalence_range and "..".join(map(repr, options.prevalence_range))),
         ("prior", options.beta_prior and ",".join(map(repr, options.beta_prior))),

@@ -158,25 +158,28 @@ def threshold_rows(
 
 
 def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of table `cutoffs`: the thresholds of the whole table where there is one.
+    """Return the rows of table `cutoffs`: per model and measure, the whole table's thresholds.
 
-    A threshold of None is above every score.
+    From few positives to many, each class ratio once. A threshold of None is above every score.
     """
-    names = ("model", "measure", "odds", "threshold")
-    return [
-        {name: row[name] for name in names}
-        for row in rows
-        if row["slice"] is None and row["rule"] is not None
-    ]
+    names = ("model", "measure", "odds", "threshold", "rule")
+    found: dict[tuple[str, str], dict[float, Row]] = {}
+    for row in rows:
+        if row["slice"] is None and row["rule"] is not None:
+            by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
+            by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
+    return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
 
 
 def _threshold(points: RocPoints, place: int) -> dict[str, float | str | None]:
     if place < 0:
-        return {"threshold": None, "rule": None}
+        return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
+    tp, fp = (n[place].item() / n[-1].item() for n in (points.tp, points.fp))
+    there = {"sensitivity": tp, "specificity": 1 - fp}
     if place == 0:
-        return {"threshold": None, "rule": "never positive"}
+        return {"threshold": None, "rule": "never positive", **there}
     rule = "always positive" if place == len(points.tp) - 1 else "score >= t"
-    return {"threshold": points.thresholds[place].item(), "rule": rule}
+    return {"threshold": points.thresholds[place].item(), "rule": rule, **there}
 
 
 def _value(name: str, value: float, points: RocPoints, place: int) -> Estimate:

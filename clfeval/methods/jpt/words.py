@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from clfeval.errors import listing
 from clfeval.measures.catalog import CATALOG
@@ -12,12 +13,16 @@ from clfeval.methods.notes import counting_notes
 from clfeval.result import Estimate, Row, Table, Warn
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
+_ONE_SIDE = {  # errors of one kind do not count
+    "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity",
+}  # fmt: skip
+_NAMED = 5  # slices
 _ONE_SIDED = 10  # one odds this many times the other is all that their average shows
 
 _ADVICE = {
     "matters": "where the class ratio matters, because errors add up over everybody (cost, "
-    "workload), read what moves with it, in the target population: TAR, TOR, PPV, NPV, F, cost; "
-    "sensitivity, J and the likelihood ratios are the same everywhere and cannot tell",
+    "workload), read what moves with it, in the target population: TAR, TOR, PPV, NPV, EPA with "
+    "its two terms, F, MCC, cost; sensitivity, J and LR± are the same everywhere and cannot tell",
     "confounds": "where the class ratio confounds, because each case stands alone, read what does "
     "not move: sensitivity, specificity, J, LR±, DOR; and MCC, IC and EPA only in the rows 1:1, "
     "for elsewhere they move with the ratio",
@@ -41,7 +46,7 @@ def warnings_of(
         if len(counts.models) > 1 and not given.sources.patterns and "winners" in tables:
             text = (
                 "counts do not say which rows models share: differences are taken as of different "
-                "rows, which is cautious if they are the same"
+                "rows, which is cautious where the rows are the same and the models tend to agree"
             )
             said.append(Warn("unpaired", text))
         said += _lacking(given)
@@ -50,6 +55,12 @@ def warnings_of(
         text = "nobody knows how many rows these rates come from: no intervals (--counts has them)"
         said.append(Warn("rates-only", text))
     said += _one_sided(tables["models"])
+    if options.confidence is not None and options.interval == "bootstrap" and _empty_cells(given):
+        text = (
+            "a bootstrap takes an empty cell for known, and its intervals there are too narrow: "
+            "--interval exact does not"
+        )
+        said.append(Warn("bootstrap-empty-cell", text))
     if failed:
         text = (
             f"in up to {failed:,} of {options.resamples:,} bootstrap replicates a measure was "
@@ -70,7 +81,16 @@ def warnings_of(
             "models are compared over class ratios by a measure that moves: name one, --crossover"
         )
         said.append(Warn("not-compared", text))
-    if not (options.targets or options.prevalence_range or options.beta_prior):
+    one_sided = [CATALOG[name].title for name in options.tuned if name in _ONE_SIDE]
+    if one_sided and tables.get("thresholds"):
+        text = (
+            f"{' and '.join(one_sided)} alone choose extreme thresholds: look at the sensitivity "
+            "and specificity there"
+        )
+        said.append(Warn("one-sided-measure", text))
+    if options.ratio != "confounds" and not (
+        options.targets or options.prevalence_range or options.beta_prior
+    ):
         text = "no target population: name one with --prevalence 0.01 or --odds 1:100"
         said.append(Warn("no-target", text))
     said.append(Warn("advice", _ADVICE[options.ratio or ""]))
@@ -93,14 +113,22 @@ def _lacking(given: Given) -> list[Warn]:
 
 
 def _small(given: Given) -> list[Warn]:
-    counts = given.sources.slices[None]
-    both = [*counts.positives.tolist(), *counts.negatives.tolist()]
-    least = min((n for n in both if n), default=0)
-    if least >= ENOUGH:
+    """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
+    few = {}
+    for label, counts in given.sources.slices.items():
+        both = [n for n in (*counts.positives.tolist(), *counts.negatives.tolist()) if n]
+        if both and min(both) < ENOUGH:
+            few[label] = min(both)
+    if not few:
         return []
+    slices = [f"{n:,.10g} in {label}" for label, n in few.items() if label is not None]
+    whole = [f"{few[None]:,.10g} rows"] if None in few else []
+    where = ", ".join([*whole, *slices[:_NAMED]])
+    left = len(slices) - _NAMED
+    more = f" and {left} more slices" if left > 0 else ""
     text = (
-        f"the smaller class has {least:,.10g} rows: below {ENOUGH}, normalised and tuned measures "
-        "tend to look better than they are; mind the intervals"
+        f"the smaller class has {where}{more}: below {ENOUGH}, normalised and tuned measures tend "
+        "to look better than they are; mind the intervals"
     )
     return [Warn("small-class", text)]
 
@@ -108,27 +136,33 @@ def _small(given: Given) -> list[Warn]:
 def _one_sided(rows: Table) -> list[Warn]:
     """Say where the average of the two odds shows only one of them, with the worst case."""
     worst: tuple[float, Row] | None = None
-    for row in rows:
-        terms = [_value(row.get(name)) for name in ("ppv_odds", "npv_odds")]
-        if (
-            _value(row.get("epa")) is None
-            or None in terms
-            or not min(filter(None, terms), default=0)
-        ):
+    targets = [row for row in rows if row["population"] == "target"]
+    for row in targets or rows:
+        terms = [_number(row.get(name)) for name in ("ppv_odds", "npv_odds")]
+        if "epa" not in row or None in terms:
             continue
-        high, low = max(t for t in terms if t is not None), min(t for t in terms if t is not None)
-        if low > 0 and high / low >= _ONE_SIDED and (worst is None or high / low > worst[0]):
-            worst = high / low, row
+        low, high = sorted(term for term in terms if term is not None)
+        times = high / low if low > 0 else inf if high > 0 else 1.0
+        if low < inf and times >= _ONE_SIDED and (worst is None or times > worst[0]):
+            worst = times, row
     if worst is None:
         return []
     row = worst[1]
-    epa, ppv, npv = (_value(row[name]) for name in ("epa", "ppv_odds", "npv_odds"))
+    epa, ppv, npv = (f"{_number(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
     text = (
-        f"EPA hides one of its odds: {CATALOG['epa'].title} {epa:.4g} of {row['model']} at "
-        f"{row['odds']} is the mean of PPV odds {ppv:.4g} and NPV odds {npv:.4g}; read the two"
+        f"EPA hides one of its odds: {epa} of {row['model']} at {row['odds']} is the mean of PPV "
+        f"odds {ppv} and NPV odds {npv}; read the two"
     )
     return [Warn("epa-one-sided", text)]
 
 
-def _value(cell: object) -> float | None:
-    return cell.value if isinstance(cell, Estimate) else None
+def _number(cell: object) -> float | None:
+    """Return a value, infinite ones included."""
+    if not isinstance(cell, Estimate):
+        return None
+    return inf if cell.reason == "infinite" else cell.value
+
+
+def _empty_cells(given: Given) -> bool:
+    counts = given.sources.slices[None]
+    return not all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))

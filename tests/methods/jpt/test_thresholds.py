@@ -182,13 +182,14 @@ def test_a_row_of_the_table() -> None:
     assert rows[0] == {
         "slice": None, "model": "m", "measure": "tar", "population": "target",
         "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
+        "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
         "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
         "fixed_value": Estimate(pytest.approx(12 / 16)), "loss": Estimate(pytest.approx(2 / 16)),
         "honest": Estimate(0.7), "honest_gain": Estimate(pytest.approx(0.7 - 12 / 16)),
     }  # fmt: skip
     assert cutoff_rows(rows) == [
-        {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8},
-        {"model": "m", "measure": "tar", "odds": "3:1", "threshold": 0.3},
+        {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
+        {"model": "m", "measure": "tar", "odds": "3:1", "threshold": 0.3, "rule": "score >= t"},
     ]
     inside = [{**row, "slice": "site=A"} for row in rows]
     assert cutoff_rows([*inside, *rows]) == cutoff_rows(rows)

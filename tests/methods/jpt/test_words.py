@@ -1,0 +1,118 @@
+"""What a reader of tuned tables is told: small classes, one-sided averages, what fits what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.errors import UsageError
+
+
+def notes(counts: Any, **options: Any) -> dict[str, str]:
+    result = clfeval.tune_jpt(counts=counts, **{"sweep": None, **options})
+    return {warning.code: warning.message for warning in result.warnings}
+
+
+@pytest.mark.parametrize(("positives", "told"), [(399, True), (400, False)])
+def test_below_400_rows_of_a_class_measures_flatter(positives: int, told: bool) -> None:
+    said = notes((positives - 100, 50, 100, 950))
+    assert ("small-class" in said) is told
+    if told:
+        assert "has 399 rows: below 400" in said["small-class"]
+
+
+def test_small_slices_are_named() -> None:
+    """900 and 1100 rows are enough, 3 and 9 of a site are not."""
+    rows = [("big", 1)] * 900 + [("big", 0)] * 1100 + [("tiny", 1)] * 3 + [("tiny", 0)] * 9
+    frame = pl.DataFrame(rows, schema=["site", "truth"], orient="row").with_columns(a="truth")
+    result = clfeval.tune_jpt(frame, by="site", sweep=None)
+    (said,) = (w.message for w in result.warnings if w.code == "small-class")
+    assert "3 in site=tiny" in said
+    assert "big" not in said
+
+
+@pytest.mark.parametrize(
+    ("counts", "odds", "words"),
+    [
+        # PPV odds 67/5 x 100 = 1340, NPV odds 95/33 / 100 = .02879
+        ((67, 5, 33, 95), "100:1", ["670", "PPV odds 1340", "NPV odds 0.02879"]),
+        ((67, 0, 33, 95), "100:1", ["inf", "NPV odds 0.0303"]),  # (95/95) / (33/100) / 100
+        ((0, 5, 33, 95), "1:100", ["PPV odds 0", "NPV odds 95"]),  # (95/100) / (33/33) x 100
+    ],
+)
+def test_epa_hides_one_of_its_odds(counts: Any, odds: str, words: list[str]) -> None:
+    said = notes(counts, odds=odds)["epa-one-sided"]
+    assert [word for word in words if word not in said] == []
+
+
+def test_epa_of_even_odds_hides_nothing() -> None:
+    """PPV odds 60/40, NPV odds 60/40."""
+    assert "epa-one-sided" not in notes((60, 40, 40, 60))
+
+
+def test_advice_follows_the_question() -> None:
+    plain, matters, confounds = (
+        notes((67, 5, 33, 95), ratio=ratio)["advice"] for ratio in (None, "matters", "confounds")
+    )
+    assert "--ratio matters" in plain
+    assert "--ratio confounds" in plain
+    assert "TAR, TOR, PPV, NPV" in matters
+    assert "each case stands alone" in confounds
+    assert "MCC, IC and EPA only in the rows 1:1" in confounds
+
+
+def test_a_bootstrap_takes_an_empty_cell_for_known() -> None:
+    assert "bootstrap-empty-cell" in notes((67, 0, 33, 95), interval="bootstrap", resamples=100)
+    assert "bootstrap-empty-cell" not in notes((67, 5, 33, 95), interval="bootstrap", resamples=100)
+    assert "bootstrap-empty-cell" not in notes((67, 0, 33, 95))
+
+
+def test_cost_decides_by_cost() -> None:
+    """At 3:7 and 1:10: a .7 (112/2099) + 3 (391/2062), b .7 (600/2100) + 3 (62/2062) a row."""
+    counts = {"a": (1671, 112, 391, 1987), "b": (2000, 600, 62, 1500)}
+    result = clfeval.tune_jpt(counts=counts, cost=(1, 10), prevalence=0.3, measure="ppv")
+    (row,) = (row for row in result.tables["winners"] if row["population"] == "target")
+    assert (row["measure"], row["winner"]) == ("expected_cost", "b")
+    assert row["value"].value == pytest.approx(0.7 * 600 / 2100 + 3 * 62 / 2062, rel=1e-12)
+    assert "net_benefit" in result.tables["models"][0]
+    # odds c/d: w (112/2099 - 600/2100) = r (1671/2062 - 2000/2062), w = 1/10
+    ratio = 0.1 * (112 / 2099 - 600 / 2100) / (1671 / 2062 - 2000 / 2062)
+    (crossing,) = (row["crossing"] for row in result.tables["crossovers"])
+    assert crossing.value == pytest.approx(ratio / (1 + ratio), rel=1e-12)
+
+
+def test_where_the_ratio_confounds_models_are_compared_by_j() -> None:
+    """J .62 against .54 of 1000 + 1000 rows each."""
+    counts = {"ccp": (670, 50, 330, 950), "rf": (690, 150, 310, 850)}
+    result = clfeval.tune_jpt(counts=counts, ratio="confounds", sweep=None, prevalence=0.1)
+    assert result.tables["crossovers"][0]["verdict"].endswith(
+        "ccp leads from 1:1000 to 1000:1, for certain"
+    )
+    assert {row["winner"] for row in result.tables["winners"]} == {"ccp"}
+
+
+def test_measures_are_named_or_chosen_by_the_question() -> None:
+    with pytest.raises(UsageError, match="--ratio chooses measures, and --measure names them"):
+        notes((67, 5, 33, 95), ratio="matters", measure="ppv")
+
+
+def test_an_unchosen_sweep_reaches_the_targets() -> None:
+    wide = clfeval.tune_jpt(counts=(67, 5, 33, 95), prevalence=0.0001, points=3)
+    assert [row["odds"] for row in wide.tables["sweep"]][::2] == ["1:9999", "1000:1"]
+    chosen = clfeval.tune_jpt(
+        counts=(67, 5, 33, 95), prevalence=0.0001, sweep="1:10..10:1", points=3
+    )
+    assert [row["odds"] for row in chosen.tables["sweep"]] == ["1:10", "1:1", "10:1"]
+
+
+def test_one_sided_measures_choose_extreme_thresholds() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0, 0, 1, 0], "s": [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]})
+    codes = {
+        name: {w.code for w in clfeval.tune_jpt(frame, measure=name, sweep=None).warnings}
+        for name in ("ppv", "mcc")
+    }
+    assert "one-sided-measure" in codes["ppv"]
+    assert "one-sided-measure" not in codes["mcc"]
