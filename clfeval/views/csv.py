@@ -22,7 +22,8 @@ ALWAYS: Mapping[str, Mapping[str, bool]] = {
     "thresholds": {
         "slice": False, "model": False, "measure": False, "population": False, **_HERE,
         "threshold": False, "rule": False, "sensitivity": False, "specificity": False,
-        "value": True, "fixed_threshold": False, "fixed_value": True, "loss": True, "honest": True, "honest_gain": True,
+        "value": True, "fixed_threshold": False, "fixed_value": True, "loss": True,
+        "honest": True, "honest_gain": True,
     },
     "cutoffs": {"model": False, "measure": False, "odds": False, "threshold": False, "rule": False},
 }  # fmt: skip

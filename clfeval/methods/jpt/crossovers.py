@@ -21,8 +21,8 @@ def crossover_rows(label: str | None, contest: Contest, ends: tuple[float, float
     """Return a row for every crossing of every pair of models, and one for a pair without any.
 
     The limits of a crossing are the prevalences, on either side of it, from which on the interval
-    of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are odds,
-    the lower first. The value is a prevalence inside them, or None and the reason: `none`,
+    of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
+    odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
     `identical`, `invariant` or `undefined`.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
