@@ -87,7 +87,10 @@ def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
         assert row["rows"] == 1000
         for name in CELLS:
             assert row[name] == pytest.approx(float(getattr(exact, name)), rel=1e-12, abs=0), name
-    row, exact = row_of(result, "expected"), cells.tuned(ratio_of(odds), Fraction(rows))
+    row, exact = (
+        row_of(result, "expected", population="target"),
+        cells.tuned(ratio_of(odds), Fraction(rows)),
+    )
     assert (row["population"], row["rows"]) == ("target", rows)
     totals = {"positives": exact.positives, "negatives": exact.negatives}
     for name, value in totals.items():
@@ -102,7 +105,10 @@ def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
 def test_a_clinic_of_fifty_thousand() -> None:
     """At 1:99, .01 x 50000 positives: .67 x 500 hits; 49500 negatives: .05 x 49500 false alarms."""
     result = tune(ANTI_CCP, odds="1:99", population=50_000, interval="exact")
-    row, model = row_of(result, "expected"), row_of(result, population="target")
+    row, model = (
+        row_of(result, "expected", population="target"),
+        row_of(result, population="target"),
+    )
     assert [row[name].value for name in CELLS] == pytest.approx([335, 2475, 165, 47025], rel=1e-14)
     assert row["called"].value == pytest.approx(335 + 2475)
     sens, spec = model["sensitivity"], model["specificity"]
