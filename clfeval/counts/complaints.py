@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
@@ -146,6 +147,8 @@ def _hint(problems: list[Problem]) -> str | None:
     value = first.what.split("'")[1] if "'" in first.what else ""
     if first.code == "unknown-label" and value.casefold() in MISSING_WORDS:
         return f"if '{value}' means missing, add --null-value '{value}'"
+    if re.fullmatch(r"-?\d+,\d+", value):
+        return f"a decimal comma? write '{value}' as {value.replace(',', '.')}"
     return {
         "missing-value": "fill the cells, or add --missing drop to leave such rows out",
         "bad-number": f"if '{value}' means missing, add --null-value '{value}'",

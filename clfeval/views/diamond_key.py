@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from clfeval.views.canvas import styled
 from clfeval.views.diamond_scene import hue
+from clfeval.views.rows import plain
 
 GAP = 3
 FEW = 8  # entries that stand in one column
@@ -109,11 +110,6 @@ def short(name: str, most: int) -> str:
             break
         head += char
     return f"{head}…{tail}"
-
-
-def plain(name: str) -> str:
-    """Write a name on one line: what does not print is written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
 def _widths(headings: Sequence[str], entries: Sequence[Entry]) -> list[int]:

@@ -8,7 +8,7 @@ from math import isclose
 
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.views.canvas import Point
-from clfeval.views.diamond_key import NAME, TIE, Entry, plain, short
+from clfeval.views.diamond_key import NAME, TIE, Entry, short
 from clfeval.views.diamond_scene import (
     DOTTED,
     MARKERS,
@@ -22,7 +22,7 @@ from clfeval.views.diamond_scene import (
     marker,
     pair,
 )
-from clfeval.views.rows import REASONS, exact, show
+from clfeval.views.rows import REASONS, exact, plain, show
 
 REGIONS = 3  # with more models the regions only cover each other
 NAMED = 5  # names of what is not drawn

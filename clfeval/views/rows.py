@@ -114,6 +114,13 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     return str(cell)
 
 
+def plain(text: str) -> str:
+    """Write text on one line: what does not print is written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def exact(cell: Cell) -> str:
     """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
     if not isinstance(cell, float):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from clfeval.result import Result
 from clfeval.views import commands
-from clfeval.views.rows import DIGITS, INTERVAL, Section, gate_lines, reasons
+from clfeval.views.rows import DIGITS, INTERVAL, Section, gate_lines, plain, reasons
 
 LINES = box.SIMPLE_HEAD
 TEXT_WIDTH = 14  # a name is folded to no less than this
@@ -48,32 +48,32 @@ def as_text(
         legacy_windows=False,
     )
     first, *others = commands.headline(result)
-    console.print(Text(first, style="bold"))
+    console.print(_text(first, style="bold"))
     for line in others:
-        console.print(Text(line))
+        console.print(_text(line))
     for part in commands.sections(result, digits=digits):
         _print_section(console, part, width)
     for reason in reasons(result):
-        console.print(Text(reason, style="dim"))
+        console.print(_text(reason, style="dim"))
     if plots:
         console.print()
         out.write(plots)
     for warning in result.warnings:
-        console.print(Text(f"note: {warning.message}", style="dim"))
+        console.print(_text(f"note: {warning.message}", style="dim"))
     gates, left_out = gate_lines(result)
     for gate in gates:
         text = f"gate {'met' if gate.passed else 'MISSED'}: {gate}"
-        console.print(Text(text, style="green" if gate.passed else "bold red"))
+        console.print(_text(text, style="green" if gate.passed else "bold red"))
     if left_out:
-        console.print(Text(left_out, style="dim"))
+        console.print(_text(left_out, style="dim"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _print_section(console: Console, part: Section, width: int | None) -> None:
     console.print()
-    console.print(Text(part.title, style="bold"))
+    console.print(_text(part.title, style="bold"))
     if not part.rows:
-        console.print(Text("  none"))
+        console.print(_text("  none"))
         return
     for number, block in enumerate(blocks(fitted(part, width), width)):
         if number:
@@ -81,7 +81,12 @@ def _print_section(console: Console, part: Section, width: int | None) -> None:
         _print_table(console, block)
     note = fitted(part, width).note
     if note:
-        console.print(Text(f"  {note}", style="dim"))
+        console.print(_text(f"  {note}", style="dim"))
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Return text without markup and without what could steer the terminal; lines stay lines."""
+    return Text("\n".join(map(plain, text.split("\n"))), style=style)
 
 
 def _print_table(console: Console, part: Section) -> None:
@@ -90,14 +95,14 @@ def _print_table(console: Console, part: Section) -> None:
     for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
         longest = max(cell_len(line) for row in rows for line in row[index].split("\n"))
         table.add_column(
-            Text(title),
+            _text(title),
             justify="right" if right else "left",
             no_wrap=right,
             overflow="fold",
             min_width=None if right else min(TEXT_WIDTH, longest),
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(_text(cell) for cell in row))
     console.print(table)
 
 

@@ -9,9 +9,9 @@ from math import inf, log10
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Cell, Estimate, Result, Row
-from clfeval.views.diamond_key import TIE, notes_lines, plain, short
+from clfeval.views.diamond_key import TIE, notes_lines, short
 from clfeval.views.plots import MARKERS
-from clfeval.views.rows import exact
+from clfeval.views.rows import exact, plain
 from clfeval.views.tune_jpt_chart import Curve, Mark, Point, chart
 from clfeval.views.tune_jpt_choice import between
 from clfeval.views.tune_jpt_look import Look, more

@@ -92,7 +92,15 @@ def test_a_bad_number_far_down() -> None:
     )
 
 
-@pytest.mark.parametrize("cell", ["1_0", "0,5", "0x1", "1e", "--1", "half", "0.5%"])
+def test_a_decimal_comma_is_named() -> None:
+    content = 'truth;a\n1;0.3\n0;"0,5"\n'
+    assert data_message(content, kind="score", delimiter=";") == (
+        "t.csv:3: column 'a': '0,5' is not a number [bad-number]\n"
+        "hint: a decimal comma? write '0,5' as 0.5"
+    )
+
+
+@pytest.mark.parametrize("cell", ["1_0", "0x1", "1e", "--1", "half", "0.5%"])
 def test_only_plain_numbers_are_numbers(cell: str) -> None:
     content = f'truth;a\n1;0.3\n0;"{cell}"\n'
     assert data_message(content, kind="score", delimiter=";") == (

@@ -103,3 +103,12 @@ def test_junit_tells_missed_from_undefined(result: clfeval.Result) -> None:
 def test_a_screen_too_narrow_for_intervals_says_where_they_are(result: clfeval.Result) -> None:
     assert "intervals: a wider screen" in as_text(result, width=50)
     assert all(len(line) <= 50 for line in as_text(result, width=50).splitlines())
+
+
+def test_a_name_does_not_steer_the_terminal() -> None:
+    """An escape sequence in a header is written, not obeyed."""
+    frame = pl.DataFrame({"truth": [1, 0, 1, 0], "\x1b[31mred\nline": [1, 0, 0, 1]})
+    for command in (clfeval.mars, clfeval.phidelta, clfeval.tune_jpt):
+        shown = as_text(command(frame), width=None)
+        assert "\x1b" not in shown
+        assert "\\x1b[31mred" in shown
