@@ -43,7 +43,7 @@ def expected_rows(
         k = len(counts.models)
         out += rows_of(
             {
-                "slice": [tuner.label] * k,
+                "slice": list(tuner.labels),
                 "model": list(counts.models),
                 "population": [kind] * k,
                 "prevalence": [population.prevalence] * k,

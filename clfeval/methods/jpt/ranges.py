@@ -47,7 +47,7 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
             (least, least_at), (most, most_at) = found
             rows.append(
                 {
-                    "slice": tuner.label,
+                    "slice": tuner.labels[i],
                     "model": model,
                     "measure": name,
                     "lowest": least,
@@ -86,7 +86,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
             undefined = np.isnan(known[name](one.tuned)[0])
             rows.append(
                 {
-                    "slice": tuner.label,
+                    "slice": tuner.labels[i],
                     "model": model,
                     "measure": name,
                     **_spread(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
+from clfeval.counts.confusion import ConfusionCounts
 from clfeval.counts.score_counts import model_scores
 from clfeval.errors import bad_option
 from clfeval.inference.bootstrap import stream
-from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.population import BALANCED
 from clfeval.measures.table import measures
 from clfeval.methods.jpt.contest import Contest, shared_answers
 from clfeval.methods.jpt.crossfit import honest_estimates
@@ -46,17 +47,20 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
         raise fractional_weights() if options.interval == "exact" else undrawable_weights()
     if options.crossover is not None and len(sources.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
-    tuners = {
-        label: Tuner(label, counts, sources.thresholds, options, given.sampled)
-        for label, counts in sources.slices.items()
-    }
+
+    def tuner(slices: Mapping[str | None, ConfusionCounts]) -> Tuner:
+        return Tuner.of_slices(slices, sources.thresholds, options, sampled=given.sampled)
+
+    everything = tuner(sources.slices)
     tables: dict[str, Table] = {}
-    tables["models"], failed = _gathered([tuner.model_rows() for tuner in tuners.values()])
+    tables["models"], failed = everything.model_rows()
     if options.population is not None:
         tables["expected"] = [
             row
-            for label, one in tuners.items()
-            for row in expected_rows(one, _few(given, label, options), options.population)
+            for label, counts in sources.slices.items()
+            for row in expected_rows(
+                tuner({label: counts}), _few(given, label, options), options.population
+            )
         ]
     statistics = [sources.slices[None].digest()]
     if options.compared is not None and len(sources.slices[None].models) > 1:
@@ -67,14 +71,12 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     tables |= found
     statistics += scores
     if options.prevalence_range is not None:
-        ends = options.prevalence_range
-        tables["ranges"] = [row for one in tuners.values() for row in range_rows(one, ends)]
+        tables["ranges"] = range_rows(everything, options.prevalence_range)
     if options.beta_prior is not None:
-        prior = options.beta_prior
-        tables["simulated"] = [row for one in tuners.values() for row in simulated_rows(one, prior)]
+        tables["simulated"] = simulated_rows(everything, options.beta_prior)
     if options.sweep is not None:
-        swept = options.sweep.populations
-        tables["sweep"], lost = _gathered([one.sweep_rows(swept) for one in tuners.values()])
+        whole = tuner({None: sources.slices[None]})
+        tables["sweep"], lost = whole.sweep_rows(options.sweep.populations)
         failed = max(failed, lost)
     return Result(
         command="tune-jpt",
@@ -87,13 +89,13 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     )
 
 
-def _gathered(parts: Sequence[tuple[list[Row], int]]) -> tuple[list[Row], int]:
-    return [row for rows, _ in parts for row in rows], max(failed for _, failed in parts)
+def _places(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+    """Return the populations of a slice by kind, its own where its models share one.
 
-
-def _places(sample: Population | None, options: TuneOptions) -> list[Place]:
-    """Return the populations of a slice by kind; the sample's where its models share one."""
-    swept = options.sweep.populations if options.sweep is not None else ()
+    Swept odds are for the whole table only.
+    """
+    sample = sample_of(given, label)
+    swept = options.sweep.populations if options.sweep is not None and label is None else ()
     return [
         *([("sample", sample)] if sample is not None else []),
         ("1:1", BALANCED),
@@ -104,7 +106,7 @@ def _places(sample: Population | None, options: TuneOptions) -> list[Place]:
 
 def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice but the swept ones."""
-    return [one for one in _places(sample_of(given, label), options) if one[0] != "sweep"]
+    return [one for one in _places(given, label, options) if one[0] != "sweep"]
 
 
 def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
@@ -124,7 +126,7 @@ def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
             stakes=options.stakes,
         )
         crossovers += crossover_rows(label, contest, ends)
-        places = [place for place in _places(sample_of(given, label), options) if place[0] != "1:1"]
+        places = [place for place in _places(given, label, options) if place[0] != "1:1"]
         if places:
             winners += winner_rows(label, contest, places)
     return {"crossovers": crossovers, "winners": winners}
@@ -156,7 +158,7 @@ def _thresholds(
             counts = sources.slices[label]
             if not (counts.positives[i] and counts.negatives[i]) or model.name in unbounded:
                 continue
-            places = _places(sample_of(given, label), options)
+            places = _places(given, label, options)
             ratios = np.array([place.ratio for _, place in places])
             by_slice[label] += threshold_rows(
                 label,

@@ -37,13 +37,36 @@ _LACKING = {
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """The models of one slice, ready to be tuned; `sampled` is False where only rates are known."""
+    """Models of slices, ready to be tuned all at once.
 
-    label: str | None
+    labels: the slice of each model, None for the whole table. `sampled` is False where only rates
+    are known.
+    """
+
+    labels: tuple[str | None, ...]
     counts: ConfusionCounts
     thresholds: Mapping[str, float | None]
     options: TuneOptions
     sampled: bool = True
+
+    @classmethod
+    def of_slices(
+        cls,
+        slices: Mapping[str | None, ConfusionCounts],
+        thresholds: Mapping[str, float | None],
+        options: TuneOptions,
+        *,
+        sampled: bool,
+    ) -> Tuner:
+        """Put the models of all slices in one row: hundreds of slices cost little more than one."""
+        parts = list(slices.values())
+        columns = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("tp", "fp", "fn", "tn", "positives", "negatives")
+        )
+        models = tuple(model for part in parts for model in part.models)
+        labels = tuple(label for label, part in slices.items() for _ in part.models)
+        return cls(labels, ConfusionCounts(models, *columns), thresholds, options, sampled)
 
     @property
     def level(self) -> float | None:
@@ -59,8 +82,9 @@ class Tuner:
             more, lost = self._population_rows(kind, population)
             rows += more
             failed = max(failed, lost)
-        place = {model: i for i, model in enumerate(self.counts.models)}
-        return sorted(rows, key=lambda row: place[str(row["model"])]), failed
+        # population by population so far: together by model
+        k = len(self.counts.models)
+        return [rows[i] for model in range(k) for i in range(model, len(rows), k)], failed
 
     def sweep_rows(self, populations: Sequence[Population]) -> tuple[list[Row], int]:
         """Return a row per model and swept population; undefined replicates."""
@@ -68,7 +92,7 @@ class Tuner:
         found, failed = self.estimates(cells, cells.tuned)
         k = len(self.counts.models)
         columns: dict[str, Sequence[Any]] = {
-            "slice": [self.label] * len(cells.tp),
+            "slice": list(self.labels) * len(populations),
             "model": list(self.counts.models) * len(populations),
             "prevalence": [one.prevalence for one in populations for _ in range(k)],
             "odds": [one.odds for one in populations for _ in range(k)],
@@ -144,7 +168,7 @@ class Tuner:
     def _named(self, kind: str, populations: Sequence[Population | None]) -> dict[str, Any]:
         models = list(self.counts.models)
         return {
-            "slice": [self.label] * len(models),
+            "slice": list(self.labels),
             "model": models,
             "population": [kind] * len(models),
             "prevalence": [one.prevalence if one else None for one in populations],
