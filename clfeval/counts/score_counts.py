@@ -82,16 +82,6 @@ def model_scores(counted: Counted, i: int) -> Mapping[str | None, ScoreCounts]:
     return found
 
 
-def count_scores(counted: Counted) -> Mapping[str | None, Mapping[str, ScoreCounts]]:
-    """Count the scores of every scored model at once: by slice, then by model."""
-    slices: dict[str | None, dict[str, ScoreCounts]] = {None: {}}
-    for i, model in enumerate(counted.models):
-        if model.kind != "label":
-            for label, one in model_scores(counted, i).items():
-                slices.setdefault(label, {})[model.name] = one
-    return slices
-
-
 def _mostly_distinct(counted: Counted, i: int) -> bool:
     """Tell whether the first rows hardly share a score, so that grouping would not shrink them.
 

@@ -8,7 +8,7 @@ negatives are taken as fixed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from clfeval.inference.score_region import range_over_region
 from clfeval.measures import binary
 from clfeval.measures.binary import Floats
 from clfeval.methods.proportions import proportions
-from clfeval.result import Estimate
+from clfeval.result import Estimate, Row
 
 Column = list[Estimate]
 Measure = Callable[[Any, Any, Any], Floats]
@@ -144,3 +144,10 @@ def rate(part: Counts, whole: Counts) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.asarray(part / whole, np.float64)
     return np.where(np.asarray(whole > 0), share, np.nan)
+
+
+def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """Turn columns of equal length into rows."""
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]

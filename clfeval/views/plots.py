@@ -7,8 +7,9 @@ from typing import Any
 
 import plotext
 
-from clfeval.result import Estimate, Result
+from clfeval.result import Result
 from clfeval.views.mars import MATRIX_MODELS, exclusive_columns, pair_cells
+from clfeval.views.rows import value_of
 
 MARKERS = "ox+*#@%&$=~^"
 SHADES = " ▁▂▃▄▅▆▇█"
@@ -81,7 +82,7 @@ def curves(
 
 def cell_chart(title: str, names: Sequence[str], cells: Sequence[Sequence[object]]) -> str:
     """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
-    values = [[_value(cell) for cell in row] for row in cells]
+    values = [[value_of(cell) for cell in row] for row in cells]
     top = max((value for row in values for value in row if value is not None), default=0.0)
     wide = max(len(name) for name in names) + 4
     lines = [title, " " * wide + "".join(f"{j + 1:^5}" for j in range(len(names)))]
@@ -103,7 +104,7 @@ def _sweep_plots(result: Result, *, width: int, color: bool) -> list[str]:
     for measure, title in (("shine_through", "ShineThrough"), ("occlusion", "Occlusion")):
         points: dict[str, list[tuple[float, float]]] = {}
         for row in rows:
-            value = _value(row[measure])
+            value = value_of(row[measure])
             if value is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
         lines = [(name, *_steps(line, forward=cut == "top")) for name, line in points.items()]
@@ -139,10 +140,6 @@ def new_figure(title: str, width: int, height: int) -> Any:
 def built(figure: Any, color: bool) -> str:
     """Return the text of a figure."""
     return str(figure.build().string(colorless=not color))
-
-
-def _value(cell: object) -> float | None:
-    return cell.value if isinstance(cell, Estimate) else None
 
 
 def _shade(value: float, top: float) -> str:

@@ -114,6 +114,11 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     return str(cell)
 
 
+def value_of(cell: object) -> float | None:
+    """Return an estimate's value; None where it has none, and for other cells."""
+    return cell.value if isinstance(cell, Estimate) else None
+
+
 def plain(text: str) -> str:
     """Write text on one line: what does not print is written as an escape."""
     if text.isprintable():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from clfeval.result import Cell, Estimate, Result, Row
-from clfeval.views.rows import ABSENT, INTERVAL, Section, exact
+from clfeval.views.rows import ABSENT, INTERVAL, Section, exact, value_of
 from clfeval.views.tune_jpt_look import PLACE, Column, Look, listed, place
 
 OPEN = "…"  # an interval's end beyond the swept odds
@@ -24,14 +24,14 @@ def _crossovers(result: Result, look: Look) -> list[Section]:
     rows = result.tables.get("crossovers", ())
     if not rows:
         return []
-    rows = sorted(rows, key=lambda row: _value(row["crossing"]) is None)  # crossings first
+    rows = sorted(rows, key=lambda row: value_of(row["crossing"]) is None)  # crossings first
     ends = [between(row["crossing"]) for row in rows]
     columns: dict[str, Column] = {
         **look.who(model=False),
         "models": lambda row: f"{row['first']}, {row['second']}",
         "measure": lambda row: look.title(str(row["measure"])),
         "which leads": "verdict",
-        "crossing at\nprevalence": lambda row: exact(_value(row["crossing"])),
+        "crossing at\nprevalence": lambda row: exact(value_of(row["crossing"])),
     }
     if any(ends):
         columns[f"{look.level * 100:g} {INTERVAL}"] = lambda row: between(row["crossing"])
@@ -50,10 +50,6 @@ def between(cell: Cell) -> str:
         return ""
     low, high = (OPEN if end is None else exact(end) for end in (cell.low, cell.high))
     return f"[{low}, {high}]"
-
-
-def _value(cell: Cell) -> float | None:
-    return cell.value if isinstance(cell, Estimate) else None
 
 
 def _winners(result: Result, look: Look) -> list[Section]:

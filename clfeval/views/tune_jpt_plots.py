@@ -11,7 +11,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.views.diamond_key import TIE, notes_lines, short
 from clfeval.views.plots import MARKERS
-from clfeval.views.rows import exact, plain
+from clfeval.views.rows import exact, plain, value_of
 from clfeval.views.tune_jpt_chart import Curve, Mark, Point, chart
 from clfeval.views.tune_jpt_choice import between
 from clfeval.views.tune_jpt_look import Look, more
@@ -44,7 +44,7 @@ def _measures(result: Result, width: int, color: bool) -> list[str]:
 
 
 def _measure(name: str, rows: Sequence[Row], result: Result, width: int, color: bool) -> str:
-    values = [_value(row[name]) for row in rows]
+    values = [value_of(row[name]) for row in rows]
     known = [value for value in values if value is not None]
     log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
     points = [(_x(row), value and log10(value) if log else value)
@@ -63,7 +63,7 @@ def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
     names = [name for name in (wanted,) if name in names] + moving
-    drawable = [n for n in names if any(_value(row[n]) is not None for row in rows)]
+    drawable = [n for n in names if any(value_of(row[n]) is not None for row in rows)]
     return drawable[: FEW if len(moving) <= FEW else 1]
 
 
@@ -129,7 +129,7 @@ def _crossings(
     marks: list[Mark] = []
     words, left = [], 0
     for row in result.tables.get("crossovers", ()):
-        share = _value(row["crossing"])
+        share = value_of(row["crossing"])
         curve = drawn.get(str(row["first"]))
         if row["slice"] is not None or row["measure"] != name or share is None:
             continue
@@ -185,10 +185,6 @@ def _logit(share: float) -> float:
 
 def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
-
-
-def _value(cell: Cell) -> float | None:
-    return cell.value if isinstance(cell, Estimate) else None
 
 
 def _number(cell: Cell) -> float | None:

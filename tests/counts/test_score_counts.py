@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 
 from clfeval.counts import score_counts
 from clfeval.counts.predictions import count_predictions
-from clfeval.counts.score_counts import ScoreCounts, count_scores, model_scores
+from clfeval.counts.score_counts import ScoreCounts, model_scores
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
@@ -27,11 +27,13 @@ Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
     with open_predictions(table, Roles(**roles)) as predictions:
-        found = count_scores(count_predictions(predictions))
-    return {
-        label: {model: listed(counts) for model, counts in by_model.items()}
-        for label, by_model in found.items()
-    }
+        counted = count_predictions(predictions)
+        found: dict[str | None, dict[str, Table]] = {None: {}}
+        for i, model in enumerate(counted.models):
+            if model.kind != "label":
+                for label, counts in model_scores(counted, i).items():
+                    found.setdefault(label, {})[model.name] = listed(counts)
+    return found
 
 
 def listed(counts: ScoreCounts) -> Table:

@@ -9,9 +9,10 @@ import numpy as np
 from clfeval.inference.differences import combination
 from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
+from clfeval.methods.estimates import rows_of
 from clfeval.methods.jpt.cells import Cells
 from clfeval.methods.jpt.limits import limits
-from clfeval.methods.jpt.tables import Tuner, column, rows_of
+from clfeval.methods.jpt.tables import Tuner, column
 from clfeval.result import Estimate, Row
 
 

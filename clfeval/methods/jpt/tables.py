@@ -13,6 +13,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.jpt import Floats, Jpt
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.table import measures
+from clfeval.methods.estimates import Column, rows_of
 from clfeval.methods.jpt.cells import Cells
 from clfeval.methods.jpt.limits import (
     Limits,
@@ -22,8 +23,6 @@ from clfeval.methods.jpt.limits import (
 )
 from clfeval.methods.jpt.options import ROWS, TuneOptions
 from clfeval.result import Estimate, Row
-
-Column = list[Estimate]
 
 _LACKING = {
     "ppv": "no_positive_prediction",
@@ -220,10 +219,3 @@ def _why(name: str, classes: Sequence[float], answers: Sequence[float]) -> str:
     if name == "epa":
         return "no_negative_prediction" if any(answers) else "no_positive_prediction"
     return _LACKING.get(name, "zero_margin")
-
-
-def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
-    """Turn columns of equal length into rows."""
-    return [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]

@@ -15,8 +15,8 @@ import numpy as np
 
 from clfeval.inference.resampled import corrected_t
 from clfeval.measures.binary import Floats
-from clfeval.methods.estimates import Plane
-from clfeval.methods.phidelta.tables import rates, rows_of
+from clfeval.methods.estimates import Plane, rows_of
+from clfeval.methods.phidelta.tables import rates
 from clfeval.result import Estimate, Row
 
 BIAS = 0.05  # a mean |phi| up to here is low bias

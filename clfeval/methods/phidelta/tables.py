@@ -13,7 +13,7 @@ from clfeval.inference.differences import paired_combination
 from clfeval.measures import binary
 from clfeval.measures.binary import Floats
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Column, Plane, rate
+from clfeval.methods.estimates import Column, Plane, rate, rows_of
 from clfeval.methods.phidelta.reading import read_position
 from clfeval.result import Estimate, Row
 
@@ -206,10 +206,3 @@ def _paired(
     two = (negatives[0], negatives[1], negatives[2], negatives[3])
     value, low, high = paired_combination(sign, one, two, level=level)
     return Estimate(float(value), float(low), float(high))
-
-
-def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
-    """Turn columns of equal length into rows."""
-    return [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
