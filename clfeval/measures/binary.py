@@ -8,13 +8,10 @@ Source: Armano 2015, Information Sciences 325:466.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Number = Any  # a float or an array of floats
+from clfeval.measures import table
+from clfeval.measures.jpt import Floats, Jpt, Number
 
 
 def delta(tp: Number, fp: Number) -> Floats:
@@ -39,7 +36,7 @@ def prior_phi(tp: Number, fp: Number, p: Number) -> Floats:
 
 def accuracy(tp: Number, fp: Number, p: Number) -> Floats:
     """Return the share of right answers: p tp + n (1 - fp); 0..1, best 1."""
-    return np.asarray(p * tp + (1 - p) * (1 - fp), np.float64)
+    return table.tar(_table(tp, fp, p))
 
 
 def precision(tp: Number, fp: Number, p: Number) -> Floats:
@@ -47,7 +44,7 @@ def precision(tp: Number, fp: Number, p: Number) -> Floats:
 
     Undefined where nothing is called positive.
     """
-    return _ratio(p * tp, p * tp + (1 - p) * fp)
+    return table.ppv(_table(tp, fp, p))
 
 
 def npv(tp: Number, fp: Number, p: Number) -> Floats:
@@ -55,12 +52,12 @@ def npv(tp: Number, fp: Number, p: Number) -> Floats:
 
     Undefined where nothing is called negative.
     """
-    return _ratio((1 - p) * (1 - fp), (1 - p) * (1 - fp) + p * (1 - tp))
+    return table.npv(_table(tp, fp, p))
 
 
 def f1(tp: Number, fp: Number, p: Number) -> Floats:
     """Return F1: 2 p tp / (2 p tp + n fp + p fn); 0..1, best 1."""
-    return _ratio(2 * p * tp, p * (1 + tp) + (1 - p) * fp)
+    return table.f_beta(_table(tp, fp, p))
 
 
 def mcc(tp: Number, fp: Number, p: Number) -> Floats:
@@ -68,9 +65,7 @@ def mcc(tp: Number, fp: Number, p: Number) -> Floats:
 
     p' = p tp + n fp is the share called positive, n' = 1 - p'; undefined where one of them is 0.
     """
-    said = p * tp + (1 - p) * fp
-    denied = p * (1 - tp) + (1 - p) * (1 - fp)
-    return _ratio(np.sqrt(p * (1 - p)) * (tp - fp), np.sqrt(said * denied))
+    return table.mcc(_table(tp, fp, p))
 
 
 def mutual_information(tp: Number, fp: Number, p: Number) -> Floats:
@@ -79,26 +74,10 @@ def mutual_information(tp: Number, fp: Number, p: Number) -> Floats:
     0 where tp = fp, at most the entropy of the class ratio; a perfect and a perfectly wrong
     classifier both reach it.
     """
+    return np.asarray(table.information(_table(tp, fp, p)) / np.log(2))
+
+
+def _table(tp: Number, fp: Number, p: Number) -> Jpt:
+    """Return the table with these rates at a prevalence, total 1."""
     n = 1 - p
-    said = p * tp + n * fp
-    denied = p * (1 - tp) + n * (1 - fp)
-    cells = (
-        (p * tp, p, said),
-        (n * fp, n, said),
-        (p * (1 - tp), p, denied),
-        (n * (1 - fp), n, denied),
-    )
-    total = sum(_term(joint, row * column) for joint, row, column in cells)
-    return np.asarray(np.where(np.asarray(tp == fp), 0.0, np.maximum(total, 0.0)), np.float64)
-
-
-def _term(joint: Number, independent: Number) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bits = joint * np.log2(np.divide(joint, independent))
-    return np.asarray(np.where(np.asarray(joint) > 0, bits, 0.0 * np.asarray(joint)), np.float64)
-
-
-def _ratio(part: Number, whole: Number) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.divide(part, whole)
-    return np.asarray(np.where(np.asarray(whole) > 0, share, np.nan), np.float64)
+    return Jpt(p * tp, n * fp, p * (1 - tp), n * (1 - fp))

@@ -16,6 +16,7 @@ import numpy as np
 from clfeval.measures.jpt import Floats, Jpt, Number, over
 
 _ROUNDING = 8 * np.finfo(np.float64).eps
+_TINY = np.finfo(np.float64).tiny  # below it no product has its digits
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 
 Measure = Callable[[Jpt], Floats]
@@ -95,10 +96,10 @@ def mcc(t: Jpt) -> Floats:
     return np.asarray(found)
 
 
-def ic(t: Jpt) -> Floats:
-    """Return the information coefficient I(truth; prediction) / H(truth); 0..1, best 1.
+def information(t: Jpt) -> Floats:
+    """Return the mutual information of truth and prediction, I(truth; prediction), in nats.
 
-    0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
+    0 where they are independent, at most the entropy of the class ratio.
     """
     m = t.total
     p, n = over(t.tp + t.fn, m), over(t.fp + t.tn, m)
@@ -109,13 +110,19 @@ def ic(t: Jpt) -> Floats:
         row * column * _bend(over(sign * cross, row * column))
         for row, column, sign in ((p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1))
     )
-    rare, rest = np.minimum(p, n), np.maximum(p, n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -(rare * np.log(rare) + rest * np.log1p(-rare))
-    found = np.minimum(over(shared, entropy), 1.0)
     certain = (np.asarray(t.fp) == 0) & (np.asarray(t.fn) == 0)
     certain |= (np.asarray(t.tp) == 0) & (np.asarray(t.tn) == 0)
-    return np.where(certain & (rare > 0), 1.0, found)
+    most = _entropy(p, n)
+    return np.where(certain & (p * n > 0), most, np.minimum(shared, most))
+
+
+def ic(t: Jpt) -> Floats:
+    """Return the information coefficient I(truth; prediction) / H(truth); 0..1, best 1.
+
+    0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
+    """
+    m = t.total
+    return over(information(t), _entropy(over(t.tp + t.fn, m), over(t.fp + t.tn, m)))
 
 
 def j_index(t: Jpt) -> Floats:
@@ -208,11 +215,18 @@ def _cross(t: Jpt) -> Floats:
     """Return TP TN - FP FN, exactly 0 where only rounding keeps it from that."""
     right, wrong = np.asarray(t.tp, np.float64) * t.tn, np.asarray(t.fp, np.float64) * t.fn
     difference = right - wrong
-    return np.where(np.abs(difference) <= _ROUNDING * right, 0.0, difference)
+    return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
 
 
 def _root(margin: Number) -> Floats:
     return np.asarray(np.sqrt(np.asarray(margin, np.float64)))
+
+
+def _entropy(p: Floats, n: Floats) -> Floats:
+    """Return the entropy of two shares in nats, with all digits where one of them is small."""
+    rare, rest = np.minimum(p, n), np.maximum(p, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
 
 
 def _bend(x: Floats) -> Floats:

@@ -19,7 +19,7 @@ from clfeval.counts.patterns import Counts, for_products
 from clfeval.inference.differences import combination
 from clfeval.inference.score_region import range_over_region
 from clfeval.measures import binary
-from clfeval.measures.binary import Floats
+from clfeval.measures.jpt import Floats
 from clfeval.methods.proportions import proportions
 from clfeval.result import Estimate, Row
 

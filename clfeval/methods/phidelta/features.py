@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from clfeval.counts.feature_counts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.inference.differences import combination
-from clfeval.measures.binary import Floats
+from clfeval.measures.jpt import Floats
 from clfeval.methods.estimates import rate
 from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions
 from clfeval.methods.proportions import proportions

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clfeval.measures import binary
-from clfeval.measures.binary import Floats
+from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
 from clfeval.result import Row
 

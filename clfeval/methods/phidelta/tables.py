@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.differences import paired_combination
 from clfeval.measures import binary
-from clfeval.measures.binary import Floats
+from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Column, Plane, rate, rows_of
 from clfeval.methods.phidelta.reading import read_position
