@@ -44,14 +44,14 @@ def test_without_an_interval_an_infinite_value_has_no_lower_limit() -> None:
 
 @pytest.mark.parametrize("measure", ["epa.low", "dor.low", "epa.high"])
 def test_the_drop_of_a_limit_of_an_infinite_value(measure: str) -> None:
-    """KeyError 'epa.low' in _infinite_gate: exit 70."""
+    """Once: KeyError 'epa.low' in _infinite_gate: exit 70."""
     result = tuned(NO_ALARM)
     gate(result, "max-drop", f"{measure}=1", tuned(FAIR))
     assert gate(result, "max-drop", f"{measure}=0", result).passed
 
 
 def test_minus_infinity_is_less_than_every_number() -> None:
-    """DP of a classifier that is always wrong: fail-over dp=0 fails as "undefined"."""
+    """Once: DP of a classifier that is always wrong: fail-over dp=0 fails as "undefined"."""
     result = tuned(WRONG)
     under, over = (gate(result, kind, "dp=0") for kind in ("fail-under", "fail-over"))
     assert not under.passed
@@ -63,7 +63,7 @@ def test_minus_infinity_is_less_than_every_number() -> None:
 
 
 def test_an_upper_limit_without_end_is_infinite() -> None:
-    """PPV odds finite, high null for no limit: fail-over says no_interval."""
+    """Once: PPV odds finite, high null for no limit: fail-over says no_interval."""
     result = tuned((60, 1, 1, 60), interval="bootstrap", measure="ppv_odds")
     (row, *_) = result.tables["models"]
     assert row["ppv_odds"].low is not None
@@ -72,19 +72,19 @@ def test_an_upper_limit_without_end_is_infinite() -> None:
 
 
 def test_a_drop_from_infinity_is_not_called_undefined() -> None:
-    """ "epa is undefined (baseline_infinite)", though it is 8.1 now."""
+    """Once: "epa is undefined (baseline_infinite)", though it is 8.1 now."""
     assert "undefined" not in str(gate(tuned(FAIR), "max-drop", "epa=0", tuned(NO_ALARM)))
 
 
 def test_the_label_that_is_said_may_be_asked_for() -> None:
-    """'model at 1:10' stands in messages and JSON, and as MODEL: it is unknown."""
+    """Once: 'model at 1:10' stands in messages and JSON, and as MODEL: it is unknown."""
     result = tuned({"a": FAIR, "b": FAIR}, odds=["1:100", "1:10"])
     found = judge(result, [parse_limit("fail-under", "a at 1:10:ppv=0.5")]).gates
     assert [one.model for one in found] == ["a at 1:10"]
 
 
 def test_a_summary_that_differs_by_model_is_said_to() -> None:
-    """'rows' is no number [bad-gate]: it is, for each model."""
+    """Once: 'rows' is no number [bad-gate]: it is, for each model."""
     result = tuned({"a": FAIR, "b": (60, 5, 3, 95)})
     with pytest.raises(clfeval.UsageError, match="'positives' is not the same for all models"):
         judge(result, [parse_limit("fail-under", "positives=10")])

@@ -21,7 +21,7 @@ CALM = ["--counts", COUNTS, "--sweep", "none", "--measure", "ppv"]
     ["--interval", "bootstrap", "--resamples", "99999999999999999999999"],  # ValueError
 ], ids=str)  # fmt: skip
 def test_a_number_out_of_reach_is_no_bug(words: list[str]) -> None:
-    """Exit 70, "this is a bug in clfeval"; --points 1000000000 ends in MemoryError as well."""
+    """Once: exit 70, "this is a bug"; --points 1000000000 ends in MemoryError as well."""
     code, message = command("--counts", COUNTS, "--sweep", "none", *words)
     assert code in (0, 2), message
 
@@ -31,13 +31,13 @@ def test_a_number_out_of_reach_is_no_bug(words: list[str]) -> None:
     ["--sweep", "none", "--points", "0"], ["--crossover", "mcc"],
 ], ids=str)  # fmt: skip
 def test_an_option_that_does_nothing_is_refused(words: list[str]) -> None:
-    """Accepted without a word; other table options are refused without a table."""
+    """Once: Accepted without a word; other table options are refused without a table."""
     code, _ = command("--counts", COUNTS, *words)
     assert code == 2
 
 
 def test_a_model_without_a_name_is_refused() -> None:
-    """--counts =67,5,33,95 makes a model ''."""
+    """Once: --counts =67,5,33,95 makes a model ''."""
     assert command("--counts", f"={COUNTS}")[0] == 2
 
 
@@ -50,7 +50,7 @@ def test_a_model_without_a_name_is_refused() -> None:
     (["--cost", "inf:1"], "inf"), (["--prevalence-beta", "0,2"], "0,2"),
 ], ids=str)  # fmt: skip
 def test_a_message_names_what_was_typed(words: list[str], option: str) -> None:
-    """--sweep 1:1.. : "--odds '' is not ..., hint --odds 1:100"; ranges: "--prevalence 0 ..."."""
+    """Once: --sweep 1:1.. said --odds, and ranges said --prevalence."""
     code, message = command("--counts", COUNTS, *words)
     assert code == 2
     first = message.splitlines()[0]
@@ -63,50 +63,50 @@ def test_a_message_names_what_was_typed(words: list[str], option: str) -> None:
     ("67,5,33", "67,5,33 "), ("67,5,33,-95", "TN is -95,"), ("1e400,5,33,95", "1e400"),
 ])  # fmt: skip
 def test_counts_are_shown_as_they_were_typed(text: str, echo: str) -> None:
-    """--counts 67.0,5.0,33.0 is not four numbers; TN is -95.0; TP is inf."""
+    """Once: --counts 67.0,5.0,33.0 is not four numbers; TN is -95.0; TP is inf."""
     assert echo in command("--counts", text)[1].replace("'", " ")
 
 
 def test_too_large_a_count_is_not_called_a_fraction() -> None:
-    """TN is 1e+19, not a whole number ... of rates alone: --sensitivity 0.67."""
+    """Once: TN is 1e+19, not a whole number ... of rates alone: --sensitivity 0.67."""
     assert "not a whole number" not in command("--counts", "67,5,33,10000000000000000000")[1]
 
 
 def test_percents_are_explained() -> None:
-    """--prevalence 5: hint 0.01 for 1 in 100; --sensitivity 95 has "0.95 for 95 %"."""
+    """Once: --prevalence 5: hint 0.01 for 1 in 100; --sensitivity 95 has "0.95 for 95 %"."""
     assert "0.05" in command(*CALM, "--prevalence", "5")[1]
     assert "0.95" in command(*CALM, "--level", "95")[1]
 
 
 def test_an_alias_is_suggested() -> None:
-    """--measure acuracy: no suggestion, but a list of 22 that lacks accuracy."""
+    """Once: --measure acuracy: no suggestion, but a list of 22 that lacks accuracy."""
     for typed, meant in (("acuracy", "accuracy"), ("precison", "precision"), ("recal", "recall")):
         assert f"did you mean '{meant}'" in command(*CALM, "--measure", typed)[1]
 
 
 def test_measures_are_repeated_not_joined() -> None:
-    """--measure ppv,npv: "did you mean 'ppv'?"."""
+    """Once: --measure ppv,npv: "did you mean 'ppv'?"."""
     assert "repeat" in command("--counts", COUNTS, "--measure", "ppv,npv")[1].casefold() or (
         "--measure ppv --measure npv" in command("--counts", COUNTS, "--measure", "ppv,npv")[1]
     )
 
 
 def test_counts_without_a_class_have_a_fitting_hint() -> None:
-    """ "is the right class --positive?", where no class has a name."""
+    """Once: "is the right class --positive?", where no class has a name."""
     message = command("--counts", "0,5,0,95")[1]
     assert "--positive" not in message
     assert "TP" in message, "TP and FN are 0; the order is TP,FP,FN,TN"
 
 
 def test_a_table_without_a_class_says_what_truth_holds() -> None:
-    """phidelta: column 'truth': no negative row: truth holds '1'."""
+    """Once: phidelta: column 'truth': no negative row: truth holds '1'."""
     message = data_message("truth,a\n1,1\n1,0\n")
     assert "column 'truth'" in message
     assert "hint" in message
 
 
 def test_fractional_weights_are_not_sent_to_the_bootstrap_they_asked_for() -> None:
-    """--interval bootstrap: "only a bootstrap could give others"."""
+    """Once: --interval bootstrap: "only a bootstrap could give others"."""
     content = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
     message = usage_message(content, weight="n", interval="bootstrap")
     assert "only a bootstrap" not in message
@@ -117,7 +117,7 @@ def test_three_sources_are_not_both() -> None:
 
 
 def test_no_best_thresholds_no_warning_of_them() -> None:
-    """--measure phi: table thresholds is empty, and the note says best thresholds flatter."""
+    """Once: --measure phi: table thresholds is empty, and the note says best thresholds flatter."""
     result = tuned(write("t.csv", "truth,s\n1,.9\n0,.1\n"), measure="phi")
     assert "chosen-threshold" not in [warning.code for warning in result.warnings]
 
