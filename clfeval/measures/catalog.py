@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
-from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A measure's record; `best` says which way is better, `low` and `high` are its range.
-
-    A measure whose best value is zero errs on either side of it. An invariant one does not change
-    with the class ratio while sensitivity and specificity stay.
-    """
-
-    id: str
-    title: str
-    best: Literal["max", "min", "zero"]
-    low: float
-    high: float
-    formula: str
-    undefined: str
-    source: str
-    aliases: tuple[str, ...] = ()
-    invariant: bool = False
-
-    @property
-    def arrow(self) -> str:
-        """The direction sign of table headers."""
-        return {"max": "↑", "min": "↓", "zero": "→0"}[self.best]
-
+from clfeval.measures.catalog_report import REPORT
+from clfeval.measures.measure import Measure
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 _ARMANO = "Armano 2015, Information Sciences 325:466"
@@ -204,6 +179,7 @@ CATALOG: dict[str, Measure] = {
         Measure(
             "yield", "yield", "max", 0, 1, "covered / effort", "zero_margin", _MARS,
         ),
+        *REPORT,
     )
 }  # fmt: skip
 

@@ -145,9 +145,9 @@ def interval(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
 def heading(column: str) -> str:
     """Name a column for people, with an arrow towards better."""
     measure = CATALOG.get(column)
-    if measure:
-        return f"{measure.title} {measure.arrow}"
-    return HEADINGS.get(column, column.replace("_", " "))
+    if column in HEADINGS or measure is None:  # a feature's FPR is as good high as low
+        return HEADINGS.get(column, column.replace("_", " "))
+    return f"{measure.title} {measure.arrow}"
 
 
 def section(

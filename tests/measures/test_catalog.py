@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.measures.catalog import CATALOG, Measure, find_measure, same_measure
+from clfeval.measures.catalog import CATALOG, find_measure, same_measure
+from clfeval.measures.measure import Measure
 from clfeval.measures.table import PLAIN, Stakes, measures
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import EVERY
@@ -35,7 +36,11 @@ def test_a_record_is_sound(measure: Measure) -> None:
 
 def test_best_values_point_the_right_way() -> None:
     smallest = {name for name, measure in CATALOG.items() if measure.best == "min"}
-    assert smallest == {"error_rate", "error_u", "occlusion", "lr_neg", "expected_cost"}
+    assert smallest == {
+        "error_rate", "error_u", "occlusion", "lr_neg", "expected_cost", "fpr", "fnr", "fdr", "for",
+        "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps", "ordinal_mae",
+        "ordinal_mse", "ordinal_rmse",
+    }  # fmt: skip
     assert {name for name, m in CATALOG.items() if m.best == "zero"} == {"phi", "phi_b"}
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
 
@@ -47,6 +52,7 @@ def test_best_values_point_the_right_way() -> None:
         ("youden", "delta"), ("J_index", "j_index"), ("informedness", "delta"),
         ("balanced_accuracy", "accuracy_u"), ("mcc_normalised", "mcc_u"),
         ("gain_capture", "gini"), ("c_statistic", "roc_auc"), ("delta", "delta"),
+        ("cohen_kappa", "kappa"), ("ap", "average_precision"), ("cross_entropy", "log_loss"),
     ],
 )  # fmt: skip
 def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
