@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "ClfevalError", "DataError", "Estimate", "Result", "UsageError", "mars", "phidelta", "tune_jpt",
+    "ClfevalError", "DataError", "Estimate", "Result", "UsageError",
+    "mars", "mlcps", "phidelta", "tune_jpt",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from clfeval.api.mars import mars
+    from clfeval.api.mlcps import mlcps
     from clfeval.api.phidelta import phidelta
     from clfeval.api.tune_jpt import tune_jpt
     from clfeval.errors import ClfevalError, DataError, UsageError
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "mars": "clfeval.api.mars",
+    "mlcps": "clfeval.api.mlcps",
     "phidelta": "clfeval.api.phidelta",
     "tune_jpt": "clfeval.api.tune_jpt",
     "Result": "clfeval.result",

@@ -26,7 +26,8 @@ def test_the_tables_together_stay_below_a_megabyte() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["build_predictions.py", "build_mars_paper.py", "build_armano.py"]
+    "script",
+    ["build_predictions.py", "build_mars_paper.py", "build_armano.py", "build_metrics.py"],
 )
 def test_a_script_rebuilds_its_tables(script: str, tmp_path: Path) -> None:
     subprocess.run(

@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"errors"}, {"numpy", "scipy"}),
     "inference": ({"errors"}, {"numpy", "scipy"}),
-    "tables": ({"errors"}, {"numpy", "polars", "narwhals", "backports", "compression"}),
+    "tables": ({"errors"}, {"numpy", "polars", "narwhals", "yaml", "backports", "compression"}),
     "counts": ({"errors", "tables"}, {"numpy", "polars", "narwhals"}),
     "methods": (
         {"errors", "tables", "counts", "measures", "inference", "result"},

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from clfeval import __version__
-from clfeval.cli import mars, phidelta, tune_jpt
+from clfeval.cli import mars, mlcps, phidelta, tune_jpt
 from clfeval.cli.flatten import flattened
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("mars", epilog=mars.EXAMPLES)(flattened(mars.mars_command))
 app.command("phidelta", epilog=phidelta.EXAMPLES)(flattened(phidelta.phidelta_command))
 app.command("tune-jpt", epilog=tune_jpt.EXAMPLES)(flattened(tune_jpt.tune_jpt_command))
+app.command("mlcps", epilog=mlcps.EXAMPLES)(flattened(mlcps.mlcps_command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -23,6 +23,7 @@ METRICS = {
     " accuracy precision npv f1 mcc mutual_information phi_b delta_b",
     "tune-jpt": "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity"
     " j_index phi delta lr_pos lr_neg dor dp expected_cost net_benefit",
+    "mlcps": "mlcps normalised order_free lowest highest mean sd desirability first",
 }
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
@@ -63,6 +64,13 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_measure(incomplete: str) -> list[str]:
     """Complete to the measures of tune-jpt."""
     return _starting(METRICS["tune-jpt"].split(), incomplete)
+
+
+def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to the metrics of the table: its columns but the one that names the models."""
+    columns, _ = _head(ctx)
+    taken = {ctx.params.get("id") or find(columns, MODEL_NAMES), *(ctx.params.get("metric") or ())}
+    return _starting((name for name in columns if name not in taken), incomplete)
 
 
 def _starting(values: Iterable[str], incomplete: str) -> list[str]:

@@ -11,8 +11,10 @@ from typing import Annotated, Literal
 import typer
 
 from clfeval.cli import options as o
+from clfeval.cli.complete import complete_column
 
 INTERVALS, POPULATIONS = "Intervals", "Populations"
+PREDICTIONS = "With --from predictions"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +35,89 @@ class TableOptions:
     threshold: o.Threshold = field(default_factory=list)
     weight: o.Weight = None
     by: o.By = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricOptions:
+    """How to read the table, and what the columns of a prediction table are."""
+
+    input_format: o.InputFormatOption = None
+    delimiter: o.Delimiter = None
+    layout: o.LayoutOption = None
+    missing: Annotated[
+        Literal["error", "drop"],
+        typer.Option(
+            "--missing",
+            rich_help_panel=o.INPUT,
+            help="Stop at missing values, or leave their models (or rows of predictions) out.",
+        ),
+    ] = "error"
+    null_value: o.NullValue = field(default_factory=list)
+    model: Annotated[
+        list[str],
+        typer.Option(
+            "--model",
+            rich_help_panel=o.ROLES,
+            show_default=False,
+            help="Rank only this model; a name or a quoted glob; repeat.",
+        ),
+    ] = field(default_factory=list)
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            rich_help_panel=o.ROLES,
+            autocompletion=complete_column,
+            help="The column that names the models; default model, classifier, ..., else the "
+            "first of text.",
+        ),
+    ] = None
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            rich_help_panel=PREDICTIONS,
+            autocompletion=complete_column,
+            help="The true label.",
+        ),
+    ] = None
+    positive: Annotated[
+        str | None,
+        typer.Option("--positive", rich_help_panel=PREDICTIONS, help="The positive class."),
+    ] = None
+    labels: Annotated[
+        list[str],
+        typer.Option(
+            "--labels",
+            rich_help_panel=PREDICTIONS,
+            show_default=False,
+            help="Declare a class truth may lack; repeat.",
+        ),
+    ] = field(default_factory=list)
+    kind: Annotated[
+        Literal["label", "score"] | None,
+        typer.Option("--kind", rich_help_panel=PREDICTIONS, help="What model columns hold."),
+    ] = None
+    threshold: Annotated[
+        list[str],
+        typer.Option(
+            "--threshold",
+            metavar="T|MODEL=T",
+            rich_help_panel=PREDICTIONS,
+            show_default=False,
+            help="Scores at or above it are positive; repeat. Default 0.5.",
+        ),
+    ] = field(default_factory=list)
+    row_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--row-weight",
+            metavar="COLUMN",
+            rich_help_panel=PREDICTIONS,
+            autocompletion=complete_column,
+            help="How often a row counts.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

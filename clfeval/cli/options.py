@@ -12,7 +12,7 @@ INPUT, ROLES, OUTPUT, GATES = "Input", "Columns", "Output", "Gates"
 
 
 Format = Literal["table", "json", "csv", "markdown"]
-InputFormat = Literal["csv", "tsv", "parquet", "arrow", "ndjson"]
+InputFormat = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 Layout = Literal["wide", "long", "probabilities", "counts"]
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]

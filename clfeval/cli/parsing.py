@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from clfeval.errors import Problem, UsageError
@@ -140,6 +140,67 @@ def _number(text: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise ValueError(text)
     return number
+
+
+def weights_of(texts: Sequence[str]) -> dict[str, float] | str | None:
+    """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        metric, equals, number = text.rpartition("=")
+        if not equals and text.endswith((".yaml", ".yml")) and len(texts) == 1:
+            return text
+        try:
+            weight = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or not metric:
+            raise UsageError(
+                Problem(f"--weight '{text}' is not METRIC=NUMBER", "bad-option"),
+                hint="for example --weight recall=2, or one file of all: --weight weights.yaml",
+            )
+        _refuse_again("--weight", metric, weights)
+        weights[metric] = weight
+    return weights or None
+
+
+def directions_of(texts: Sequence[str]) -> dict[str, Literal["max", "min"]]:
+    """Parse `METRIC=max` and `METRIC=min`."""
+    directions: dict[str, Literal["max", "min"]] = {}
+    for text in texts:
+        metric, _, direction = text.rpartition("=")
+        if not metric or direction not in ("max", "min"):
+            raise UsageError(
+                Problem(f"--direction '{text}' is not METRIC=max or METRIC=min", "bad-option"),
+                hint="for example --direction val_loss=min: less of it is better",
+            )
+        _refuse_again("--direction", metric, directions)
+        directions[metric] = direction  # type: ignore[assignment]
+    return directions
+
+
+def ranges_of(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Parse `METRIC=LOW:HIGH`."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        metric, _, ends = text.rpartition("=")
+        left, _, right = ends.partition(":")
+        try:
+            both = float(left), float(right)
+        except ValueError:
+            metric = ""
+        if not metric:
+            raise UsageError(
+                Problem(f"--rescale '{text}' is not METRIC=LOW:HIGH", "bad-option"),
+                hint="for example --rescale mcc=-1:1, or --rescale accuracy=0:100 for percentages",
+            )
+        _refuse_again("--rescale", metric, ranges)
+        ranges[metric] = both
+    return ranges
+
+
+def _refuse_again(option: str, metric: str, known: Mapping[str, object]) -> None:
+    if metric in known:
+        raise UsageError(Problem(f"{option} names '{metric}' twice", "bad-option"))
 
 
 def pair_of(

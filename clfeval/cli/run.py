@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -23,7 +23,13 @@ from clfeval.errors import ExitCode
 
 if TYPE_CHECKING:
     from clfeval.result import Result
-    from clfeval.tables.prediction import Predictions
+
+
+class Described(Protocol):
+    """A table that says in one line how it was read."""
+
+    def described(self) -> str:
+        """Say it."""
 
 
 def run(
@@ -62,12 +68,17 @@ def arguments_of(source: TableOptions, output: OutputOptions) -> dict[str, Any]:
     return {
         **vars(source),
         "threshold": thresholds_of(source.threshold),
-        "on_open": None if output.quiet else _say_columns,
+        "on_open": opened(output),
     }
 
 
-def _say_columns(predictions: Predictions) -> None:
-    note(predictions.described())
+def opened(output: OutputOptions) -> Callable[[Described], None] | None:
+    """Return what is told how a table was read; None where nobody wants to hear it."""
+    return None if output.quiet else _say_columns
+
+
+def _say_columns(table: Described) -> None:
+    note(table.described())
 
 
 def _say(result: Result, written: Sequence[str], output: OutputOptions, screen: Screen) -> None:

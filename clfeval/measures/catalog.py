@@ -43,10 +43,14 @@ CATALOG: dict[str, Measure] = {
             "npv", "NPV", "max", 0, 1, "TN / (TN + FN)", "no_negative_prediction", "textbook",
             ("npv_at",),
         ),
-        Measure("f1", "F1", "max", 0, 1, "2 TP / (2 TP + FP + FN)", "zero_margin", "textbook"),
+        Measure(
+            "f1", "F1", "max", 0, 1, "2 TP / (2 TP + FP + FN)", "zero_margin", "textbook",
+            ("f1_score", "f_measure"),
+        ),
         Measure(
             "mcc", "MCC", "max", -1, 1, "(TP TN - FP FN) / sqrt((TP + FP) (FN + TN) P N)",
             "zero_margin", "Matthews 1975, Biochimica et Biophysica Acta 405:442",
+            ("matthews_corrcoef",),
         ),
         Measure(
             "mutual_information", "mutual information", "max", 0, 1,
@@ -104,7 +108,8 @@ CATALOG: dict[str, Measure] = {
         Measure(
             "roc_auc", "ROC AUC", "max", 0, 1,
             "P(score of a positive > score of a negative), ties ½", "single_class",
-            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic",), invariant=True,
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
+            invariant=True,
         ),
         Measure(
             "tar", "TAR (accuracy)", "max", 0, 1, "(TP + TN) / M", _BOTH, _JPT, ("accuracy", "acc"),

@@ -7,13 +7,14 @@ from typing import Any
 
 from clfeval import __version__
 from clfeval.counts.predictions import FileCount
+from clfeval.result import Input
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
 def signature(
-    settings: Iterable[tuple[str, Any]], files: Iterable[FileCount], statistics: str
+    settings: Iterable[tuple[str, Any]], files: Iterable[FileCount | Input], statistics: str
 ) -> str:
     """Join `key:value` parts: the settings, the sha256 of the files, that of the statistics."""
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)

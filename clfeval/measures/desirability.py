@@ -1,0 +1,164 @@
+"""Desirability: what a raw value is worth, 0 unacceptable to 1 ideal, and many such in one number.
+
+Source: Derringer and Suich 1980, Journal of Quality Technology 12:214; AML4TD chapter 15, equations
+15.28 to 15.30.
+
+The exponent γ bends the ramp between its ends, where 0 < d < 1. γ > 1 makes a high d harder to
+reach, for there d ** γ < d; γ < 1 makes it easier. The chapter says the reverse.
+
+Everywhere x has any shape and d has the same; NaN gives NaN, infinite values are beyond every end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
+    """Return how desirable values are when more is better.
+
+    d = ((x - low) / (high - low)) ** gamma   0 at or below low, 1 at or above high
+
+    Range 0..1. Errors: ValueError unless low < high and gamma > 0.
+    """
+    _need_rise("low", low, "high", high)
+    return _ramp(np.asarray(x, np.float64) - low, high - low, gamma)
+
+
+def minimize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
+    """Return how desirable values are when less is better.
+
+    d = ((x - high) / (low - high)) ** gamma   1 at or below low, 0 at or above high
+
+    Range 0..1. Errors: ValueError unless low < high and gamma > 0.
+    """
+    _need_rise("low", low, "high", high)
+    return _ramp(high - np.asarray(x, np.float64), high - low, gamma)
+
+
+def target(
+    x: ArrayLike,
+    low: float,
+    target: float,
+    high: float,
+    *,
+    gamma_low: float = 1.0,
+    gamma_high: float = 1.0,
+) -> Floats:
+    """Return how desirable values are when one value is best.
+
+    d = ((x - low) / (target - low)) ** gamma_low      up to the target
+    d = ((x - high) / (target - high)) ** gamma_high   from the target on
+    d = 0 at or below low, at or above high; 1 at the target
+
+    Range 0..1. Errors: ValueError unless low < target < high and both exponents are above 0.
+    """
+    _need_rise("low", low, "target", target)
+    _need_rise("target", target, "high", high)
+    values = np.asarray(x, np.float64)
+    rising = _ramp(values - low, target - low, gamma_low)
+    falling = _ramp(high - values, high - target, gamma_high)
+    return np.where(values <= target, rising, falling)
+
+
+def box(
+    x: ArrayLike,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Floats:
+    """Return 1 where values are inside and 0 where they are not.
+
+    inside: low <= x <= high, ends included   above < x < below, ends left out
+    A box may mix both kinds, and is open where no end is given.
+
+    Errors: ValueError without any end, with two ends on one side, unless the lower end is
+    below the upper one.
+    """
+    if (low is not None and above is not None) or (high is not None and below is not None):
+        raise ValueError("a box takes one end on each side: low or above, high or below")
+    names = ("low" if above is None else "above", "high" if below is None else "below")
+    bottom, top = (low if above is None else above), (high if below is None else below)
+    if not all(isfinite(end) for end in (bottom, top) if end is not None):
+        raise ValueError("an end of a box is a finite number")
+    if bottom is None and top is None:
+        raise ValueError("a box needs an end: low, high, above or below")
+    if bottom is not None and top is not None:
+        _need_rise(names[0], bottom, names[1], top)
+    values = np.asarray(x, np.float64)
+    inside = np.ones(values.shape, bool)
+    if bottom is not None:
+        inside &= values >= bottom if above is None else values > bottom
+    if top is not None:
+        inside &= values <= top if below is None else values < top
+    return np.where(np.isnan(values), np.nan, inside.astype(np.float64))
+
+
+def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
+    """Return d by straight lines between points (x, d), constant outside the first and the last.
+
+    Range 0..1. Errors: ValueError unless there are two points or more, x rises strictly from each
+    to the next, and every d is in 0..1.
+    """
+    if len(points) < 2 or any(len(point) != 2 for point in points):
+        raise ValueError("two points [x, d] or more are needed")
+    for (left, _), (right, _) in pairwise(points):
+        _need_rise("x", left, "the next x", right)
+    for at, worth in points:
+        if not 0 <= worth <= 1:
+            raise ValueError(f"d {worth:.10g} of the point at {at:.10g} is not in 0..1")
+    corners = np.asarray(points, np.float64)
+    lines = np.interp(np.asarray(x, np.float64), corners[:, 0], corners[:, 1])
+    return np.asarray(np.clip(lines, 0.0, 1.0))
+
+
+def overall(d: ArrayLike, weights: ArrayLike) -> Floats:
+    """Return the overall desirability D, a weighted geometric mean over the last axis.
+
+    D = product of d ** (w / sum w)
+
+    One d of 0 makes D exactly 0, however small its weight; all d of 1 make it exactly 1. A missing
+    d makes D missing, even beside a 0: it is never ignored. A weight of 0 leaves its d out.
+
+    Shapes: d (..., m), weights (m,), D (...). Range 0..1.
+    Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.
+    """
+    each, w = np.asarray(d, np.float64), np.asarray(weights, np.float64)
+    if w.shape != each.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
+        raise ValueError("one finite weight from 0 up for each d, and one of them above 0")
+    if each.size and (np.fmin.reduce(each, axis=None) < 0 or np.fmax.reduce(each, axis=None) > 1):
+        raise ValueError("each d must be in 0..1")
+    if not w.all():
+        each, w = each[..., w > 0], w[w > 0]
+    shares = w / w.max()
+    shares /= shares.sum()
+    zero = np.any(each == 0, axis=-1)
+    # a share may have become 0, and 0 times the logarithm of 0 is no number
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(each)
+        logs *= shares
+        mean = np.asarray(np.exp(logs.sum(axis=-1)))
+    return np.where(np.any(np.isnan(each), axis=-1), np.nan, np.where(zero, 0.0, mean))
+
+
+def _ramp(part: Floats, whole: float, gamma: float) -> Floats:
+    if not (gamma > 0 and isfinite(gamma)):
+        raise ValueError(f"gamma {gamma:.10g} is not a number above 0")
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(part / whole, 0.0, 1.0) ** gamma)
+
+
+def _need_rise(first: str, low: float, second: str, high: float) -> None:
+    if not low < high:
+        raise ValueError(f"{first} {low:.10g} is not less than {second} {high:.10g}")
+    if not isfinite(high - low):
+        raise ValueError(f"{first} {low:.10g} is too far from {second} {high:.10g}")

@@ -1,0 +1,100 @@
+"""What the columns of metric tables are called, and which measure of the catalogue is meant."""
+
+from __future__ import annotations
+
+import re
+
+from clfeval.measures.catalog import find_measure
+from clfeval.measures.measure import Measure
+
+_PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
+_SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
+# words in the name of something of which less is better, in whatever unit
+_LESS = re.compile(
+    r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
+    r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming)(?:_|$)"
+)
+
+# every name of a line says what its first name says, by this formula
+SAME: tuple[dict[str, str], ...] = (
+    {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
+    {
+        "accuracy": "accuracy",
+        "tar": "accuracy",
+        "error_rate": "1 - accuracy",
+        "delta_b": "2 accuracy - 1",
+        "tor": "accuracy / (1 - accuracy)",
+        # of rows that have one class each
+        "recall_weighted": "accuracy",
+        "recall_micro": "accuracy",
+        "precision_micro": "accuracy",
+        "f1_micro": "accuracy",
+    },
+    {"sensitivity": "sensitivity", "recall": "sensitivity", "fnr": "1 - sensitivity"},
+    {"specificity": "specificity", "fpr": "1 - specificity"},
+    {"precision": "precision", "ppv": "precision", "fdr": "1 - precision"},
+    {"npv": "NPV", "for": "1 - NPV"},
+    {
+        "accuracy_u": "balanced accuracy",
+        "recall_macro": "balanced accuracy",
+        "j_index": "2 balanced accuracy - 1",
+        "delta": "2 balanced accuracy - 1",
+        "error_u": "1 - balanced accuracy",
+    },
+    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)"},
+    {"dor": "DOR", "dp": "sqrt(3)/π ln DOR"},
+    {
+        "brier": "Brier",
+        "brier_sum": "2 Brier",
+        "brier_skill": "1 - Brier / Brier of the class shares",
+    },
+    {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},
+    {"ordinal_mse": "ordinal MSE", "ordinal_rmse": "square root of the ordinal MSE"},
+    {"mutual_information": "mutual information", "ic": "mutual information / H(truth)"},
+)
+
+
+def folded(name: str) -> str:
+    """Write a column's name as the catalogue writes ids: `ROC AUC` and `roc-auc` are roc_auc."""
+    return re.sub(r"[\s\-./]+", "_", name.strip().casefold())
+
+
+def measure_of(name: str) -> Measure | None:
+    """Find the measure a column holds, whatever average, fold or spelling its name adds."""
+    plain = folded(name)
+    while True:
+        found = find_measure(plain)
+        if found is not None:
+            return found
+        shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
+        if shorter == plain:
+            return None
+        plain = shorter
+
+
+def sounds_like_less(name: str) -> bool:
+    """Tell whether an unknown name speaks of losses, errors, costs or time."""
+    return bool(_LESS.search(folded(name)))
+
+
+def negated(name: str) -> bool:
+    """Tell whether a name is that of a loss turned round, as scikit-learn's `neg_log_loss`."""
+    return bool(re.match(r"(?:.*_)?neg_", folded(name)))
+
+
+def same_thing(first: str, second: str) -> str | None:
+    """Say why two measures tell one thing: `jaccard = F1 / (2 - F1)`; None when they do not."""
+    one, other = _listed(first), _listed(second)
+    for line in SAME:
+        if one in line and other in line:
+            if line[one] == line[other]:
+                return f"both are {line[one]}"
+            return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
+    return None
+
+
+def _listed(name: str) -> str:
+    """Return the name a measure has in SAME; averages over classes are measures of their own."""
+    plain = _PREFIX.sub("", folded(name))
+    found = find_measure(plain)
+    return found.id if found is not None else plain

@@ -1,0 +1,141 @@
+"""From counts of joint rows, as they are or resampled, to every measure of every model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from clfeval.counts.joint import JointCounts
+from clfeval.counts.patterns import Counts
+from clfeval.measures import composite, probability, ranking, table
+from clfeval.measures.jpt import Floats, Jpt
+
+OF_TABLE: Mapping[str, Callable[[Jpt], Floats]] = {
+    "accuracy": table.tar,
+    "error_rate": composite.error_rate,
+    "balanced_accuracy": composite.balanced_accuracy,
+    "sensitivity": table.sensitivity,
+    "recall": table.sensitivity,
+    "specificity": table.specificity,
+    "precision": table.ppv,
+    "npv": table.npv,
+    "fpr": composite.fpr,
+    "fnr": composite.fnr,
+    "fdr": composite.fdr,
+    "for": composite.false_omission,
+    "f1": table.f_beta,
+    "jaccard": composite.jaccard,
+    "j_index": table.j_index,
+    "mcc": table.mcc,
+    "kappa": composite.kappa,
+    "g_mean": composite.g_mean,
+    "fowlkes_mallows": composite.fowlkes_mallows,
+    "markedness": composite.markedness,
+    "lr_pos": table.lr_pos,
+    "lr_neg": table.lr_neg,
+    "dor": table.dor,
+    "dp": table.dp,
+    "epa": table.epa,
+    "ic": table.ic,
+    "mutual_information": lambda t: np.asarray(table.information(t) / np.log(2)),
+    # odds of what stands above, and what it is where classes are equal
+    "tor": table.tor,
+    "f_odds": table.f_odds,
+    "ppv_odds": table.ppv_odds,
+    "npv_odds": table.npv_odds,
+    "accuracy_u": composite.balanced_accuracy,
+    "error_u": lambda t: composite.error_rate(t.normalised()),
+    "precision_u": lambda t: table.ppv(t.normalised()),
+    "npv_u": lambda t: table.npv(t.normalised()),
+    "f1_u": lambda t: table.f_beta(t.normalised()),
+    "mcc_u": lambda t: table.mcc(t.normalised()),
+    # other names of what stands above
+    "tar": table.tar,
+    "ppv": table.ppv,
+    "delta": table.j_index,
+}
+OF_RANKING: Mapping[str, Callable[[Floats, Counts, Counts], Floats]] = {
+    "roc_auc": ranking.roc_auc,
+    "gini": ranking.gini,
+    "average_precision": ranking.average_precision,
+    "ks": ranking.ks,
+}
+# of the positive class against the others, and its probability
+OF_PROBABILITIES = {"brier": probability.squared_errors, "log_loss": probability.log_losses}
+
+Evaluator = Callable[[Counts], Floats]
+
+
+def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
+    """Return the function from counts of the joint rows (b, m) to measures (b, k, n)."""
+    cells = _cells(joint)
+    orders = _orders(joint) if any(name in OF_RANKING for name in names) else []
+    losses = {
+        name: [OF_PROBABILITIES[name](p, joint.truth) for p in _columns(joint)]
+        for name in names
+        if name in OF_PROBABILITIES
+    }
+
+    def evaluate(counts: Counts) -> Floats:
+        found = np.empty((len(counts), len(joint.models), len(names)))
+        if counts.dtype.kind != "f" and counts.max() <= np.iinfo(np.uint8).max:
+            counts = counts.astype(np.uint8)  # a big table's counts in the order of its scores
+        tables = cells(counts)
+        for j, name in enumerate(names):
+            if name in OF_TABLE:
+                found[:, :, j] = OF_TABLE[name](tables)
+            for i, loss in enumerate(losses.get(name, ())):
+                found[:, i, j] = probability.mean_loss(loss, counts)
+        for i, (order, scores, truth) in enumerate(orders):
+            rows = counts[:, order]
+            positives = rows * truth
+            rows -= positives
+            for j, name in enumerate(names):
+                if name in OF_RANKING:
+                    found[:, i, j] = OF_RANKING[name](scores, positives, rows)
+        return found
+
+    return evaluate
+
+
+def cells_of(joint: JointCounts) -> Jpt:
+    """Return the 2 x 2 tables of the models as they were counted, (k,) each."""
+    found = _cells(joint)(joint.n[None])
+    return Jpt(found.tp[0], found.fp[0], found.fn[0], found.tn[0])
+
+
+def _cells(joint: JointCounts) -> Callable[[Counts], Jpt]:
+    """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each.
+
+    Rows of the same truth and votes are neighbours: they are added up first.
+    """
+    rows = np.column_stack([joint.truth, joint.votes])
+    first = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
+    truth = joint.truth[first]
+    votes = joint.votes[first].astype(np.float64)
+
+    def tables(counts: Counts) -> Jpt:
+        # floats, for their products are fast, and they are exact up to 2**53 rows
+        patterns = np.add.reduceat(counts, first, axis=1, dtype=np.float64)
+        hits, misses = (patterns[:, truth] @ part[truth] for part in (votes, 1 - votes))
+        alarms, passes = (patterns[:, ~truth] @ part[~truth] for part in (votes, 1 - votes))
+        return Jpt(hits, alarms, misses, passes)
+
+    return tables
+
+
+def _orders(joint: JointCounts) -> list[tuple[Counts, Floats, Counts]]:
+    """Return, per model, the rows in the order of its scores: places, scores, truth."""
+    found = []
+    for scores in _columns(joint):
+        order = np.argsort(scores, kind="stable")
+        found.append((order, scores[order], joint.truth[order]))
+    return found
+
+
+def _columns(joint: JointCounts) -> Sequence[Floats]:
+    """Return the scores of each model; ValueError where they were not counted."""
+    if joint.scores is None:
+        raise ValueError("no scores were counted")
+    return list(joint.scores.T)

@@ -1,0 +1,138 @@
+"""What is ranked: models by metrics, from a metric table or measured on predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.predictions import count_predictions
+from clfeval.errors import DataError, Problem, listing
+from clfeval.methods.mlcps.measured import Measured, measured
+from clfeval.methods.notes import check_thresholds, counting_notes
+from clfeval.result import Input, Warn
+from clfeval.tables.metric import MetricTable
+from clfeval.tables.prediction import Predictions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Raw values (k, n) of models by metrics, and what else the source knows.
+
+    by_split: (s, k, n) of cross-validation splits. replicates: (B, k, n), jointly resampled.
+    problem: builds the error for value i, j, naming its file, row and column.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Floats
+    inputs: tuple[Input, ...]
+    statistics: str
+    problem: Callable[[int, int, str, str], Problem]
+    splits: tuple[str, ...] = ()
+    by_split: Floats | None = None
+    replicates: Floats | None = None
+    positive: str | None = None
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    notes: tuple[Warn, ...] = ()
+
+    @property
+    def resamples(self) -> int | None:
+        """How many replicates there are; None without a bootstrap."""
+        return None if self.replicates is None else len(self.replicates)
+
+
+def of_metrics(table: MetricTable) -> Given:
+    """Take a metric table as it is."""
+    notes = []
+    if table.dropped:
+        models = "model" if table.dropped == 1 else "models"
+        text = f"{table.dropped} {models} with missing values left out"
+        notes.append(Warn("dropped", text))
+    if table.splits:
+        text = (
+            f"means over {len(table.splits)} splits are scored; splits share training rows, so "
+            "their spread is no interval"
+        )
+        notes.append(Warn("splits", text))
+    return Given(
+        name=table.name,
+        models=table.models,
+        metrics=table.metrics,
+        values=table.values,
+        inputs=(Input(table.display, table.sha256, len(table.models), table.dropped),),
+        statistics=_digest(table.models, table.metrics, table.values),
+        problem=table.problem,
+        splits=table.splits,
+        by_split=table.by_split,
+        notes=tuple(notes),
+    )
+
+
+def of_predictions(
+    predictions: Predictions, metrics: Sequence[str], *, resamples: int | None, seed: int
+) -> Given:
+    """Measure the models of a prediction table, and resample its rows for all of them at once.
+
+    Errors: DataError for measures that are undefined, such as the precision of a model that never
+    says positive; UsageError for weights that are not whole where a bootstrap is wanted.
+    """
+    counted = count_predictions(predictions)
+    check_thresholds(counted)
+    found = measured(counted, metrics, resamples=resamples, seed=seed)
+    name = predictions.files[0].name
+    _refuse_undefined(name, found)
+    notes = counting_notes(counted)
+    drawn = None if found.replicates is None else len(found.replicates)
+    if resamples is None and drawn is not None and drawn < 1000:
+        text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
+        notes.append(Warn("resamples", text))
+    return Given(
+        name=name,
+        models=found.models,
+        metrics=found.metrics,
+        values=found.values,
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
+        statistics=found.digest,
+        problem=lambda i, j, what, code: Problem(
+            f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
+        ),
+        replicates=found.replicates,
+        positive=counted.positive,
+        thresholds=counted.thresholds,
+        notes=tuple(notes),
+    )
+
+
+def _refuse_undefined(name: str, found: Measured) -> None:
+    if not found.reasons:
+        return
+    problems = [
+        Problem(
+            f"{found.metrics[j]} of '{found.models[i]}' is undefined ({reason})",
+            "undefined-metric",
+            name,
+        )
+        for (i, j), reason in sorted(found.reasons.items())
+    ]
+    metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(found.reasons)))
+    raise DataError(
+        problems,
+        hint=f"name other measures than {metrics} with --metric, or the models to rank with "
+        "--model",
+    )
+
+
+def _digest(models: Sequence[str], metrics: Sequence[str], values: Floats) -> str:
+    """Return the sha256 of the table whatever the order of its models; metrics keep theirs."""
+    order = sorted(range(len(models)), key=models.__getitem__)
+    names = repr([list(metrics), [models[i] for i in order]])
+    found = sha256(names.encode("utf-8", "surrogatepass"))
+    found.update(values[order].astype("<f8").tobytes())
+    return found.hexdigest()

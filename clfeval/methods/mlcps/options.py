@@ -1,0 +1,79 @@
+"""What mlcps is asked for, checked before any table is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from clfeval.errors import bad_option
+from clfeval.methods.mlcps.wishes import Wish
+from clfeval.methods.proportions import check_level
+
+From = Literal["metrics", "predictions"]
+ZeroWeight = Literal["drop", "ray"]
+Direction = Literal["max", "min"]
+Interval = Literal["bootstrap", "none"]
+
+DRAWS = 10_000
+MOST_DRAWS = 1_000_000
+LEAST_WEIGHT = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class MlcpsOptions:
+    """Weights, scales and wishes, what to try out, and how sure the numbers are to be.
+
+    draws: of weights for the sensitivity, None without it. resamples: of the bootstrap, None for as
+    many as the table bears.
+    """
+
+    source: From = "metrics"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    zero_weight: ZeroWeight = "drop"
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    rescale: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    draws: int | None = None
+    wishes: tuple[Wish, ...] = ()
+    interval: Interval = "bootstrap"
+    level: float = 0.95
+    resamples: int | None = None
+    seed: int = 0
+
+    @property
+    def replicates(self) -> int | None:
+        """How many bootstrap replicates are wanted: None for as many as the table bears."""
+        return 0 if self.interval == "none" else self.resamples
+
+    def check(self) -> None:
+        """Raise UsageError for values no computation accepts."""
+        for option, value, known in (
+            ("--from", self.source, get_args(From)),
+            ("--zero-weight", self.zero_weight, get_args(ZeroWeight)),
+            ("--interval", self.interval, get_args(Interval)),
+            *((f"--direction {n}=", x, get_args(Direction)) for n, x in self.directions.items()),
+        ):
+            if value not in known:
+                raise bad_option(f"{option} is one of {', '.join(known)}, not '{value}'")
+        for name, weight in self.weights.items():
+            if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
+                raise bad_option(
+                    f"--weight {name}={weight:g} is neither 0 nor a number from "
+                    f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+                )
+        for name, (low, high) in self.rescale.items():
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                hint = " (--direction says which end is better)" if low > high else ""
+                raise bad_option(
+                    f"--rescale {name}={low:g}:{high:g} does not go from lower to higher{hint}"
+                )
+        check_level(self.level)
+        counts = (
+            ("--draws", self.draws, 100, MOST_DRAWS),
+            ("--resamples", self.resamples, 100, 10**6),
+            ("--seed", self.seed, 0, 2**63),
+        )
+        for option, count, least, most in counts:
+            if count is not None and not least <= count <= most:
+                raise bad_option(f"{option} {count} is not a whole number from {least} to {most:,}")

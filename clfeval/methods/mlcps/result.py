@@ -1,0 +1,87 @@
+"""From models by metrics to the Result of mlcps: every table the options ask for."""
+
+from __future__ import annotations
+
+from clfeval.errors import bad_option
+from clfeval.methods.mlcps.compare import compared
+from clfeval.methods.mlcps.given import Given
+from clfeval.methods.mlcps.influence import metric_rows
+from clfeval.methods.mlcps.options import MlcpsOptions
+from clfeval.methods.mlcps.ranking import Ranking, ranking_of
+from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
+from clfeval.methods.mlcps.scale import RAYS, scales_of
+from clfeval.methods.mlcps.sensitivity import dethroning_rows, weight_rows
+from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
+from clfeval.methods.mlcps.tables import (
+    MOST_PAIRS,
+    desirability_rows,
+    dominance_rows,
+    model_rows,
+    profile_rows,
+    rank_rows,
+    split_rows,
+)
+from clfeval.methods.mlcps.words import ranking_notes
+from clfeval.result import Result, Table, Warn
+
+
+def mlcps_result(
+    given: Given, options: MlcpsOptions, *, other: Given | None = None, missing: str = "error"
+) -> Result:
+    """Rank the models by MLcps, or by desirability where there are wishes.
+
+    Errors: UsageError and DataError of `scales_of`; UsageError where weights are to be varied and
+    there is no polygon; DataError when `other` has fewer than two of the models.
+    """
+    scales, notes = scales_of(given, options)
+    ranking = ranking_of(given, scales, options)
+    if options.draws is not None and len(scales) < RAYS:
+        raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
+    tables: dict[str, Table] = {
+        "models": model_rows(ranking),
+        "ranks": rank_rows(ranking),
+        "metrics": metric_rows(ranking),
+        "profile": profile_rows(ranking),
+    }
+    used = {scale.metric for scale in scales if scale.weight > 0}
+    used |= {wish.metric for wish in options.wishes if wish.weight > 0}
+    places = [place for place, metric in enumerate(given.metrics) if metric in used]
+    redundant = redundant_rows([given.metrics[p] for p in places], given.values[:, places])
+    tables["redundant"] = redundant
+    notes += redundancy_note(redundant)
+    if len(given.models) <= MOST_PAIRS:
+        tables["dominance"] = dominance_rows(ranking)
+    if given.splits and len(scales) >= RAYS:
+        tables["splits"] = split_rows(ranking)
+    if options.draws is not None:
+        tables["weights"] = weight_rows(ranking, options.draws)
+        tables["dethroning"] = dethroning_rows(ranking)
+    if options.wishes:
+        tables["desirability"] = desirability_rows(ranking)
+    if other is not None:
+        tables["agreement"], tables["compared"], absent = compared(
+            ranking, _ranked_alike(other, options)
+        )
+        notes += absent
+    return Result(
+        command="mlcps",
+        signature=signature_of(ranking, missing, other),
+        inputs=given.inputs + (other.inputs if other is not None else ()),
+        parameters=parameters_of(ranking, other.inputs[0].name if other else None, missing),
+        summary=summary_of(ranking),
+        tables=tables,
+        warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
+    )
+
+
+def _ranked_alike(other: Given, options: MlcpsOptions) -> Ranking:
+    """Rank the table to compare with, on the same scales and weights."""
+    scales, _ = scales_of(other, options)
+    return ranking_of(other, scales, options, all_orders=False)
+
+
+def _notes_of(other: Given | None) -> list[Warn]:
+    """Say what was left out of the table compared with."""
+    if other is None:
+        return []
+    return [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]

@@ -1,0 +1,88 @@
+"""What an mlcps Result says beside its tables: settings, summary, signature."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from clfeval.methods.mlcps.given import Given
+from clfeval.methods.mlcps.ranking import Ranking
+from clfeval.methods.signature import cuts_in_force, signature
+
+
+def parameters_of(ranking: Ranking, compare: str | None, missing: str) -> dict[str, Any]:
+    """Return every setting that changes a number."""
+    options, given, orders = ranking.options, ranking.given, ranking.orders
+    return {
+        "from": options.source,
+        "metrics": [scale.metric for scale in ranking.scales],
+        "weights": {scale.metric: scale.weight for scale in ranking.scales},
+        "directions": {scale.metric: scale.best for scale in ranking.scales},
+        "scales": {
+            scale.metric: None if scale.low is None else [scale.low, scale.high]
+            for scale in ranking.scales
+        },
+        "zero_weight": options.zero_weight,
+        "ranked_by": ranking.main,
+        "orders": None
+        if orders is None
+        else {"looked_at": orders.looked_at, "all": orders.everything},
+        "draws": options.draws,
+        "desirability": {w.metric: w.as_dict() for w in options.wishes} or None,
+        "compare": compare,
+        "missing": missing,
+        "interval": "none" if given.replicates is None else "bootstrap",
+        "level": options.level,
+        "resamples": given.resamples,
+        "seed": options.seed,
+        "positive": given.positive,
+    }
+
+
+def summary_of(ranking: Ranking) -> dict[str, Any]:
+    """Return who is first, and how firmly."""
+    names, orders = ranking.given.models, ranking.orders
+    return {
+        "models": len(names),
+        "metrics": len(ranking.scales),
+        "best": [names[i] for i in ranking.best],
+        "pareto": int(ranking.on_front.sum()),
+        "order_dependent": None if orders is None else int(orders.dependent.sum()),
+        "winners": [] if orders is None else [names[i] for i in orders.winners],
+    }
+
+
+def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
+    """Return the settings that change numbers, and the hashes of file and statistics."""
+    options, given = ranking.options, ranking.given
+    resampled = given.replicates is not None
+    listed: list[tuple[str, Any]] = [
+        ("pos", given.positive),
+        ("cut", cuts_in_force(given.thresholds) if given.positive is not None else None),
+        ("metrics", ",".join(given.metrics)),
+        ("weights", _pairs({s.metric: s.weight for s in ranking.scales if s.weight != 1})),
+        ("zero", "ray" if options.zero_weight == "ray" else None),
+        ("less", ",".join(s.metric for s in ranking.scales if s.best == "min")),
+        ("scale", _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None})),
+        ("wish", ";".join(f"{w.metric} {w.described()}" for w in options.wishes)),
+        ("draws", options.draws),
+        ("compare", "yes" if other is not None else None),
+        ("miss", missing),
+        ("ci", f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None),
+        ("seed", options.seed),
+    ]
+    settings = [("cmd", "mlcps"), ("from", options.source)]
+    settings += [(name, value) for name, value in listed if value not in (None, "")]
+    statistics = given.statistics
+    inputs = given.inputs
+    if other is not None:
+        inputs += other.inputs
+        statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
+    return signature(settings, inputs, statistics)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ",".join(
+        f"{name}={':'.join(map(repr, value)) if isinstance(value, tuple) else repr(value)}"
+        for name, value in values.items()
+    )

@@ -1,0 +1,196 @@
+"""The tables of a ranking: models, ranks, profile, dominance, splits, desirability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.inference.bootstrap import percentiles
+from clfeval.measures.pareto import dominators
+from clfeval.methods.mlcps.ranking import Ranking
+from clfeval.methods.mlcps.ranks import dense_ranks
+from clfeval.methods.mlcps.scale import RAYS, rays_of
+from clfeval.methods.mlcps.scores import SCORES, scores_of
+from clfeval.methods.mlcps.weights import weight_dependent
+from clfeval.result import Cell, Estimate, LazyRows, Row, Table
+
+Floats = NDArray[np.float64]
+
+MOST_PAIRS = 500  # models whose dominators are all named
+MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
+
+
+def model_rows(ranking: Ranking) -> Table:
+    """Return a row per model, in the order of the input."""
+    given, spread = ranking.given, _spread(ranking)
+
+    def row(i: int) -> Row:
+        cells: dict[str, Cell] = {"model": given.models[i]}
+        for name in SCORES:
+            cells[name] = estimate(ranking, name, i)
+            if name == "mlcps":
+                cells["rank"] = int(ranking.ranks[ranking.main][i]) or None
+        cells["pareto"] = bool(ranking.on_front[i])
+        under = int(ranking.under[i])
+        cells["dominated_by"] = given.models[under] if under >= 0 else None
+        if ranking.options.wishes:
+            cells["desirability"] = estimate(ranking, "desirability", i)
+            cells["dealbreakers"] = _dealbreakers(ranking, i)
+        if ranking.first is not None:
+            cells["first"] = Estimate(float(ranking.first[i]))
+        if spread is not None:
+            mean, sd, wins = (part[i].item() for part in spread)
+            cells["split_mean"] = _value(mean, "outside_scale")
+            cells["split_sd"] = _value(sd, "too_few_splits" if mean == mean else "outside_scale")
+            cells["split_wins"] = int(wins)
+        return cells
+
+    return LazyRows(len(given.models), row)
+
+
+def estimate(ranking: Ranking, name: str, i: int) -> Estimate:
+    """Return one score of one model with its limits, or why it is undefined."""
+    value = ranking.scores[name][i].item()
+    if value != value:
+        few = len(ranking.scales) < RAYS
+        if name == "desirability":
+            return Estimate(None, reason="missing_component")
+        return Estimate(None, reason="too_few_metrics" if few else "zero_weight")
+    if name not in ranking.limits:
+        return Estimate(value)
+    low, high = (side[i].item() for side in ranking.limits[name])
+    if low != low:
+        return Estimate(value)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def rank_rows(ranking: Ranking) -> Table:
+    """Return the rank of each model by each score, and whether order or weights change it."""
+    names = (*SCORES, "desirability") if ranking.options.wishes else SCORES
+    shown = [name for name in names if name != "normalised"]
+    orders, k = ranking.orders, len(ranking.given.models)
+    by_weight = None
+    if orders is not None and k <= MOST_WEIGHED:
+        by_weight = weight_dependent(ranking.d[:, ranking.weights > 0])
+
+    def row(i: int) -> Row:
+        cells: dict[str, Cell] = {"model": ranking.given.models[i]}
+        cells |= {name: int(ranking.ranks[name][i]) or None for name in shown}
+        known = orders is not None and bool(orders.dependent[i] | orders.settled[i])
+        cells["best_over_orders"] = None if orders is None else int(orders.best[i])
+        cells["worst_over_orders"] = None if orders is None else int(orders.worst[i])
+        cells["order_dependent"] = (
+            bool(orders.dependent[i]) if orders is not None and known else None
+        )
+        cells["weight_dependent"] = None if by_weight is None else bool(by_weight[i])
+        return cells
+
+    return LazyRows(k, row)
+
+
+def profile_rows(ranking: Ranking) -> Table:
+    """Return a row per model and ray: the raw value, and the length of the ray before weighting."""
+    scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
+    sides = None
+    if given.replicates is not None:
+        low, high, _ = percentiles(given.replicates, level=ranking.options.level)
+        sides = low, high
+
+    def row(at: int) -> Row:
+        i, j = divmod(at, n)
+        place = scales[j].place
+        value = given.values[i, place].item()
+        cell = Estimate(value)
+        if sides is not None and not np.isnan(sides[0][i, place]):
+            low, high = (side[i, place].item() for side in sides)
+            cell = Estimate(value, min(low, value), max(high, value))
+        return {
+            "model": given.models[i],
+            "metric": scales[j].metric,
+            "value": cell,
+            "d": ranking.d[i, j].item(),
+        }
+
+    return LazyRows(len(given.models) * n, row)
+
+
+def dominance_rows(ranking: Ranking) -> list[Row]:
+    """Return who dominates each dominated model."""
+    names = ranking.given.models
+    return [
+        {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
+        for i, over in enumerate(dominators(ranking.better))
+        if len(over)
+    ]
+
+
+def split_rows(ranking: Ranking) -> list[Row]:
+    """Return a row per split and model."""
+    given = ranking.given
+    scored = _by_split(ranking)
+    rows: list[Row] = []
+    if scored is None:
+        return rows
+    ranks = dense_ranks(scored["mlcps"].T).T
+    for s, split in enumerate(given.splits):
+        for i, model in enumerate(given.models):
+            rows.append(
+                {
+                    "split": split,
+                    "model": model,
+                    "mlcps": _value(scored["mlcps"][s, i].item(), "outside_scale"),
+                    "normalised": _value(scored["normalised"][s, i].item(), "outside_scale"),
+                    "rank": int(ranks[s, i]) or None,
+                }
+            )
+    return rows
+
+
+def desirability_rows(ranking: Ranking) -> Table:
+    """Return a row per model and wish."""
+    given, wishes = ranking.given, ranking.options.wishes
+    places = [given.metrics.index(wish.metric) for wish in wishes]
+
+    def row(at: int) -> Row:
+        i, j = divmod(at, len(wishes))
+        d = ranking.wished[i, j].item()
+        return {
+            "model": given.models[i],
+            "metric": wishes[j].metric,
+            "goal": wishes[j].described(),
+            "value": given.values[i, places[j]].item(),
+            "d": Estimate(d),
+            "weight": wishes[j].weight,
+            "dealbreaker": d == 0 and wishes[j].weight > 0,
+        }
+
+    return LazyRows(len(given.models) * len(wishes), row)
+
+
+def _dealbreakers(ranking: Ranking, i: int) -> list[str]:
+    """Name the wishes a model fails altogether: each makes its D 0."""
+    pairs = zip(ranking.options.wishes, ranking.wished[i].tolist(), strict=True)
+    return [wish.metric for wish, d in pairs if d == 0 and wish.weight > 0]
+
+
+def _spread(ranking: Ranking) -> Sequence[Floats] | None:
+    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
+    scored = _by_split(ranking)
+    if scored is None:
+        return None
+    areas = scored["mlcps"]
+    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], np.nan)
+    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
+
+
+def _by_split(ranking: Ranking) -> dict[str, Floats] | None:
+    by_split = ranking.given.by_split
+    if by_split is None or len(ranking.scales) < RAYS:
+        return None
+    return dict(scores_of(rays_of(ranking.scales, by_split), ranking.weights))
+
+
+def _value(value: float, reason: str) -> Estimate:
+    return Estimate(value) if value == value else Estimate(None, reason=reason)

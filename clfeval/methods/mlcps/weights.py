@@ -1,0 +1,199 @@
+"""Which model would be first under other weights, and whose place depends on the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+Real = NDArray[np.floating[Any]]
+Score = Callable[[Real, Real], Real]
+
+TIE = 1e-12  # what differs by less of itself is equal
+
+_CLEAR = 1 + 10 * TIE
+_STRONG = 64  # models that others are held against, metric by metric
+_LEADERS = 512  # models that others are held against, draw by draw, besides winners so far
+_ROUGH = 1e-3  # far more than what single precision may be off
+_DRAWS = 320  # weightings at a time
+_ROWS = 1024  # models at a time, few enough to stay in the cache
+_CELLS = 2**20  # exact scores at a time
+_PAIRS = 2**19  # pairs of models at a time
+_BLOCK = 10  # metrics whose pairs are multiplied out
+_PIECE = 2**18  # multiplications in one call of the library
+
+
+def products(d: Real) -> Real:
+    """Return d_i d_(i+1), with d_(n+1) = d_1, of every model.
+
+    Shapes: d (k, n), result (k, n).
+    Errors: ValueError with fewer than three metrics, which span no polygon.
+    """
+    if d.shape[1] < 3:
+        raise ValueError("a polygon needs at least three metrics")
+    return d * np.roll(d, -1, axis=1)
+
+
+def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
+    """Return in how many random weightings each model is first: by MLcps, and order-free.
+
+    Weights are uniform on the simplex, Dirichlet(1, ..., 1): independent exponential numbers over
+    their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
+    sum of w_i w_j d_i d_j over all pairs) is within one part in 10**12 of the greatest.
+    Both scores are judged on the same draws. These are the same whatever the models: only `draws`
+    times n numbers are taken from `rng`, in the order of draws, then of metrics.
+
+    Shapes: d (k, n) in 0..1; results (k,), 0..draws. With ties they add up to more than `draws`.
+    Errors: ValueError with fewer than three metrics.
+    Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
+    """
+    kept = _contenders(d)
+    wins = np.zeros((2, len(d)), np.int64)
+    # a factor of all models changes no place, and keeps tiny metrics in the range of floats
+    a = d[kept] / (d.max(initial=0) or 1)
+    for start in range(0, draws, _DRAWS):
+        # not divided by their sum: that is a factor of all models too
+        w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
+        for row, score in enumerate((_around, _all_pairs)):
+            leaders = np.append(np.arange(min(_LEADERS, len(a))), np.flatnonzero(wins[row, kept]))
+            near = _near(score, a, w, leaders)
+            wins[row, kept[near]] += _firsts(score, a[near], w)
+    return wins[0], wins[1]
+
+
+def weight_dependent(d: Floats) -> Bools:
+    """Return which models stand above some other model under some weights, and below under others.
+
+    Q_A(w) = sum of w_i w_(i+1) a_i a_(i+1) >= Q_B(w) for all weights, if and only if
+    a_i a_(i+1) >= b_i b_(i+1) for every i: else two neighbours' weights, large beside all others,
+    turn it round. So a model depends on the weights when one of its products is greater and
+    another one less than that of the same other model, by more than one part in 10**12.
+
+    Shapes: d (k, n) in 0..1; result (k,). The work is k**2 n.
+    Errors: ValueError with fewer than three metrics.
+    """
+    k = len(d)
+    columns = np.ascontiguousarray(products(d).T)
+    found = np.zeros(k, bool)
+    step = max(1, _PAIRS // max(k, 1))
+    for start in range(0, k, step):
+        rows = slice(start, start + step)
+        above = np.zeros((len(found[rows]), k), bool)
+        below = np.zeros_like(above)
+        for column in columns:
+            own, greater = column[rows, None], column * (1 + TIE)
+            above |= own > greater
+            below |= greater[rows, None] < column
+        found[rows] = (above & below).any(axis=1)
+    return found
+
+
+def _contenders(d: Floats) -> Whole:
+    """Return the models that may be first, strong ones before others: none that is clearly beaten.
+
+    A model is out when a strong one is at least as good in every metric and clearly better in all
+    but one. Then each product of two metrics is clearly less, and so is the score, whatever the
+    weights: by too much for a tie.
+    """
+    has_area = np.asarray(products(d).any(axis=1))
+    strength = np.where(has_area, d.sum(axis=1) ** 2 - (d**2).sum(axis=1), -1)
+    kept = np.argsort(-strength, kind="stable")
+    columns = np.ascontiguousarray(d[kept].T)
+    strong = [model for model in kept[:_STRONG].tolist() if has_area[model]]
+    for best in d[strong]:
+        beaten = np.flatnonzero(columns[0] <= best[0])
+        for column, limit in zip(columns[1:], best[1:], strict=True):
+            beaten = beaten[column[beaten] <= limit]
+        clear = np.count_nonzero(columns[:, beaten] * _CLEAR <= best[:, None], axis=0)
+        beaten = beaten[clear >= len(best) - 1]
+        kept, columns = np.delete(kept, beaten), np.delete(columns, beaten, axis=1)
+    return kept
+
+
+def _near(score: Score, a: Floats, w: Floats, leaders: Whole) -> Whole:
+    """Return the models near or above the best of the leaders in some weighting.
+
+    In single precision, which is fast: weights are scaled so that the best known score is 1. What
+    is left is held against the best of them all in a second round. Where single precision has no
+    answer, the model stays.
+    """
+    near = np.arange(len(a))
+    if len(near) <= _LEADERS:
+        return near
+    lead = score(a[leaders], w).max(axis=0)
+    for _ in range(2):
+        if not ((lead > 0) & np.isfinite(lead)).all():
+            break
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = (w / np.sqrt(lead)[:, None]).astype(np.float32)
+            best = np.ones(len(w))
+            far = np.empty(len(near), bool)
+            for start in range(0, len(near), _ROWS):
+                rows = slice(start, start + _ROWS)
+                scores = score(a[near[rows]].astype(np.float32), weights)
+                far[rows] = scores.max(axis=1) < 1 - _ROUGH
+                np.maximum(best, scores.max(axis=0), out=best)
+        near, lead = near[~far], lead * best
+    return near
+
+
+def _firsts(score: Score, a: Floats, w: Floats) -> Whole:
+    """Return in how many of the weightings w (m, n) each of the models a (k, n) is first: (k,)."""
+    wins = np.zeros(len(a), np.int64)
+    step = max(1, _CELLS // max(len(a), 1))
+    for start in range(0, len(w) if len(a) else 0, step):
+        scores = score(a, w[start : start + step])
+        wins += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
+    return wins
+
+
+def _around(a: Real, w: Real) -> Real:
+    """Return the sum over neighbours of models (k, n) under weightings (m, n): (k, m)."""
+    return _summed(products(a), products(w))
+
+
+def _all_pairs(a: Real, w: Real) -> Real:
+    """Return the sum over all pairs of models (k, n) under weightings (m, n): (k, m).
+
+    It is (S**2 - sum of squares) / 2, but that would lose the digits of ties where one metric
+    outweighs the others. So no term is taken away: pairs inside blocks of metrics are multiplied
+    out, and each block's sum is multiplied by that of the blocks before.
+    """
+    ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
+    total = _summed(_pairs(ours), _pairs(theirs))
+    if a.shape[1] > _BLOCK:
+        before = _summed(ours, theirs)
+        for start in range(_BLOCK, a.shape[1], _BLOCK):
+            ours, theirs = a[:, start : start + _BLOCK], w[:, start : start + _BLOCK]
+            own = _summed(ours, theirs)
+            total += _summed(_pairs(ours), _pairs(theirs))
+            total += before * own
+            before += own
+    return total
+
+
+def _pairs(x: Real) -> Real:
+    """Return the products of every two columns."""
+    parts = [x[:, i, None] * x[:, i + 1 :] for i in range(x.shape[1])]
+    return np.concatenate(parts, axis=1)
+
+
+def _summed(a: Real, w: Real) -> Real:
+    """Return the matrix product of models (k, f) and weightings (m, f): (k, m).
+
+    In pieces so small that the library does not deal them to threads, which would wait for each
+    other: on a busy machine that takes ten times as long.
+    """
+    across = np.ascontiguousarray(w.T)
+    out = np.empty((len(a), len(w)), a.dtype)
+    rows = max(1, _PIECE // max(1, w.size))
+    whole = len(a) // rows * rows
+    pieces = a[:whole].reshape(-1, rows, a.shape[1])
+    np.matmul(pieces, across, out=out[:whole].reshape(-1, rows, len(w)))
+    np.matmul(a[whole:], across, out=out[whole:])
+    return out

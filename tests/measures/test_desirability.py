@@ -1,0 +1,202 @@
+"""Desirability: every form against hand arithmetic, the overall D against a plain product."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clfeval.measures.desirability import box, custom, maximize, minimize, overall, target
+
+NAN, INF = math.nan, math.inf
+
+
+def same(found: np.ndarray, expected: list[float], rel: float = 1e-15) -> None:
+    assert found == pytest.approx(expected, rel=rel, abs=0, nan_ok=True)
+
+
+def test_more_is_better() -> None:
+    """From .5 (worth 0) to .9 (worth 1)."""
+    x = [-INF, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, INF, NAN]
+    ramp = [0.1 / 0.4, 0.2 / 0.4, 0.3 / 0.4]
+    same(maximize(x, 0.5, 0.9), [0, 0, 0, *ramp, 1, 1, 1, NAN])
+    same(maximize(x, 0.5, 0.9, gamma=2), [0, 0, 0, 1 / 16, 4 / 16, 9 / 16, 1, 1, 1, NAN])
+    roots = [1 / 2, math.sqrt(1 / 2), math.sqrt(3) / 2]
+    same(maximize(x, 0.5, 0.9, gamma=0.5), [0, 0, 0, *roots, 1, 1, 1, NAN])
+
+
+def test_less_is_better() -> None:
+    """From 200 (worth 0) down to 40 (worth 1)."""
+    x = [-INF, 0, 40, 80, 120, 160, 200, 300, INF, NAN]
+    same(minimize(x, 40, 200), [1, 1, 1, 120 / 160, 80 / 160, 40 / 160, 0, 0, 0, NAN])
+    same(minimize(x, 40, 200, gamma=2), [1, 1, 1, 9 / 16, 4 / 16, 1 / 16, 0, 0, 0, NAN])
+    roots = [math.sqrt(3) / 2, math.sqrt(1 / 2), 1 / 2]
+    same(minimize(x, 40, 200, gamma=0.5), [1, 1, 1, *roots, 0, 0, 0, NAN])
+
+
+def test_one_value_is_best_with_an_exponent_on_each_side() -> None:
+    """Best at 3, nothing at 1 and at 11."""
+    x = [-INF, 0, 1, 1.5, 2, 3, 5, 9, 11, 12, INF, NAN]
+    plain = [0, 0, 0, 0.5 / 2, 1 / 2, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
+    same(target(x, 1, 3, 11), plain)
+    rising = [0, 0, 0, 1 / 16, 1 / 4, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
+    same(target(x, 1, 3, 11, gamma_low=2), rising)
+    falling = [0, 0, 0, 1 / 4, 1 / 2, 1, math.sqrt(3) / 2, 1 / 2, 0, 0, 0, NAN]
+    same(target(x, 1, 3, 11, gamma_high=0.5), falling)
+    both = [0, 0, 0, 1 / 2, math.sqrt(1 / 2), 1, 9 / 16, 1 / 16, 0, 0, 0, NAN]
+    same(target(x, 1, 3, 11, gamma_low=0.5, gamma_high=2), both)
+
+
+def test_a_box_has_ends_that_belong_to_it_and_ends_that_do_not() -> None:
+    x = [-INF, 1, 2, 3, 20, 21, INF, NAN]
+    same(box(x, 2, 20), [0, 0, 1, 1, 1, 0, 0, NAN])
+    same(box(x, above=2, below=20), [0, 0, 0, 1, 0, 0, 0, NAN])
+    same(box(x, 2, below=20), [0, 0, 1, 1, 0, 0, 0, NAN])
+    same(box(x, high=20, above=2), [0, 0, 0, 1, 1, 0, 0, NAN])
+    same(box(x, 2), [0, 0, 1, 1, 1, 1, 1, NAN])
+    same(box(x, high=20), [1, 1, 1, 1, 1, 0, 0, NAN])
+    same(box(x, above=2), [0, 0, 0, 1, 1, 1, 1, NAN])
+    same(box(x, below=20), [1, 1, 1, 1, 0, 0, 0, NAN])
+
+
+def test_a_custom_shape_is_straight_between_points_and_flat_outside() -> None:
+    points = [[0, 1], [50, 0.8], [200, 0]]
+    x = [-INF, -5, 0, 25, 50, 125, 200, 500, INF, NAN]
+    same(custom(x, points), [1, 1, 1, 0.9, 0.8, 0.4, 0, 0, 0, NAN])
+    hill = [(0.0, 0.2), (1.0, 1.0), (3.0, 0.5)]
+    same(custom([-1, 0, 0.5, 1, 2, 3, 4], hill), [0.2, 0.2, 0.6, 1, 0.75, 0.5, 0.5])
+
+
+def test_gamma_above_1_makes_a_high_desirability_harder() -> None:
+    """The chapter says the reverse."""
+    ramp = [
+        float(form(x, 0, 1, gamma=gamma))
+        for form, x in ((maximize, 0.8), (minimize, 0.2))
+        for gamma in (0.5, 1, 2, 5)
+    ]
+    same(np.array(ramp), 2 * [0.8**0.5, 0.8, 0.8**2, 0.8**5], rel=1e-14)
+    assert ramp[0] > ramp[1] > ramp[2] > ramp[3]
+
+
+ends = st.floats(-1e6, 1e6)
+
+
+@given(ends, ends, st.floats(0.1, 10))
+def test_ends_are_worth_exactly_0_and_1(one: float, other: float, gamma: float) -> None:
+    low, high = min(one, other), max(one, other) + 1
+    assert maximize([low, high], low, high, gamma=gamma).tolist() == [0, 1]
+    assert minimize([low, high], low, high, gamma=gamma).tolist() == [1, 0]
+    middle = low + (high - low) / 2
+    found = target([low, middle, high], low, middle, high, gamma_low=gamma, gamma_high=gamma)
+    assert found.tolist() == [0, 1, 0]
+
+
+@given(st.fractions(-3, 3), st.fractions(-2, 0), st.fractions(Fraction(1, 9), 2))
+def test_ramps_in_exact_arithmetic(x: Fraction, low: Fraction, width: Fraction) -> None:
+    share = min(max((x - low) / width, Fraction(0)), Fraction(1))
+    numbers = float(x), float(low), float(low + width)
+    for gamma in (1, 3):
+        assert maximize(*numbers, gamma=gamma) == pytest.approx(float(share**gamma), abs=1e-13)
+        expected = float((1 - share) ** gamma)
+        assert minimize(*numbers, gamma=gamma) == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (4,), (2, 3)])
+def test_the_shape_of_the_values_is_kept(shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.5)
+    for found in (maximize(x, 0, 1), minimize(x, 0, 1), target(x, 0, 0.5, 1), box(x, 0, 1)):
+        assert found.shape == shape
+        assert found.dtype == np.float64
+    assert custom(x, [(0, 0), (1, 1)]).shape == shape
+    assert x.tolist() == np.full(shape, 0.5).tolist()
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: maximize(1, 1, 1), "low 1 is not less than high 1"),
+        (lambda: minimize(1, 0.9, 0.8), "low 0.9 is not less than high 0.8"),
+        (lambda: maximize(1, NAN, 1), "not less"),
+        (lambda: maximize(1, -INF, 1), "too far"),
+        (lambda: maximize(1, 0, 1, gamma=0), "gamma 0 is not a number above 0"),
+        (lambda: minimize(1, 0, 1, gamma=-1), "gamma -1"),
+        (lambda: minimize(1, 0, 1, gamma=NAN), "gamma nan"),
+        (lambda: target(1, 0, 0, 1), "low 0 is not less than target 0"),
+        (lambda: target(1, 0, 2, 1), "target 2 is not less than high 1"),
+        (lambda: target(1, 0, 0.5, 1, gamma_high=0), "gamma 0"),
+        (lambda: box(1), "needs an end"),
+        (lambda: box(1, 2, 1), "low 2 is not less than high 1"),
+        (lambda: box(1, above=1, below=1), "above 1 is not less than below 1"),
+        (lambda: box(1, 0, above=0), "one end on each side"),
+        (lambda: box(1, high=0, below=0), "one end on each side"),
+        (lambda: box(1, low=INF), "finite"),
+        (lambda: custom(1, [(0, 1)]), "two points"),
+        (lambda: custom(1, [(0, 1, 2), (1, 1, 2)]), "two points"),
+        (lambda: custom(1, [(0, 1), (0, 0)]), "x 0 is not less than the next x 0"),
+        (lambda: custom(1, [(1, 1), (0, 0)]), "x 1 is not less than"),
+        (lambda: custom(1, [(0, 1), (1, 1.5)]), "d 1.5 of the point at 1 is not in 0..1"),
+        (lambda: custom(1, [(0, NAN), (1, 1)]), "d nan"),
+        (lambda: overall([0.5, 0.5], [1, -1]), "weight"),
+        (lambda: overall([0.5, 0.5], [0, 0]), "weight"),
+        (lambda: overall([0.5, 0.5], [1, INF]), "weight"),
+        (lambda: overall([0.5, 0.5], [1]), "weight"),
+        (lambda: overall([0.5, 1.5], [1, 1]), r"0\.\.1"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(ask: object, why: str) -> None:
+    assert callable(ask)
+    with pytest.raises(ValueError, match=why):
+        ask()
+
+
+def test_the_overall_value_is_a_weighted_geometric_mean() -> None:
+    d = [[0.25, 1, 1], [0.5, 0.5, 0.5], [0.2, 0.4, 0.9]]
+    same(overall(d, [1, 1, 1]), [0.25 ** (1 / 3), 0.5, (0.2 * 0.4 * 0.9) ** (1 / 3)], rel=1e-14)
+    third = 0.2 ** (2 / 4) * 0.4 ** (1 / 4) * 0.9 ** (1 / 4)
+    same(overall(d, [2, 1, 1]), [0.25 ** (1 / 2), 0.5, third], rel=1e-14)
+    assert overall([[[1.0, 1.0]]], [3, 0.1]).tolist() == [[1.0]]
+    assert overall(np.ones((2, 200)), np.linspace(0, 7, 200)).tolist() == [1, 1]
+
+
+def test_one_zero_decides_and_one_gap_decides_before_it() -> None:
+    d = [[0, 1, 1], [1, 0, 0.5], [NAN, 1, 1], [NAN, 0, 1], [1, 1, NAN]]
+    same(overall(d, [1, 1, 1]), [0, 0, NAN, NAN, NAN])
+    same(overall(d, [1e-320, 1e10, 1]), [0, 0, NAN, NAN, NAN])
+    same(overall(d, [0, 1, 1]), [1, 0, 1, 0, NAN])  # a weight of 0 leaves its d out, gap and all
+
+
+def test_200_metrics_do_not_vanish() -> None:
+    """Their product is 1e-1000, far below what a float can hold; its 200th root is 1e-5."""
+    same(overall(np.full((1, 200), 1e-5), np.ones(200)), [1e-5], rel=1e-12)
+    same(overall(np.full((1, 200), 5e-324), np.full(200, 1e308)), [5e-324])
+
+
+shares = st.one_of(st.sampled_from([0.0, 1.0, 5e-324]), st.floats(0, 1))
+pairs = st.lists(st.tuples(shares, st.floats(5e-324, 1e308)), min_size=1, max_size=30)
+
+
+@given(pairs)
+def test_d_is_0_only_if_one_of_its_parts_is(parts: list[tuple[float, float]]) -> None:
+    d, w = zip(*parts, strict=True)
+    found = float(overall(d, w))
+    assert (found == 0) == (0 in d)
+    assert min(d) * (1 - 1e-12) <= found <= max(d) * (1 + 1e-12)
+
+
+moderate = st.tuples(st.floats(1e-3, 1), st.integers(1, 9))
+
+
+@given(st.lists(moderate, min_size=1, max_size=12), st.floats(1e-3, 1e3))
+def test_the_overall_value_against_a_plain_product(
+    parts: list[tuple[float, int]], scale: float
+) -> None:
+    """A weight of 3 counts a metric three times; the scale of weights is of no account."""
+    repeated = [d for d, w in parts for _ in range(w)]
+    expected = math.prod(d ** (1 / len(repeated)) for d in repeated)
+    d, w = zip(*parts, strict=True)
+    assert float(overall(d, w)) == pytest.approx(expected, rel=1e-12)
+    assert float(overall(d, [scale * one for one in w])) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,114 @@
+"""Names of columns: which measure is meant, which way is better, what says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.metric_names import (
+    SAME,
+    folded,
+    measure_of,
+    negated,
+    same_thing,
+    sounds_like_less,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("accuracy", "accuracy"), ("Accuracy", "accuracy"), (" ACC ", "accuracy"),
+        ("ROC AUC", "roc_auc"), ("roc-auc", "roc_auc"), ("AUC", "roc_auc"),
+        ("F1-score", "f1"), ("f1_macro", "f1"), ("F1 weighted", "f1"), ("test_f1", "f1"),
+        ("mean_test_f1", "f1"), ("matthews_corrcoef", "mcc"), ("brier_score", "brier"),
+        ("brier_score_loss", "brier"), ("balanced_accuracy", "accuracy_u"),
+        ("roc_auc_ovr_weighted", "roc_auc_ovr"), ("roc_auc_ovo", "roc_auc"),
+        ("d2_log_loss_score", "log_loss_skill"), ("Cohen Kappa", "kappa"), ("FPR", "fpr"),
+    ],
+)  # fmt: skip
+def test_a_column_finds_its_measure(name: str, measure: str) -> None:
+    assert measure_of(name) is CATALOG[measure]
+
+
+@pytest.mark.parametrize(
+    "name", ["my_metric", "score", "predictors", "test", "macro", "", "f", "_"]
+)
+def test_other_columns_find_none(name: str) -> None:
+    assert measure_of(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["val_loss", "Test Error", "rmse", "fit_time", "hinge loss", "neg_log_loss", "latency"]
+)
+def test_names_that_speak_of_less(name: str) -> None:
+    assert sounds_like_less(name)
+
+
+@pytest.mark.parametrize("name", ["glossary", "timeliness", "score", "erring", "lossless"])
+def test_words_within_words_say_nothing(name: str) -> None:
+    assert not sounds_like_less(name)
+
+
+def test_scikit_learns_losses_turned_round() -> None:
+    assert negated("neg_log_loss")
+    assert negated("mean_test_neg_brier_score")
+    assert not negated("negative_share")
+
+
+def test_folding() -> None:
+    assert folded("  Average   Precision/ap ") == "average_precision_ap"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ("Recall", "tpr", "both are sensitivity"),
+        ("gain_capture", "roc_auc", "'gain_capture' is 2 ROC AUC - 1, 'roc_auc' is ROC AUC"),
+        ("f1", "jaccard", "'f1' is F1, 'jaccard' is F1 / (2 - F1)"),
+        ("recall_weighted", "accuracy", "both are accuracy"),
+        ("youden", "balanced_accuracy",
+         "'youden' is 2 balanced accuracy - 1, 'balanced_accuracy' is balanced accuracy"),
+    ],
+)  # fmt: skip
+def test_one_thing_in_two_forms(first: str, second: str, words: str) -> None:
+    assert same_thing(first, second) == words
+    assert same_thing(second, first) is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("recall", "precision"), ("recall_macro", "recall_weighted"), ("f1", "f1_macro"), ("x", "x1")],
+)
+def test_two_things(first: str, second: str) -> None:
+    assert same_thing(first, second) is None
+
+
+def test_every_name_of_a_line_is_known_or_an_average() -> None:
+    names = [name for line in SAME for name in line]
+    assert len(names) == len(set(names))
+    averages = {name for name in names if name not in CATALOG}
+    assert averages == {
+        "recall_weighted", "recall_micro", "precision_micro", "f1_micro", "recall_macro",
+    }  # fmt: skip
+
+
+def test_the_formulas_hold_on_a_table_of_numbers() -> None:
+    """The lines that are functions of a 2 x 2 table: (TP, FP, FN, TN) = (30, 20, 10, 40)."""
+    from sklearn import metrics
+
+    truth = np.repeat([1, 0, 1, 0], [30, 20, 10, 40])
+    said = np.repeat([1, 1, 0, 0], [30, 20, 10, 40])
+    accuracy, j = 70 / 100, 30 / 40 + 40 / 60 - 1
+    f1 = 60 / (60 + 20 + 10)
+    assert metrics.recall_score(truth, said, average="weighted") == pytest.approx(accuracy)
+    for average in (metrics.recall_score, metrics.precision_score, metrics.f1_score):
+        assert average(truth, said, average="micro") == pytest.approx(accuracy)
+    assert metrics.recall_score(truth, said, average="macro") == pytest.approx((1 + j) / 2)
+    assert metrics.jaccard_score(truth, said) == pytest.approx(f1 / (2 - f1))
+    score = np.linspace(0, 1, 100) * (said + 0.5)
+    area = metrics.roc_auc_score(truth, score)
+    above = (score[truth == 1][:, None] > score[truth == 0]).mean()
+    below = (score[truth == 1][:, None] < score[truth == 0]).mean()
+    assert above - below == pytest.approx(2 * area - 1)

@@ -1,0 +1,1 @@
+"""Tests of MLcps: the area, its orders and weights, desirability and comparison."""

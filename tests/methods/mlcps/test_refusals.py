@@ -1,0 +1,195 @@
+"""What has no honest ray is refused, with file, row, column and what to type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval import DataError, Result, UsageError
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "metrics.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(folder: Path, text: str, **options: object) -> DataError:
+    path = table(folder, text)
+    with pytest.raises(DataError) as caught:
+        clfeval.mlcps(path, **options)  # type: ignore[arg-type]
+    return caught.value
+
+
+def said(error: DataError | UsageError, folder: Path) -> list[str]:
+    return [line.replace(f"{folder}/", "") for line in error.lines()]
+
+
+def test_a_negative_metric(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\nc,.6,-.3,.8\n")
+    assert said(error, tmp_path) == [
+        "metrics.csv:3: column 'mcc': -0.2 is negative: two negative neighbours would span a "
+        "positive area (1 more such values) [negative-metric]",
+        "hint: --rescale mcc=-1:1 maps its range to 0..1",
+    ]
+
+
+def test_the_remedy_for_a_negative_metric_works(tmp_path: Path) -> None:
+    path = table(tmp_path, "model,f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\n")
+    result = clfeval.mlcps(path, rescale={"mcc": (-1, 1)})
+    d = [row["d"] for row in result.tables["profile"] if row["metric"] == "mcc"]
+    assert d == [pytest.approx((0.1 + 1) / 2), pytest.approx((-0.2 + 1) / 2)]
+
+
+def test_a_loss_turned_round_is_negative_by_its_name(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,neg_log_loss,auc\na,.8,-.5,.9\nb,.7,-1.2,.8\n")
+    assert error.problems[0].code == "negative-metric"
+    assert error.hint == "--rescale neg_log_loss=-2:0 maps its range to 0..1"
+    path = tmp_path / "metrics.csv"
+    rows = clfeval.mlcps(path, rescale={"neg_log_loss": (-2, 0)}).tables["profile"]
+    d = [row["d"] for row in rows if row["metric"] == "neg_log_loss"]
+    assert d == [pytest.approx(1 - 0.5 / 2), pytest.approx(1 - 1.2 / 2)]
+
+
+def test_percentages_beside_shares(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,acc,f1,auc\na,87.5,.8,.9\nb,70,.7,.8\n")
+    assert said(error, tmp_path) == [
+        "metrics.csv:2: column 'acc': 87.5 is above 1, and the other metrics are on 0..1 (1 more "
+        "such values) [above-one]",
+        "hint: --rescale acc=0:100 maps its range to 0..1",
+    ]
+
+
+def test_percentages_alone(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
+    assert [problem.column for problem in error.problems] == ["acc", "f1", "auc"]
+    assert "87.5 is above 1: a percentage?" in error.problems[0].what
+
+
+def test_an_unbounded_measure_needs_a_scale(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n")
+    assert error.hint == (
+        "--rescale dor=0:200 maps its range to 0..1, 200 being as good as it gets"
+    )
+
+
+def test_log_loss_has_nothing_to_take_it_from(tmp_path: Path) -> None:
+    text = "model,f1,log_loss,auc\na,.8,.25,.9\nb,.7,.5,.8\n"
+    error = refused(tmp_path, text)
+    assert said(error, tmp_path) == [
+        "metrics.csv:2: column 'log_loss': less is better and it has no upper end: nothing to "
+        "take it from [unbounded-metric]",
+        "hint: --rescale log_loss=0:X, with X what a useless model gets",
+    ]
+    rows = clfeval.mlcps(table(tmp_path, text), rescale={"log_loss": (0, 1)}).tables["profile"]
+    assert [row["d"] for row in rows if row["metric"] == "log_loss"] == [0.75, 0.5]
+
+
+def test_outside_the_scale_given(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,auc,x\na,.8,.9,3\nb,.7,.8,7\n", rescale={"x": (0, 5)})
+    assert said(error, tmp_path)[0] == (
+        "metrics.csv:3: column 'x': 7 is outside its scale 0:5 [outside-scale]"
+    )
+
+
+@pytest.mark.parametrize("name", ["val_loss", "Test Error", "latency ms", "rmse"])
+def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path) -> None:
+    text = f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n"
+    error = refused(tmp_path, text)
+    assert error.problems[0].code == "unknown-direction"
+    assert error.hint == (
+        f"--direction {name}=min where less is better, --direction {name}=max where more is"
+    )
+    result = clfeval.mlcps(table(tmp_path, text), direction={name: "min"})
+    d = [row["d"] for row in result.tables["profile"] if row["metric"] == name]
+    assert d == [0.8, 0.9]
+
+
+def test_a_measure_that_is_best_at_zero(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,auc,phi\na,.8,.9,.2\nb,.7,.8,.1\n")
+    assert error.problems[0].code == "no-direction"
+
+
+def test_all_problems_of_a_table_at_once(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,mcc,loss\na,80,-.2,.2\nb,70,.1,.1\n")
+    assert [(p.column, p.code) for p in error.problems] == [
+        ("f1", "above-one"), ("mcc", "negative-metric"), ("loss", "unknown-direction"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [["f1"], ["f1", "auc"]])
+def test_fewer_than_three_metrics_span_no_polygon(columns: list[str]) -> None:
+    frame = pl.DataFrame({"model": ["a", "b"], "f1": [0.8, 0.7], "auc": [0.9, 0.6]})
+    with pytest.raises(DataError) as caught:
+        clfeval.mlcps(frame.select("model", *columns))
+    assert caught.value.problems[0].code == "too-few-metrics"
+    assert "a polygon has at least 3 corners" in str(caught.value)
+
+
+def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
+    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    with pytest.raises(DataError, match=r"2 metrics \('f1', 'auc'\)"):
+        clfeval.mlcps(path, weight={"mcc": 0})
+    with pytest.raises(UsageError, match="every metric has weight 0"):
+        clfeval.mlcps(path, weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("weight", {"f_1": 2}), ("direction", {"f_1": "min"}), ("rescale", {"f_1": (0, 2)}),
+        ("desirability", {"f_1": {"goal": "maximize", "low": 0, "high": 1}}),
+    ],
+)  # fmt: skip
+def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path) -> None:
+    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    with pytest.raises(UsageError) as caught:
+        clfeval.mlcps(path, **{option: value})  # type: ignore[arg-type]
+    assert caught.value.problems[0].what == f"--{option} names no metric: 'f_1'"
+    assert caught.value.hint == "did you mean 'f1'?"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weight": {"f1": -1}}, {"weight": {"f1": float("nan")}}, {"weight": {"f1": 1e9}},
+        {"weight": {"f1": "2"}}, {"zero_weight": "keep"}, {"direction": {"f1": "up"}},
+        {"rescale": {"f1": (1, 0)}}, {"rescale": {"f1": (1, 1)}}, {"rescale": {"f1": 2}},
+        {"rescale": {"f1": (0, float("inf"))}}, {"level": 95}, {"draws": 5,
+        "weight_sensitivity": True}, {"seed": -1}, {"seed": 0.5}, {"resamples": 1000},
+        {"truth": "x"}, {"threshold": 0.4}, {"row_weight": "n"}, {"layout": "counts"},
+        {"source": "scores"}, {"interval": "exact"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_no_computation_accepts(options: dict[str, object], tmp_path: Path) -> None:
+    path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
+    with pytest.raises(UsageError):
+        clfeval.mlcps(path, **options)  # type: ignore[arg-type]
+
+
+def codes(result: Result) -> list[str]:
+    return [warning.code for warning in result.warnings]
+
+
+def test_what_is_assumed_or_turned_is_said() -> None:
+    frame = pl.DataFrame(
+        {"model": ["a", "b", "c"], "f1": [0.8, 0.7, 0.9], "brier": [0.1, 0.3, 0.2],
+         "mcc": [0.3, 0.1, 0.2], "gain": [0.2, 0.2, 0.1]}
+    )  # fmt: skip
+    result = clfeval.mlcps(frame)
+    assert {"flipped", "assumed-direction", "other-scale"} <= set(codes(result))
+    said = {warning.code: warning.message for warning in result.warnings}
+    assert "'brier'" in said["flipped"]
+    assert "'gain'" in said["assumed-direction"]
+    quiet = clfeval.mlcps(frame, direction={"gain": "max"}, rescale={"mcc": (-1, 1)})
+    assert not {"assumed-direction", "other-scale"} & set(codes(quiet))
+
+
+def test_rounding_is_no_offence() -> None:
+    """Sums of shares may pass 1, or miss 0, by the last digit."""
+    frame = pl.DataFrame({"model": ["a"], "x": [1 + 2e-16], "y": [-1e-17], "z": [1.0]})
+    assert [row["d"] for row in clfeval.mlcps(frame).tables["profile"]] == [1.0, 0.0, 1.0]

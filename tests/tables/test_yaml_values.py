@@ -1,0 +1,146 @@
+"""YAML 1.2 scalars: what each must be, and that all JSON is read as JSON reads it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clfeval.tables.yaml_file import read_yaml
+from clfeval.tables.yaml_values import plain
+
+# by the core schema, YAML 1.2.2 section 10.3.2; those marked differ in YAML 1.1
+SCALARS: dict[str, object] = {
+    "yes": "yes",  # 1.1: True
+    "no": "no",  # 1.1: False
+    "on": "on",  # 1.1: True
+    "off": "off",  # 1.1: False
+    "y": "y",
+    "N": "N",
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "tRUE": "tRUE",
+    "false": False,
+    "False": False,
+    "FALSE": False,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "nULL": "nULL",
+    "none": "none",
+    "0": 0,
+    "-1": -1,
+    "+1": 1,
+    "01": 1,
+    "010": 10,  # 1.1: 8
+    "08": 8,  # 1.1: text
+    "0o10": 8,  # 1.1: text
+    "0o8": "0o8",
+    "0x1F": 31,
+    "0x1f": 31,
+    "0X1F": "0X1F",
+    "-0x1F": "-0x1F",  # 1.1: -31
+    "0b11": "0b11",  # 1.1: 3
+    "1_000": "1_000",  # 1.1: 1000
+    "12:30:45": "12:30:45",  # 1.1: 45045
+    "190:20:30.15": "190:20:30.15",  # 1.1: a number
+    "2020-01-01": "2020-01-01",  # 1.1: a date
+    "2020-01-01 10:00:00": "2020-01-01 10:00:00",  # 1.1: a time
+    "0.5": 0.5,
+    ".5": 0.5,
+    "5.": 5.0,
+    "-.5": -0.5,
+    "+.5": 0.5,
+    "1e-3": 0.001,  # PyYAML: text
+    "1E3": 1000.0,  # PyYAML: text
+    "1.5e+3": 1500.0,
+    ".5e1": 5.0,
+    "1e": "1e",
+    "e3": "e3",
+    ".": ".",
+    "1.2.3": "1.2.3",
+    "80%": "80%",
+    "1e400": math.inf,
+    ".inf": math.inf,
+    "-.Inf": -math.inf,
+    "+.INF": math.inf,
+    "inf": "inf",
+    "nan": "nan",
+    "=": "=",  # 1.1: a value key
+    "<<": "<<",  # 1.1: a merge key
+    "١": "١",  # a digit, but none of ASCII
+}
+
+
+def read(text: str, name: str = "w.yaml") -> object:
+    Path(name).write_text(text, encoding="utf-8")
+    return read_yaml(name).value
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS.items())
+def test_a_scalar_is_what_yaml_1_2_says(text: str, value: object) -> None:
+    found = read(f"- {text}\n- '{text}'\n- {{a: {text}}}")
+    assert found == [value, text, {"a": value}]
+    assert isinstance(found, list)
+    assert type(found[0]) is type(value)  # True == 1 == 1.0
+
+
+@pytest.mark.parametrize("text", [".nan", ".NaN", ".NAN"])
+def test_no_number(text: str) -> None:
+    found = plain(text)
+    assert isinstance(found, float)
+    assert math.isnan(found)
+
+
+def test_an_integer_longer_than_any_float_is_no_error_here() -> None:
+    assert plain("9" * 5000) == math.inf
+    assert plain("-" + "9" * 5000) == -math.inf
+
+
+def test_keys_are_text_as_written() -> None:
+    keys = ["no", "01", "1", "1e-3", "0x1F", "true", "~", "2020-01-01", "12:30", "=", ".inf"]
+    found = read("\n".join(f"{key}: {i}" for i, key in enumerate(keys)))
+    assert found == {key: i for i, key in enumerate(keys)}
+
+
+def test_quotes_and_blocks_are_text() -> None:
+    found = read("a: '1'\nb: \"true\"\nc: |\n  1\nd: >-\n  null\n'<<': ''\n")
+    assert found == {"a": "1", "b": "true", "c": "1\n", "d": "null", "<<": ""}
+
+
+def test_an_empty_value_is_null() -> None:
+    assert read("a:\nb: [~, ]\nc: {d: , e}\n") == {
+        "a": None,
+        "b": [None],
+        "c": {"d": None, "e": None},
+    }
+
+
+def test_an_alias_repeats_a_value() -> None:
+    text = "a: &one {low: 0, high: &top 1}\nb: *one\nc: [*top, *top]\n"
+    one = {"low": 0, "high": 1}
+    assert read(text) == {"a": one, "b": one, "c": [1, 1]}
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], max_codepoint=0xFFFD), max_size=20)
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
+trees = st.recursive(
+    leaves | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(trees, st.sampled_from([None, 2]))
+def test_json_is_yaml(folder: Path, tree: object, indent: int | None) -> None:
+    text = json.dumps(tree, indent=indent)
+    assert read(text) == json.loads(text)
