@@ -39,7 +39,7 @@ def test_python_blocks_print_what_their_comments_say() -> None:
 
 def test_every_option_the_readme_names_exists() -> None:
     known: set[str] = set()
-    for command in ("mars", "phidelta", "tune-jpt"):
+    for command in ("mars", "phidelta", "tune-jpt", "mlcps"):
         done = CliRunner().invoke(
             app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator
+from typing import IO
 
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.csv_head import ENCODING_HINT, NUL_HINT
@@ -59,8 +60,17 @@ def _bare_returns(source: Source) -> list[Problem]:
     return found
 
 
+def read_records(source: Source) -> list[list[str]]:
+    """Read all records at once, blank lines as empty ones; DataError for what is no CSV."""
+    try:
+        with _text(source) as stream:
+            return list(csv.reader(stream, delimiter=source.delimiter, strict=True))
+    except csv.Error:
+        return [record for _, record in _records(source)]  # knows the row of the error
+
+
 def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
-    with source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
+    with _text(source) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         row = 0
         try:
@@ -69,6 +79,10 @@ def _records(source: Source) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
             raise DataError(problem, hint=_HINTS["bad-csv"]) from error
+
+
+def _text(source: Source) -> IO[str]:
+    return source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _record_problems(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from clfeval.errors import Problem, UsageError, listing, suggestion
 
 TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
 LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
@@ -16,6 +20,11 @@ ROW_NAMES = (*ID_NAMES, "row", "doc", "document", "doc_id", "document_id", "samp
 FEATURE_NAMES = ("feature", "term", "token", "word")
 VALUE_NAMES = ("value", "count", "frequency", "tf")
 COUNT_NAMES = ("tp", "fp", "fn", "tn")
+METRIC_NAMES = ("metric", ".metric", "measure")
+METRIC_VALUE_NAMES = ("value", ".estimate", "estimate", "score", "mean")
+ESTIMATOR_NAMES = ("estimator", ".estimator")
+SLICE_NAMES = ("slice", "class")
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
@@ -27,3 +36,25 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
     loose = {column.strip().casefold(): column for column in reversed(listed)}
     loose |= {column: column for column in listed if column in names}
     return next((loose[name] for name in names if name in loose), None)
+
+
+def is_index(name: str) -> bool:
+    """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
+    return bool(_INDEX.fullmatch(name))
+
+
+def match_names(
+    file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
+) -> list[str]:
+    """Resolve exact names and globs; a pattern that matches nothing is an error."""
+    chosen: dict[str, None] = {}
+    known = set(names)
+    for pattern in patterns:
+        found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
+        if not found:
+            text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
+            raise UsageError(
+                Problem(text, f"unknown-{what}", file), hint=suggestion(pattern, names)
+            )
+        chosen |= dict.fromkeys(found)
+    return list(chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from clfeval.errors import DataError, Problem
 from clfeval.tables.csv_head import CsvHead
+from clfeval.tables.json_records import holds_lines, json_frame, refuse_result
 from clfeval.tables.source import Source
 
 ENGINE_ERRORS = (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError)
@@ -155,12 +156,17 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
 
 
 def open_typed(source: Source) -> TableFile:
-    """Open Parquet, Arrow IPC or NDJSON; raises DataError when the bytes are something else."""
+    """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
+    if source.format in ("ndjson", "json"):
+        refuse_result(source)
+    if source.format == "json" and holds_lines(source):
+        source = replace(source, format="ndjson")
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
         "arrow": lambda: pl.scan_ipc(source.path, glob=False),
         # this one expands wildcards in names, and cannot be asked not to
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
+        "json": lambda: json_frame(source).lazy(),
     }
     try:
         frame = scanners[source.format]()

@@ -16,7 +16,7 @@ from typing import IO, Literal, cast, get_args
 from clfeval.errors import DataError, Problem, UsageError, suggestion
 from clfeval.tables.unpack import CHUNK, packing_of, unpack
 
-Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson"]
+Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 FORMATS: tuple[str, ...] = get_args(Format)
 BINARY = ("parquet", "arrow")
 STDIN = "<stdin>"
@@ -32,6 +32,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ipc": "arrow",
     ".ndjson": "ndjson",
     ".jsonl": "ndjson",
+    ".json": "json",
 }
 
 
@@ -156,7 +157,7 @@ def _from_path(
             Problem(f"cannot be read: {error.strerror}", "not-readable", name)
         ) from error
     binary = _by_magic(magic)
-    if input_format is None and by_suffix in ("csv", "tsv", "ndjson") and binary in BINARY:
+    if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         raise DataError(
             Problem(f"its name says {by_suffix}, but it is {binary}", "wrong-format", name),
             hint=f"add --input-format {binary}, or rename it",
@@ -242,4 +243,8 @@ def _by_magic(magic: bytes) -> Format:
         return "parquet"
     if magic.startswith(b"ARROW1"):
         return "arrow"
-    return "ndjson" if magic.lstrip()[:1] == b"{" else "csv"
+    start = magic.lstrip()
+    # a header may begin with a bracket too, a list of records goes on with a brace
+    if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"", b"{", b"]"):
+        return "json"
+    return "ndjson" if start[:1] == b"{" else "csv"

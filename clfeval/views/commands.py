@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from clfeval.result import Result
-from clfeval.views import mars, phidelta, tune_jpt
+from clfeval.views import mars, mlcps, phidelta, tune_jpt
 from clfeval.views.rows import DIGITS, Section
 
 
@@ -20,7 +20,9 @@ class Page(Protocol):
         """Return the tables in reading order."""
 
 
-PAGES: Mapping[str, Page] = {"mars": mars, "phidelta": phidelta, "tune-jpt": tune_jpt}
+PAGES: Mapping[str, Page] = {
+    "mars": mars, "mlcps": mlcps, "phidelta": phidelta, "tune-jpt": tune_jpt,
+}  # fmt: skip
 
 
 def headline(result: Result) -> list[str]:
@@ -43,6 +45,10 @@ def plots(result: Result, *, width: int, color: bool) -> str:
         from clfeval.views.tune_jpt_plots import tune_jpt_plots
 
         return tune_jpt_plots(result, width=width, color=color)
+    if result.command == "mlcps":
+        from clfeval.views.mlcps_plots import mlcps_plots
+
+        return mlcps_plots(result, width=width, color=color)
     from clfeval.views.plots import mars_plots
 
     return mars_plots(result, width=width, color=color)

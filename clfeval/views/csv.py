@@ -26,6 +26,8 @@ ALWAYS: Mapping[str, Mapping[str, bool]] = {
         "honest": True, "honest_gain": True,
     },
     "cutoffs": {"model": False, "measure": False, "odds": False, "threshold": False, "rule": False},
+    "redundant": {"first": False, "second": False, "why": False, "r": False, "note": False},
+    "dominance": {"model": False, "dominated_by": False},
 }  # fmt: skip
 
 

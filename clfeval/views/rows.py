@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import floor, log10
 
 from clfeval.measures.catalog import CATALOG
@@ -17,6 +18,7 @@ INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 FINEST = 9  # decimal places, at most
 ROUNDING = 1e-11  # as near to 1 as this is 1
 INTERVAL = "% interval"
+EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = (
     "threshold", "top", "p_value", "cut", "best_threshold", "break_even_threshold", "prevalence",
     "t", "value",
@@ -37,6 +39,8 @@ HEADINGS = {
     "differing_positives": "P differing", "differing_negatives": "N differing",
     "fixed_value": "value at the fixed threshold", "honest": "cross-fitted value",
     "honest_gain": "gain from moving",
+    "sd": "SD", "split_mean": "mean over splits", "split_sd": "SD over splits",
+    "kendall": "Kendall's τ", "spearman": "Spearman's ρ",
 }  # fmt: skip
 
 REASONS = {
@@ -50,6 +54,12 @@ REASONS = {
     "single_class": "the rows are of one class",
     "too_few_rows": "no rows, or too few",
     "fractional_weights": "weights are fractions, and rows cannot be split",
+    "too_few_metrics": "fewer than 3 metrics make no polygon",
+    "missing_component": "a metric has no value",
+    "zero_weight": "there is no weight above 0",
+    "outside_scale": "a value is outside the metric's scale",
+    "too_few_splits": "one split has no spread",
+    "constant": "all models have one value",
 }
 
 
@@ -231,6 +241,7 @@ def title_of(column: str, beta: float | None = None) -> str:
 def _explained(result: Result) -> Iterator[Iterable[Row]]:
     """Yield rows shown to people; a reason said of the first is not said again of the others."""
     tables = result.tables
-    yield (row for name in ("models", "pairs") for row in tables.get(name, ()))
+    yield (row for name in ("models", "pairs") for row in islice(tables.get(name, ()), EXPLAINED))
     yield tables.get("ranges", ())
+    yield tables.get("agreement", ())
     yield (row for row in tables.get("thresholds", ()) if row["population"] != "sweep")

@@ -68,7 +68,7 @@ def test_an_unknown_input_format_is_refused() -> None:
     error = refusal(write("t.csv", CSV), input_format="excel")
     assert str(error) == (
         "unknown input format 'excel' [unknown-format]\n"
-        "hint: one of csv, tsv, parquet, arrow, ndjson"
+        "hint: one of csv, tsv, parquet, arrow, ndjson, json"
     )
 
 

@@ -112,7 +112,7 @@ def test_f_is_named_by_the_weight_of_recall() -> None:
     assert title_of("f_beta") == "F"
 
 
-@pytest.mark.parametrize("name", sorted(ALWAYS))
+@pytest.mark.parametrize("name", sorted(ALWAYS.keys() & tuned().tables.keys()))
 def test_a_table_without_rows_has_the_columns_of_one_with_rows(name: str) -> None:
     result = tuned()
     full = next(iter(csv_lines(result, name)))

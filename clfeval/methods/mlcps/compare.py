@@ -1,4 +1,4 @@
-"""Two metric tables of the same models, such as training and test: do they rank alike?"""
+"""Two metric tables of the same models, such as training and test: whether they rank alike."""
 
 from __future__ import annotations
 

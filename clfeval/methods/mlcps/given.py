@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from clfeval.counts.predictions import count_predictions
 from clfeval.errors import DataError, Problem, listing
-from clfeval.methods.mlcps.measured import Measured, measured
+from clfeval.methods.mlcps.evaluator import OF_RANKING
+from clfeval.methods.mlcps.measured import Measured, measure_names, measured
 from clfeval.methods.notes import check_thresholds, counting_notes
 from clfeval.result import Input, Warn
 from clfeval.tables.metric import MetricTable
 from clfeval.tables.prediction import Predictions
 
 Floats = NDArray[np.float64]
+
+INFINITE = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def of_predictions(
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
     """
-    counted = count_predictions(predictions)
+    ranked = bool(metrics) and set(measure_names(metrics)) <= set(OF_RANKING)
+    counted = count_predictions(predictions, any_range=ranked)  # only the order of scores matters
     check_thresholds(counted)
     found = measured(counted, metrics, resamples=resamples, seed=seed)
     name = predictions.files[0].name
@@ -93,6 +97,12 @@ def of_predictions(
     if resamples is None and drawn is not None and drawn < 1000:
         text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
         notes.append(Warn("resamples", text))
+    for model, rows in found.clipped.items():
+        text = (
+            f"'{model}': {rows:,.10g} rows of probability 0 for the true class count as 2**-52 in "
+            "log_loss"
+        )
+        notes.append(Warn("clipped", text))
     return Given(
         name=name,
         models=found.models,
@@ -115,7 +125,8 @@ def _refuse_undefined(name: str, found: Measured) -> None:
         return
     problems = [
         Problem(
-            f"{found.metrics[j]} of '{found.models[i]}' is undefined ({reason})",
+            f"{found.metrics[j]} of '{found.models[i]}' is "
+            + (reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"),
             "undefined-metric",
             name,
         )

@@ -1,0 +1,175 @@
+"""The Pareto front: the models that no other model dominates.
+
+A model dominates another when it is at least as good in every metric and better in one. Equal
+models do not dominate each other. Each metric is compared with itself only: no rescaling and no
+weight above 0 changes anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.int64]
+_Ranks = NDArray[np.int32]
+_Words = NDArray[np.uint64]
+_Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
+
+_FEW, _MANY = 64, 1024  # judges at a time: at first, when most models leave, and in the end
+_PIECE = 4096  # models judged at a time: their sets fit the cache of a processor
+_PAUSE = 8  # metrics after which models that nobody can dominate any more leave
+_SAMPLE = 32  # judges and judged that tell which metrics part them
+
+
+def front(d: ArrayLike) -> Bools:
+    """Return for each model whether it is on the Pareto front.
+
+    A model has a greater sum of ranks than the models it dominates, ranks counted per metric from
+    the worst up. So models queue in the order of that sum, greatest first, and a slice at a time
+    is judged: those that no other of the slice dominates are on the front, and whom they dominate
+    leaves the queue. Ranks are whole numbers, so sums are not rounded and ties are ties.
+
+    The work is at worst k f n / 64 operations on words, f the size of the front. For 100,000 models
+    of 10 random metrics, a quarter of them on the front, that is half a second; with all of them on
+    the front seconds, and up to half a minute when there are 200 metrics.
+
+    Shapes: d (k, n), higher better; (k,).
+    Errors: ValueError for NaN, or without a metric.
+    Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
+    Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
+    """
+    ranks = _ranks(d)
+    result = np.zeros(ranks.shape[1], np.bool_)
+    queue = np.argsort(-ranks[-1])
+    size = _FEW
+    while queue.size:
+        left = _first(ranks, queue[:size], queue) < 0
+        result[queue[:size][left[:size]]] = True
+        queue = queue[size:][left[size:]]
+        size = min(2 * size, _MANY)
+    return result
+
+
+def example(d: ArrayLike, front: ArrayLike, order: ArrayLike) -> Indices:
+    """Return for each dominated model one model of the front that dominates it.
+
+    Of several it is the one that comes first in the order, the best ranked one, say.
+
+    Shapes: d (k, n), higher better; front (k,) as `front` returns it; order (k,), the indices of
+    all models; (k,) indices, -1 for the models of the front.
+    Errors: ValueError for NaN, without a metric, or unless front and order have each model once.
+    """
+    ranks = _ranks(d)
+    best, models = np.asarray(front, np.bool_), np.asarray(order, np.int64)
+    result = np.full(ranks.shape[1], -1, np.int64)
+    if best.shape != result.shape or not np.array_equal(np.sort(models), np.arange(len(result))):
+        raise ValueError("front and order must have each model once")
+    judges, queue = models[best[models]], np.flatnonzero(~best)
+    size = _FEW
+    while judges.size and queue.size:
+        here, judges = judges[:size], judges[size:]
+        found = _first(ranks, here, queue)
+        result[queue] = np.where(found < 0, -1, here[found])
+        queue = queue[found < 0]
+        size = min(2 * size, _MANY)
+    return result
+
+
+def dominators(d: ArrayLike) -> list[Indices]:
+    """Return for each model all models that dominate it, be they on the front or not.
+
+    Shapes: d (k, n), higher better; k arrays of ascending indices, empty for models of the front.
+    The work is k**2 n: for hundreds of models.
+    Errors: ValueError for NaN, or without a metric.
+    """
+    ranks = _ranks(d)
+    dominated = ranks[-1] > ranks[-1][:, None]
+    for metric in ranks[:-1]:
+        dominated &= metric >= metric[:, None]
+    return [np.flatnonzero(row) for row in dominated]
+
+
+def _ranks(d: ArrayLike) -> _Ranks:
+    """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
+    given = np.asarray(d, np.float64)
+    if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
+        raise ValueError("models need metrics, none of them NaN")
+    ranks = np.empty((given.shape[1] + 1, len(given)), np.int32)
+    for place, metric in enumerate(given.T):
+        ranks[place] = _dense(metric)
+    ranks[-1] = _dense(ranks[:-1].sum(axis=0, dtype=np.int64))
+    return ranks
+
+
+def _dense(values: NDArray[np.float64] | Indices) -> Indices:
+    """Return how many distinct values are smaller."""
+    order = np.argsort(values)
+    ordered = values[order]
+    new = np.ones(len(values), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    result = np.empty(len(values), np.int64)
+    result[order] = np.cumsum(new) - 1
+    return result
+
+
+def _first(ranks: _Ranks, judges: Indices, judged: Indices) -> Indices:
+    """Return for each model judged the place of the first judge that dominates it, or -1.
+
+    A set of judges is a row of bits. Every metric has one set for each rank that a judged model can
+    have: the judges with at least this rank. The sum of ranks has the sets of those above it. Who
+    is in all sets of a model dominates it: two operations on words for 64 judges and a metric.
+    """
+    result = np.full(len(judged), -1, np.int64)
+    rows = _most_telling_first(ranks, judges, judged)
+    tables: list[_Table] = []
+    for start in range(0, len(judged), _PIECE):
+        places = np.arange(start, min(start + _PIECE, len(judged)))
+        left = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
+        for turn, row in enumerate(rows):
+            if turn == len(tables):
+                tables.append(_sets(ranks[row], judges, above=turn == 0))
+            sets, which = tables[turn]
+            left &= sets.take(which.take(ranks[row].take(judged[places])), axis=0)
+            if turn % _PAUSE == 0 or turn == len(rows) - 1:
+                some = left.any(axis=1)
+                places, left = places[some], left[some]
+                if not len(places):
+                    break
+        word = np.argmax(left != 0, axis=1)
+        bits = left[np.arange(len(places)), word]
+        # as many bits as are below the lowest one that is set
+        result[places] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
+    return result
+
+
+def _most_telling_first(ranks: _Ranks, judges: Indices, judged: Indices) -> list[int]:
+    """Return the rows of ranks: their sum, then the metrics that part most judges from most judged.
+
+    Each metric is the one that leaves the fewest of the pairs that those before it left, in a
+    sample: where many metrics say the same, one of them is enough to begin with.
+    """
+    some, others = (
+        ranks[:, models[:: max(len(models) // _SAMPLE, 1)]] for models in (judges, judged)
+    )
+    ahead = some[:, :, None] >= others[:, None, :]
+    rest = list(range(len(ranks) - 1))
+    rows = [len(ranks) - 1]
+    pairs = ahead[-1]
+    while rest and len(rows) <= 2 * _PAUSE and pairs.any():
+        counts = np.count_nonzero(ahead[rest] & pairs, axis=(1, 2))
+        rows.append(rest.pop(int(np.argmin(counts))))
+        pairs = pairs & ahead[rows[-1]]
+    return rows + rest
+
+
+def _sets(rank: NDArray[np.int32], judges: Indices, *, above: bool) -> _Table:
+    """Return the sets of judges of at least, or above, a rank: set i is all but the i lowest."""
+    ascending = np.argsort(rank[judges])
+    sets = np.zeros((len(judges) + 1, -(-len(judges) // 64)), np.uint64)
+    bits = np.uint64(1) << (ascending % 64).astype(np.uint64)
+    sets[np.arange(len(judges)), ascending // 64] = bits
+    sets = np.bitwise_or.accumulate(sets[::-1], axis=0)[::-1]
+    steps = rank[judges[ascending]] + (0 if above else 1)
+    lengths = np.diff(steps, prepend=0, append=rank.max() + 1)
+    return sets, np.repeat(np.arange(len(judges) + 1, dtype=np.int16), lengths)

@@ -1,0 +1,210 @@
+"""The area of a polygon of metrics (MLcps), and what it is over all orders of the metrics.
+
+n metrics are rays at equal angles 2 pi / n around one point; their ends span a polygon. Rays are
+metrics d times weights w. The area depends on the order of the rays, so here are its mean and its
+ends over all orders too. A ray is usable from 0 to 1e150, whose square is still a float; where one
+is not, or with fewer than 3 rays, results are undefined (NaN).
+Source: Akshay et al. 2023, GigaScience 12:giad108 (MLcps).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Orders = NDArray[np.int64]
+
+FEWEST = 3  # rays of a polygon
+MOST_LISTED = 9  # metrics of which all orders can be listed: 20160
+
+_LONGEST = 1e150
+
+
+def area(rays: ArrayLike) -> Floats:
+    """Return the area of the polygon of these rays in this order.
+
+    area = sin(2 pi / n) / 2 (d_1 d_2 + d_2 d_3 + ... + d_n d_1)
+
+    The very same float for all turns and for the reversal of an order, and never less when a ray
+    grows.
+
+    Shapes: rays (..., n); (...). Range 0 to greatest(weights) for metrics of 0..1; best high.
+    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
+    Source: Akshay et al. 2023, GigaScience 12:giad108.
+    """
+    given = np.asarray(rays, np.float64)
+    if given.shape[-1] < FEWEST:
+        return np.full(given.shape[:-1], np.nan)
+    d = _usable(given)
+    products = d * np.roll(d, -1, axis=-1)
+    products.sort(axis=-1)
+    return _half_sine(given.shape[-1]) * _total(products)
+
+
+def greatest(weights: ArrayLike) -> Floats:
+    """Return the area of a perfect model: that of the weights, since all its metrics are 1.
+
+    Shapes: (..., n); (...). Range 0 up; with n weights of 1 it is n sin(2 pi / n) / 2.
+    Undefined (NaN) as `area` is.
+    """
+    return area(weights)
+
+
+def order_free(rays: ArrayLike) -> Floats:
+    """Return the mean area over all orders of the rays.
+
+    mean = sin(2 pi / n) / 2 ((d_1 + ... + d_n)**2 - (d_1**2 + ... + d_n**2)) / (n - 1)
+
+    for any two rays are neighbours in 2 / (n - 1) of all orders. The difference of squares is
+    summed as twice each ray times all smaller ones, so that no digits cancel: one single ray
+    above 0 gives exactly 0. The very same float for every order, never less when a ray grows.
+
+    Shapes: rays (..., n); (...). Range 0 to order_free(weights) for metrics of 0..1; best high.
+    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
+    """
+    given = np.asarray(rays, np.float64)
+    n = given.shape[-1]
+    if n < FEWEST:
+        return np.full(given.shape[:-1], np.nan)
+    d = np.sort(_usable(given), axis=-1)
+    pairs = _total(d[..., 1:] * np.cumsum(d, axis=-1)[..., :-1])
+    return np.asarray(_half_sine(n) * (2 * pairs / (n - 1)))
+
+
+def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the least and the greatest area over all orders of the rays, exact for every n.
+
+    With rays x_0 <= ... <= x_(n-1), up to turns and reversal:
+    greatest: x_0 x_2 x_4 ... ... x_5 x_3 x_1, the even ones up, the odd ones down
+    least: ... x_(n-2) x_0 x_(n-1) x_1 x_(n-3) ..., from the largest outwards: the two smallest on
+    its sides, on theirs the two largest left, then the two smallest left, and so on; of each two
+    the more extreme one goes to the same side
+
+    Why: take the way round a b ... c e ... and turn its part from b to c around. The sum of
+    products changes by a c + b e - a b - c e = (a - e) (c - b). Build the greatest order as a
+    block that begins with the largest ray. Let a be the larger end of the block, b the ray outside
+    beside it, c the largest ray outside, e the one behind c: a >= e and c >= b, so turning loses
+    nothing, and it puts c beside a. The least likewise: put as c the two smallest rays beside the
+    largest one, then the two largest left beside these, and so on. Every time either a >= e and
+    c <= b, or a <= e and c >= b, so turning gains nothing.
+
+    Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= area(rays) <= highest.
+    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
+    Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
+    """
+    given = np.asarray(rays, np.float64)
+    n, here = given.shape[-1], area(given)
+    if n < FEWEST:
+        return here, here.copy()
+    x = np.sort(given, axis=-1)
+    up = [*range(0, n, 2), *reversed(range(1, n, 2))]
+    # where all orders have one area, roundings must not make the given one fall outside
+    return np.minimum(area(x[..., _least_order(n)]), here), np.maximum(area(x[..., up]), here)
+
+
+def cyclic_orders(n: int) -> Orders:
+    """Return all orders of n rays that can differ in area: one of each with its turns and reversal.
+
+    Shapes: ((n - 1)! / 2, n), the given order first; ray 0 leads every order.
+    Errors: ValueError unless 3 <= n <= 9.
+    """
+    if not FEWEST <= n <= MOST_LISTED:
+        raise ValueError(f"all orders are listed for {FEWEST} to {MOST_LISTED} rays, not {n}")
+    others = itertools.permutations(range(1, n))
+    return np.array([(0, *order) for order in others if order[0] < order[-1]], np.int64)
+
+
+def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Orders:
+    """Return random orders of n rays, each as likely as any other, after the given order.
+
+    Shapes: (count, n). An order may occur twice.
+    Errors: ValueError unless n >= 3 and count >= 1.
+    """
+    if n < FEWEST or count < 1:
+        raise ValueError(f"orders need {FEWEST} rays, and at least one is the given order")
+    orders = np.tile(np.arange(n, dtype=np.int64), (count, 1))
+    rng.permuted(orders[1:], axis=1, out=orders[1:])
+    return orders
+
+
+def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
+    """Return the area of each model in each order, the same floats as area(rays[:, order]).
+
+    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Memory: the result, and o n whole
+    numbers; a caller with many models hands them over in parts. Range as that of `area`.
+    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
+    Errors: ValueError unless every order holds each index once.
+    """
+    given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
+    n = given.shape[1]
+    if looked_at.shape[1:] != (n,) or (np.sort(looked_at, axis=1) != np.arange(n)).any():
+        raise ValueError("an order holds each index of the rays once")
+    result = np.zeros((len(given), len(looked_at)))
+    if n < FEWEST or len(looked_at) < 100 * n:  # below, the loop over models costs more
+        for column, order in enumerate(looked_at):
+            result[:, column] = area(given[:, order])
+        return result
+    first, second = np.triu_indices(n, 1)
+    beside = _orders_with(looked_at, first, second)
+    d = _usable(given)
+    products = d[:, first] * d[:, second]
+    # smallest product first: each order receives its own products in the order of `_total`
+    for row, product, ascending in zip(
+        result, products.tolist(), np.argsort(products, axis=1).tolist(), strict=True
+    ):
+        for pair in ascending:
+            row[beside[pair]] += product[pair]
+    return _half_sine(n) * result
+
+
+def _usable(rays: Floats) -> Floats:
+    """Return the rays, all of them NaN where one of them cannot be used."""
+    usable = ((rays >= 0) & (rays <= _LONGEST)).all(axis=-1, keepdims=True)
+    return np.where(usable, rays, np.nan)
+
+
+def _half_sine(n: int) -> float:
+    """Return half the sine of the angle between two neighbours."""
+    return math.sin(2 * math.pi / n) / 2
+
+
+def _total(products: Floats) -> Floats:
+    """Return the sum over the last axis from left to right.
+
+    A sum of floats depends on the order of its terms, and numpy's on the shape of the array too.
+    Sorted terms summed in one order give one float for all their orders; and as no sorted term,
+    and no rounded sum, becomes less when a term grows, neither does the result.
+    """
+    result = products[..., 0].copy()
+    for place in range(1, products.shape[-1]):
+        result += products[..., place]
+    return result
+
+
+def _least_order(n: int) -> list[int]:
+    """Return the order of least area of n rays that ascend."""
+    left, right = [n - 1], list[int]()
+    small, large = list(range(n - 1)), False
+    while small:
+        for side in (left, right):
+            if small:
+                side.append(small.pop(-1 if large else 0))
+        large = not large
+    return [*reversed(left), *right]
+
+
+def _orders_with(
+    orders: Orders, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Return for every pair of rays the places of the orders in which they are neighbours."""
+    n = orders.shape[1]
+    number = np.zeros((n, n), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
+    by_pair = np.argsort(pairs, kind="stable")
+    ends = np.cumsum(np.bincount(pairs, minlength=len(first)))
+    return np.split(by_pair // n, ends[:-1])

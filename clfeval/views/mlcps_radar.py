@@ -1,0 +1,124 @@
+"""Radars of the best models side by side: the polygon whose area is the score, ray by ray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, cos, floor, pi, sin
+
+from clfeval.result import Result
+from clfeval.views.canvas import Canvas, Ink, Point
+from clfeval.views.diamond_key import TIE, notes_lines, short, visible
+from clfeval.views.diamond_scene import hue
+from clfeval.views.mlcps_look import Best, estimate, rays
+from clfeval.views.rows import DIGITS, number, plain
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MODELS = 3
+FEWEST, MOST = 3, 12  # rays
+LARGEST = 16  # columns from the middle to the rim
+SMALLEST = 8
+MARGIN = 3  # columns beside the rim, for the numbers of the rays
+GAP = 2
+QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
+
+
+def radars(result: Result, best: Best, *, width: int, color: bool) -> str:
+    """Draw a radar for each of the best models; none for too few or too many metrics."""
+    metrics = rays(result)
+    if not FEWEST <= len(metrics) <= MOST:
+        return ""
+    fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
+    best = best.few(min(MODELS, fit))
+    if not best.rows:
+        return ""
+    blocks = best.blocks(result.tables["profile"])
+    room = (width + GAP) // len(best.rows) - GAP
+    radius = min(LARGEST, (room - 1) // 2 - MARGIN)
+    weights = [float(result.parameters["weights"].get(metric, 1)) for metric in metrics]
+    longest = max(weights) or 1.0
+    lengths = [weight / longest for weight in weights]
+    heads, panels = [], []
+    for letter, row in zip(LETTERS, best.rows, strict=False):
+        d = {str(r["metric"]): float(str(r["d"])) for r in blocks[str(row["model"])]}
+        canvas = radar([d[metric] for metric in metrics], lengths, radius, hue(letter))
+        score = estimate(row, "mlcps")
+        words = f" {number(score, DIGITS)}" if score is not None else ""
+        name = short(plain(str(row["model"])), canvas.columns - 2 - len(words))
+        heads.append(f"{letter} {name}{words}")
+        panels.append(canvas.render(color=color))
+    names = [f"{i} {short(plain(m), width // 2)}".replace(" ", TIE)
+             for i, m in enumerate(metrics, start=1)]  # fmt: skip
+    weighted = ", as long as their weights" if len(set(weights)) > 1 else ""
+    title = "Radars of the best: the area is MLcps, the dotted rim a perfect model"
+    key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
+    wide = room + GAP
+    drawn = [line.rstrip() for line in _beside(panels, wide)]
+    inked = [i for i, line in enumerate(drawn) if line]
+    lines = [*notes_lines([title], width=width), "", *_beside([[head] for head in heads], wide),
+             *drawn[inked[0] : inked[-1] + 1], *notes_lines([key], width=width)]  # fmt: skip
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str = "") -> Canvas:
+    """Draw one polygon: rays of the lengths given, 1 the longest, each filled up to its d."""
+    columns = 2 * (radius + MARGIN) + 1
+    canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
+    rim = [_at(i, len(d), length) for i, length in enumerate(lengths)]
+    corners = [
+        _at(i, len(d), length * x) for i, (length, x) in enumerate(zip(lengths, d, strict=True))
+    ]
+    canvas.dots([*rim, rim[0]], Ink("·"))
+    filled = _inside(canvas, corners)
+    for (column, row), quarters in filled.items():
+        canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
+    for i, length in enumerate(lengths):
+        column, row = canvas.cell(*_at(i, len(d), length + 2.5 / radius))
+        text = str(i + 1)
+        canvas.text(column - len(text) // 2, row, text, Ink("", 2))
+    return canvas
+
+
+def _inside(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], int]:
+    """Return which quarters of which cells lie in a polygon around the middle, or on its rays."""
+    cells: dict[tuple[int, int], int] = {}
+
+    def fill(x: int, y: int) -> None:
+        cell = x // 2, y // 2
+        cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
+
+    def place(at: Point) -> Point:  # counted in quarters
+        column, row = canvas.place(*at)
+        return 2 * column + 1, 2 * row + 1
+
+    placed, middle = [place(corner) for corner in corners], place((0.0, 0.0))
+    sides = list(zip(placed, [*placed[1:], placed[0]], strict=True))
+    for y in range(2 * canvas.rows):
+        for x in range(2 * canvas.columns):
+            crossed = [
+                a[0] + (b[0] - a[0]) * (y + 0.5 - a[1]) / (b[1] - a[1])
+                for a, b in sides if (a[1] > y + 0.5) != (b[1] > y + 0.5)
+            ]  # fmt: skip
+            if sum(at > x + 0.5 for at in crossed) % 2:
+                fill(x, y)
+    for end in placed:
+        steps = ceil(max(abs(end[0] - middle[0]), abs(end[1] - middle[1]), 1))
+        for i in range(steps + 1):
+            fill(*(floor(m + (e - m) * i / steps) for m, e in zip(middle, end, strict=True)))
+    return cells
+
+
+def _at(ray: int, rays: int, length: float) -> Point:
+    """Return a point on a ray; the first stands upright, the others follow clockwise."""
+    angle = pi / 2 - 2 * pi * ray / rays
+    return length * cos(angle), length * sin(angle)
+
+
+def _beside(panels: Sequence[Sequence[str]], wide: int) -> list[str]:
+    """Put panels side by side."""
+    lines = []
+    for parts in zip(*panels, strict=True):
+        line = ""
+        for i, part in enumerate(parts):
+            line += " " * (i * wide - visible(line)) + part
+        lines.append(line)
+    return lines

@@ -1,0 +1,137 @@
+"""Composite measures of a 2 x 2 table: a grid in fractions, scikit-learn, published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, jaccard_score
+
+from clfeval.measures import composite
+from clfeval.measures.catalog import find_measure
+from clfeval.measures.jpt import Jpt
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+Exact = Fraction | float | None
+FUNCTIONS: dict[str, Callable[[Jpt], NDArray[np.float64]]] = {
+    "error_rate": composite.error_rate,
+    "fpr": composite.fpr,
+    "fnr": composite.fnr,
+    "fdr": composite.fdr,
+    "for": composite.false_omission,
+    "balanced_accuracy": composite.balanced_accuracy,
+    "g_mean": composite.g_mean,
+    "fowlkes_mallows": composite.fowlkes_mallows,
+    "markedness": composite.markedness,
+    "jaccard": composite.jaccard,
+    "kappa": composite.kappa,
+}
+GRID = list(product(range(4), repeat=4))
+
+
+def share(part: int, whole: int) -> Fraction | None:
+    return Fraction(part, whole) if whole else None
+
+
+def less(x: Fraction | None, y: Fraction | None = Fraction(1)) -> Fraction | None:
+    return None if x is None or y is None else y - x
+
+
+def mean(x: Fraction | None, y: Fraction | None) -> Fraction | None:
+    return None if x is None or y is None else (x + y) / 2
+
+
+def root(x: Fraction | None, y: Fraction | None) -> float | None:
+    return None if x is None or y is None else math.sqrt(x * y)
+
+
+def chance_corrected(tp: int, fp: int, fn: int, tn: int) -> Fraction | None:
+    m = tp + fp + fn + tn
+    if not m:
+        return None
+    said, true = Fraction(tp + fp, m), Fraction(tp + fn, m)
+    agreed, expected = Fraction(tp + tn, m), said * true + (1 - said) * (1 - true)
+    return (agreed - expected) / (1 - expected) if expected != 1 else None
+
+
+def by_hand(tp: int, fp: int, fn: int, tn: int) -> dict[str, Exact]:
+    sensitivity, specificity = share(tp, tp + fn), share(tn, fp + tn)
+    precision, npv = share(tp, tp + fp), share(tn, fn + tn)
+    return {
+        "error_rate": share(fp + fn, tp + fp + fn + tn),
+        "fpr": less(specificity),
+        "fnr": less(sensitivity),
+        "fdr": less(precision),
+        "for": less(npv),
+        "balanced_accuracy": mean(sensitivity, specificity),
+        "g_mean": root(sensitivity, specificity),
+        "fowlkes_mallows": root(precision, sensitivity),
+        "markedness": less(less(npv), precision),
+        "jaccard": share(tp, tp + fp + fn),
+        "kappa": chance_corrected(tp, fp, fn, tn),
+    }
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_grid_of_tables_in_fractions(name: str) -> None:
+    cells = np.array(GRID).T
+    found = FUNCTIONS[name](Jpt(*cells))
+    assert found.shape == (len(GRID),)
+    assert found.dtype == np.float64
+    for value, table in zip(found.tolist(), GRID, strict=True):
+        expected = by_hand(*table)[name]
+        if expected is None:
+            assert math.isnan(value), table
+        else:
+            assert value == pytest.approx(float(expected), abs=1e-15), table
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_cells_may_have_a_factor_and_are_taken_one_by_one(name: str) -> None:
+    cells = np.array(GRID[1:]).T
+    whole = FUNCTIONS[name](Jpt(*cells))
+    for factor in (1 / 7, 10**12):
+        scaled = FUNCTIONS[name](Jpt(*(cells * factor)))
+        np.testing.assert_allclose(scaled, whole, rtol=1e-12, atol=1e-12)
+    square = FUNCTIONS[name](Jpt(*(part[:250].reshape(10, 25) for part in cells)))
+    np.testing.assert_array_equal(square.ravel(), whole[:250])
+    for i in range(0, 250, 50):
+        alone = FUNCTIONS[name](Jpt(*(part.item() for part in cells[:, i])))
+        np.testing.assert_array_equal(alone, whole[i])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_range_and_best_are_those_of_the_catalogue(name: str) -> None:
+    measure = find_measure(name)
+    assert measure is not None
+    values = FUNCTIONS[name](Jpt(*np.array(GRID).T))
+    assert np.nanmin(values) == measure.low
+    assert np.nanmax(values) == measure.high
+    perfect = FUNCTIONS[name](Jpt(7, 0, 0, 3))
+    assert perfect == (measure.high if measure.best == "max" else measure.low)
+
+
+def test_published_table() -> None:
+    """AML4TD Table 15.1: TP 2613, FP 564, FN 750, TN 2180."""
+    t = Jpt(2613, 564, 750, 2180)
+    assert composite.kappa(t) == pytest.approx(0.5679028, abs=5e-8)
+    assert composite.error_rate(t) == pytest.approx(1 - 0.7848371, abs=5e-8)
+    assert composite.balanced_accuracy(t) == pytest.approx((0.7769848 + 0.7944606) / 2, abs=1e-7)
+    assert composite.markedness(t) == pytest.approx(0.8224740 + 0.7440273 - 1, abs=1e-7)
+
+
+def test_scikit_learn() -> None:
+    rng = np.random.default_rng(2)
+    truth, vote, w = rng.random(80) < 0.4, rng.random(80) < 0.5, rng.integers(1, 5, 80)
+    cells = [w[a & b].sum() for a, b in ((truth, vote), (~truth, vote), (truth, ~vote))]
+    t = Jpt(*cells, w[~truth & ~vote].sum())
+    assert composite.kappa(t) == pytest.approx(cohen_kappa_score(truth, vote, sample_weight=w))
+    assert composite.jaccard(t) == pytest.approx(jaccard_score(truth, vote, sample_weight=w))
+    balanced = balanced_accuracy_score(truth, vote, sample_weight=w)
+    assert composite.balanced_accuracy(t) == pytest.approx(balanced)

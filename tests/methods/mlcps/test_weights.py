@@ -1,0 +1,206 @@
+"""Shares of the weight simplex against exact areas and a plain loop; who depends on weights."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clfeval.methods.mlcps import weights
+from clfeval.methods.mlcps.weights import products, weight_dependent, winner_shares
+from tests.methods.mlcps.by_weights import around, plain_wins
+
+DRAWS = 40_000
+
+
+def shares(d: list[list[float]], draws: int = DRAWS, seed: int = 1) -> tuple[list[int], list[int]]:
+    wins, free = winner_shares(np.array(d), draws=draws, rng=np.random.default_rng(seed))
+    return wins.tolist(), free.tolist()
+
+
+def near(wins: int, share: float) -> bool:
+    """Within five standard deviations of a binomial."""
+    return abs(wins - DRAWS * share) <= 5 * math.sqrt(DRAWS * share * (1 - share))
+
+
+def test_products_go_around() -> None:
+    d = np.array([[0.5, 0.2, 1.0, 0.3]])
+    assert products(d).tolist() == [[0.5 * 0.2, 0.2 * 1.0, 1.0 * 0.3, 0.3 * 0.5]]
+
+
+@pytest.mark.parametrize("ask", [products, weight_dependent])
+def test_two_metrics_span_no_polygon(ask) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="three metrics"):
+        ask(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="three metrics"):
+        winner_shares(np.ones((2, 2)), draws=1, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("h", [1.0, 0.5, 0.1])
+def test_two_models_share_the_simplex(h: float) -> None:
+    # w1 w2 against h w2 w3: first where E1 > h E3, of probability 1 / (1 + h)
+    wins, free = shares([[1, 1, 0], [0, h, 1]])
+    assert near(wins[0], 1 / (1 + h))
+    assert sum(wins) == DRAWS
+    assert wins == free  # three metrics have one order
+
+
+def test_mirrored_models_get_a_half_each_and_a_dominated_one_nothing() -> None:
+    wins, free = shares([[0.9, 0.5, 0.2], [0.1, 0.5, 0.2], [0.2, 0.5, 0.9]])
+    assert near(wins[0], 1 / 2)
+    assert wins[1] == 0
+    assert wins == free
+
+
+def test_the_order_of_metrics_makes_the_difference() -> None:
+    # MLcps: w1 w2 against 0, as metrics 1 and 3 are no neighbours; order-free: w1 w2, w1 w3
+    wins, free = shares([[1, 1, 0, 0], [1, 0, 1, 0]])
+    assert wins == [DRAWS, 0]
+    assert near(free[0], 1 / 2)
+    assert sum(free) == DRAWS
+    # the least of w1, w2, w3 decides
+    wins, free = shares([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    assert all(near(won, 1 / 3) for won in wins)
+
+
+def test_all_that_tie_are_first() -> None:
+    same = [0.3, 0.9, 0.4, 0.8]
+    close, apart = [x * (1 + 1e-14) for x in same], [x * (1 - 1e-11) for x in same]
+    wins, free = shares([same, close, apart, same], draws=500)
+    assert wins == free == [500, 500, 0, 500]
+
+
+def test_without_any_area_all_tie() -> None:
+    wins, free = shares([[1, 0, 0.5, 0], [0, 1, 0, 0.5], [0, 0, 0, 0]], draws=300)
+    assert wins == [300, 300, 300]
+    assert sum(free) == 300
+    assert free[2] == 0
+
+
+MODELS = {
+    "uniform": lambda rng, k, n: rng.random((k, n)),
+    "grid": lambda rng, k, n: rng.integers(0, 4, (k, n)) / 3,
+    "corners": lambda rng, k, n: rng.integers(0, 2, (k, n)).astype(float),
+    "sphere": lambda rng, k, n: (lambda x: x / np.linalg.norm(x, axis=1)[:, None])(
+        np.abs(rng.standard_normal((k, n)))
+    ),
+    "twins": lambda rng, k, n: (
+        np.repeat(rng.random((k // 3 + 1, n)), 3, axis=0)[:k]
+        * (1 - rng.choice([0, 1e-14, 1e-10], (k, 1)))
+    ),
+    "tiny": lambda rng, k, n: rng.random((k, n)) * 1e-25,
+    "tiny beside large": lambda rng, k, n: np.vstack(
+        [np.eye(1, n), rng.random((k - 1, n)) * 1e-22]
+    ),
+    "one large metric": lambda rng, k, n: np.hstack(
+        [np.ones((k, 1)), rng.random((k, n - 1)) * 1e-9]
+    ),
+}
+
+
+@pytest.mark.parametrize("n", [3, 4, 10, 23])
+@pytest.mark.parametrize("kind", list(MODELS))
+def test_as_a_plain_loop(kind: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same draws, judged one by one; with models left out early, and in small parts too."""
+    d = MODELS[kind](np.random.default_rng(n), 50, n)
+    expected = plain_wins(d, np.random.default_rng(7).standard_exponential((60, n)))
+    assert shares(d.tolist(), draws=60, seed=7) == expected
+    for name, part in (("_STRONG", 5), ("_LEADERS", 4), ("_DRAWS", 16), ("_ROWS", 7)):
+        monkeypatch.setattr(weights, name, part)
+    monkeypatch.setattr(weights, "_CELLS", 100)
+    monkeypatch.setattr(weights, "_PIECE", 300)
+    assert shares(d.tolist(), draws=60, seed=7) == expected
+
+
+def test_draws_do_not_depend_on_the_models() -> None:
+    d = np.random.default_rng(3).random((40, 5))
+    top = np.vstack([d, np.full((2000, 5), 0.001)])
+    small, large = np.random.default_rng(5), np.random.default_rng(5)
+    wins, free = winner_shares(d, draws=1000, rng=small)
+    more, more_free = winner_shares(top, draws=1000, rng=large)
+    assert more[:40].tolist() == wins.tolist()
+    assert more_free[:40].tolist() == free.tolist()
+    assert not more[40:].any()
+    assert small.random() == large.random()
+
+
+@pytest.mark.parametrize("k", [1, 4000])
+def test_one_model_and_many(k: int) -> None:
+    wins, free = winner_shares(
+        np.random.default_rng(2).random((k, 6)), draws=400, rng=np.random.default_rng(1)
+    )
+    assert wins.shape == free.shape == (k,)
+    assert wins.sum() == free.sum() == 400
+
+
+def test_many_models_as_whole_matrices() -> None:
+    d = np.random.default_rng(8).beta(5, 2, (5000, 6))
+    wins, free = winner_shares(d, draws=600, rng=np.random.default_rng(4))
+    w = np.random.default_rng(4).standard_exponential((600, 6))
+    scores = sum(np.outer(d[:, i] * d[:, i - 1], w[:, i] * w[:, i - 1]) for i in range(6))
+    assert wins.tolist() == np.bincount(scores.argmax(axis=0), minlength=5000).tolist()
+    rays = (d @ w.T) ** 2 - (d**2) @ (w**2).T
+    assert free.tolist() == np.bincount(rays.argmax(axis=0), minlength=5000).tolist()
+
+
+def turned(d: np.ndarray) -> list[bool]:
+    """Put nearly all weight on two neighbours, for each two, and see who changes sides."""
+    k, n = d.shape
+    scores = []
+    for i in range(n):
+        w = np.full(n, 1e-9)
+        w[[i, (i + 1) % n]] = 1
+        scores.append([around(w * model) for model in d])
+    at = np.array(scores)
+    signs = np.where(np.abs(at[:, :, None] - at[:, None, :]) < 1e-6, 0, 1) * np.sign(
+        at[:, :, None] - at[:, None, :]
+    )
+    return [bool(((signs[:, a] > 0).any(0) & (signs[:, a] < 0).any(0)).any()) for a in range(k)]
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(1, 8), st.integers(3, 7), st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_weight_dependent_as_neighbours_show(k: int, n: int, steps: int, seed: int) -> None:
+    d = np.random.default_rng(seed).integers(0, steps, (k, n)) / (steps - 1)
+    expected = turned(d)
+    assert weight_dependent(d).tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weights, "_PAIRS", 3)
+        assert weight_dependent(d).tolist() == expected
+
+
+def test_no_weights_turn_what_does_not_depend_on_them() -> None:
+    # in pairs that turn round, each pair above the one before in every product; one above all
+    d = np.array(
+        [[0.2, 0.4, 0.2, 0.2], [0.2, 0.2, 0.2, 0.4], [0.6, 0.7, 0.6, 0.6], [0.6, 0.6, 0.6, 0.7],
+         [0.8, 0.9, 0.9, 0.9]]
+    )  # fmt: skip
+    assert weight_dependent(d).tolist() == [True, True, True, True, False]
+    leads = set()
+    for w in np.exp(np.random.default_rng(12).normal(0, 4, (3000, 4))):
+        scores = np.array([around(w * model) for model in d])
+        assert scores[:2].max() < scores[2:4].min()
+        assert scores.argmax() == 4
+        leads |= {(scores[0] > scores[1], scores[2] > scores[3])}
+    assert len(leads) == 2
+
+
+def test_rounding_is_no_difference() -> None:
+    # .2 x .9 is .18 as .3 x .6 is, but for the last digit
+    assert 0.2 * 0.9 > 0.3 * 0.6
+    first = [0.3, 0.6, 0.1]
+    # products .18 .06 .03 and .18 .018 .004: the second is never above
+    assert weight_dependent(np.array([first, [0.2, 0.9, 0.02]])).tolist() == [False, False]
+    assert weight_dependent(np.array([first, [0.2, 0.91, 0.02]])).tolist() == [True, True]
+
+
+def test_shifted_metrics_change_nothing() -> None:
+    d = np.random.default_rng(6).integers(2, 6, (12, 5)) / 5
+    expected = weight_dependent(d).tolist()
+    assert any(expected)
+    for shift, turn in itertools.product(range(5), (1, -1)):
+        assert weight_dependent(np.roll(d, shift, axis=1)[:, ::turn]).tolist() == expected

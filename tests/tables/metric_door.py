@@ -1,0 +1,96 @@
+"""Knocking at the door of metric tables: write a file, read it, keep the table or the refusal."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.tables.metric import MetricTable, read_metrics
+from tests.tables.door import encoded, write
+
+Shown = tuple[tuple[str, ...], tuple[str, ...], list[list[float]]]
+
+
+def read(content: str | bytes, name: str = "t.csv", **options: Any) -> MetricTable:
+    """Write a file and read it as a metric table."""
+    return read_metrics([write(name, content)], **options)
+
+
+def shown(table: MetricTable) -> Shown:
+    """Return models, metrics and values, to be compared."""
+    assert table.values.dtype == np.float64
+    assert np.isfinite(table.values).all()
+    assert len(table.rows) == len(table.models)
+    return table.models, table.metrics, table.values.tolist()
+
+
+def data_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
+    """Write a table, see it refused for its data (exit 3), and return the whole message."""
+    return _message(DataError, content, name, options)
+
+
+def usage_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
+    """Write a table, see the request refused (exit 2), and return the whole message."""
+    return _message(UsageError, content, name, options)
+
+
+def _message(
+    kind: type[ClfevalError], content: str | bytes, name: str, options: dict[str, Any]
+) -> str:
+    with pytest.raises(ClfevalError) as caught:
+        read(content, name, **options)
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+def frame_message(frame: Any, **options: Any) -> str:
+    """See a data frame refused for its data, and return the whole message."""
+    with pytest.raises(DataError) as caught:
+        read_metrics(frame, **options)
+    return str(caught.value)
+
+
+def _file(name: str, encode: Callable[[pl.DataFrame], bytes]) -> Callable[[pl.DataFrame], Any]:
+    return lambda frame: [write(name, encode(frame))]
+
+
+def _json(frame: pl.DataFrame, *, by_column: bool) -> bytes:
+    document = frame.to_dict(as_series=False) if by_column else frame.to_dicts()
+    return json.dumps(document, indent=1, ensure_ascii=False).encode()
+
+
+def _pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(frame.to_dict(as_series=False))
+
+
+def _indexed(frame: pl.DataFrame) -> bytes:
+    out = io.StringIO()
+    _pandas(frame).to_json(out, double_precision=15)
+    return out.getvalue().encode()
+
+
+# every way in: a frame of polars becomes what read_metrics is given
+WAYS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    **{
+        how: _file(f"t.{how}", lambda frame, how=how: encoded(frame, how))  # type: ignore[misc]
+        for how in ("csv", "tsv", "parquet", "arrow", "ndjson")
+    },
+    "records": _file("t.json", lambda frame: _json(frame, by_column=False)),
+    "columns": _file("t.json", lambda frame: _json(frame, by_column=True)),
+    "pandas json": _file("t.json", _indexed),
+    "pandas csv": _file("t.csv", lambda frame: _pandas(frame).to_csv().encode()),
+    "pandas": _pandas,
+    "polars": lambda frame: frame,
+    "lazy": lambda frame: frame.lazy(),
+    "pyarrow": lambda frame: frame.to_arrow(),
+}
+FILES = [way for way in WAYS if way not in ("pandas", "polars", "lazy", "pyarrow")]
+FRAMES = [way for way in WAYS if way not in FILES]

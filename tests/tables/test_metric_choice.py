@@ -1,0 +1,174 @@
+"""Choosing metrics and models, and what a metric table says about itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from clfeval.tables.metric import MetricTable, read_metrics
+from tests.tables.door import write
+from tests.tables.metric_door import data_message, read, shown, usage_message
+
+CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "metrics"),
+    [
+        (["acc", "f1"], ("acc", "f1")),
+        (["f1"], ("f1",)),
+        (["f1*"], ("f1", "f1[macro]")),
+        (["acc", "*"], ("acc", "f1", "f1[macro]", "odd")),
+        (["f1[macro]"], ("f1[macro]",)),  # a name before it is a pattern
+        (["f1", "f1"], ("f1",)),
+    ],
+)
+def test_metrics_come_in_the_order_asked_for(wanted: list[str], metrics: tuple[str, ...]) -> None:
+    table = read(CONTENT, wanted=wanted, models=["rf"])
+    assert table.metrics == metrics
+    cells = dict(zip(("f1", "acc", "f1[macro]", "odd"), (0.5, 1.0, 0.4, 1.0), strict=True))
+    assert table.values.tolist() == [[cells[name] for name in metrics]]
+
+
+@pytest.mark.parametrize("layout", ["wide", "long", "transposed"])
+def test_a_metric_that_is_not_there_is_suggested(layout: str) -> None:
+    content = {
+        "wide": "model,f1,accuracy\nrf,1,1\n",
+        "long": "model,metric,value\nrf,f1,1\nrf,accuracy,1\n",
+        "transposed": "metric,rf\nf1,1\naccuracy,1\n",
+    }[layout]
+    assert usage_message(content, wanted=["acuracy"], transpose=layout == "transposed") == (
+        "t.csv: no metric matches 'acuracy'; metrics: 'f1', 'accuracy' [unknown-metric]\n"
+        "hint: did you mean 'accuracy'?"
+    )
+
+
+def test_text_that_is_asked_for_is_complained_about() -> None:
+    assert data_message(CONTENT, wanted=["f1", "note"]).splitlines()[:2] == [
+        "t.csv:2: column 'note': '7a' is not a number [bad-number]",
+        "t.csv:3: column 'note': '7b' is not a number [bad-number]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "models"),
+    [
+        (["svm", "rf"], ("rf", "svm")),  # the order of the table
+        (["s?*"], ("svm", "s*")),
+        (["svm"], ("svm",)),
+        (["s[*]"], ("s*",)),
+    ],
+)
+def test_models_are_kept_by_name_or_glob(patterns: list[str], models: tuple[str, ...]) -> None:
+    content = "model,f1\nrf,.5\nsvm,.25\ns*,1\nrf2,0\nrf2,1\n"  # rf2 is not asked for
+    values = {"rf": 0.5, "svm": 0.25, "s*": 1.0}
+    table = read(content, models=patterns)
+    assert shown(table) == (models, ("f1",), [[values[name]] for name in models])
+
+
+def test_an_exact_name_is_no_pattern() -> None:
+    assert read("model,f1\nsvm,.25\ns*,1\n", models=["s*"]).models == ("s*",)
+
+
+def test_unknown_models_and_columns_are_suggested() -> None:
+    assert usage_message(CONTENT, models=["smv"]) == (
+        "t.csv: no model matches 'smv'; models: 'rf', 'svm' [unknown-model]\n"
+        "hint: did you mean 'svm'?"
+    )
+    assert data_message(CONTENT, id="modle") == (
+        "t.csv: no column 'modle'; columns: 'model', 'f1', 'acc', 'f1[macro]', 'note', 'odd' "
+        "[unknown-column]\n"
+        "hint: did you mean 'model'?"
+    )
+
+
+def test_columns_may_be_models() -> None:
+    content = "metric,note,rf,svm,done\nf1,a,.5,.25,yes\nacc,b,1,0,no\ndate,c,monday,sunday,no\n"
+    table = read(content, transpose=True, wanted=["acc", "f1"], models=["svm", "rf"])
+    assert shown(table) == (("rf", "svm"), ("acc", "f1"), [[1.0, 0.5], [0.0, 0.25]])
+    assert table.ignored == ("note", "done", "date")
+    table = read(content, transpose=True, id="note", models=["rf"], wanted=["b"])
+    assert shown(table) == (("rf",), ("b",), [[1.0]])
+
+
+PLACES = {
+    "wide": ("\nmodel,f1,acc\nrf,1,1\n\nsvm,1,.5\n", {}, "t.csv:5: column 'acc'"),
+    "transposed": ("metric,rf,svm\nf1,1,1\nacc,1,.5\n", {"transpose": True},
+                   "t.csv:3: column 'svm'"),
+    "long": ("model,metric,value\nsvm,acc,.5\nrf,f1,1\nsvm,f1,1\nrf,acc,1\n", {},
+             "t.csv:2: column 'value'"),
+    "cv": ("param_who,mean_test_f1,mean_test_acc\nrf,1,1\nsvm,1,.5\n", {},
+           "t.csv:3: column 'mean_test_acc'"),
+    "result": ("slice,model,f1,f1_low,f1_high,f1_reason,acc,acc_low,acc_high,acc_reason\n"
+               ",rf,1,,,,1,,,\na,rf,1,,,,1,,,\n,svm,1,,,,.5,,,\n", {}, "t.csv:4: column 'acc'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", PLACES)
+def test_a_problem_names_the_place_of_its_value(layout: str) -> None:
+    content, options, place = PLACES[layout]
+    whole = read(content, **options)
+    names = [name.removeprefix("who=") for name in whole.models]
+    i, j = names.index("svm"), whole.metrics.index("acc")
+    assert whole.values[i, j] == 0.5
+    assert str(whole.problem(i, j, "is low", "too-low")) == f"{place}: is low [too-low]"
+    part = read(content, wanted=["acc"], models=["*svm"], **options)
+    assert part.values.tolist() == [[0.5]]
+    assert str(part.problem(0, 0, "is low", "too-low")) == f"{place}: is low [too-low]"
+
+
+def test_what_the_note_says() -> None:
+    assert read(CONTENT, missing="drop").described() == (
+        "t.csv: wide metrics; models in 'model'; 4 metrics: 'f1', 'acc', 'f1[macro]', 'odd'; "
+        "1 model with missing values left out; ignored 'note'"
+    )
+    assert read(",a,b,c,d,e\nrf,1,1,1,1,1\n").described() == (
+        "t.csv: wide metrics; models in the column without a name; "
+        "5 metrics: 'a', 'b', 'c', 'd' and 1 more"
+    )
+    assert read("metric,rf\nf1,1\n", transpose=True).described() == (
+        "t.csv: wide metrics; models are columns; 1 metric: 'f1'"
+    )
+
+
+def test_a_table_can_be_made_by_hand() -> None:
+    table = MetricTable("t", "t", None, "wide", ("rf",), ("f1",), np.array([[1.0]]), (None,))
+    assert table.described() == "t: wide metrics; 1 metric: 'f1'"
+    assert str(table.problem(0, 0, "is low", "too-low")) == "t: is low [too-low]"
+
+
+def test_a_hundred_thousand_models() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random((100_000, 10))
+    lines = [",".join([f"m_{i}", *map(repr, row)]) for i, row in enumerate(values.tolist())]
+    header = ",".join(["model", *(f"x{j}" for j in range(10))])
+    table = read("\n".join([header, *lines]))
+    assert table.models[:2] == ("m_0", "m_1")
+    assert (len(table.models), table.rows[-1]) == (100_000, 100_001)
+    np.testing.assert_array_equal(table.values, values)
+    turned = read_metrics(["t.csv"], missing="drop", models=["m_9999*"], wanted=["x9", "x0"])
+    assert len(turned.models) == 11
+    np.testing.assert_array_equal(turned.values[0], values[9999, [9, 0]])
+
+
+def test_two_hundred_metrics_of_two_thousand_models() -> None:
+    values = np.random.default_rng(0).random((2000, 200)).round(4)
+    lines = [",".join([f"m{i}", *map(str, row)]) for i, row in enumerate(values.tolist())]
+    table = read("\n".join([",".join(["model", *(f"x{j}" for j in range(200))]), *lines]))
+    np.testing.assert_array_equal(table.values, values)
+
+
+def test_a_delimited_table_is_read_without_the_engines() -> None:
+    name = write("t.csv", CONTENT)
+    script = (
+        "import sys; from clfeval.tables.metric import read_metrics\n"
+        f"read_metrics(['{name}'], wanted=['f1'], models=['r*'])\n"
+        "print([m for m in ('polars', 'narwhals', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,188 @@
+"""Results of clfeval as metric tables: JSON and CSV alike, whole tables, one population."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from clfeval.api.mars import mars
+from clfeval.api.phidelta import phidelta
+from clfeval.api.tune_jpt import tune_jpt
+from clfeval.errors import DataError
+from clfeval.result import Estimate, Result
+from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.views.csv import csv_lines
+from tests.tables.metric_door import data_message, read, shown, usage_message
+
+# rf: TP 2 FN 1 FP 0 TN 2; svm: TP 1 FN 2 FP 1 TN 1; one row of each truth is of group b
+FRAME = pl.DataFrame(
+    {
+        "truth": [1, 1, 1, 0, 0],
+        "rf": [1, 1, 0, 0, 0],
+        "svm": [0, 1, 0, 1, 0],
+        "group": ["a", "a", "b", "a", "b"],
+    }
+)
+
+
+def as_json(result: Result, **options: Any) -> MetricTable:
+    return read(result.to_json(), "r.json", **options)
+
+
+def as_csv(result: Result, **options: Any) -> MetricTable:
+    return read("".join(csv_lines(result, next(iter(result.tables)))), **options)
+
+
+BOTH = pytest.mark.parametrize("read_as", [as_json, as_csv])
+
+
+@BOTH
+def test_what_mars_computed(read_as: Any) -> None:
+    table = read_as(mars(FRAME.drop("group")))
+    assert table.layout == "result"
+    assert (table.models, table.ignored) == (("rf", "svm"), ())
+    assert table.metrics == ("accuracy", "precision", "recall", "shine_through", "occlusion")
+    # some model finds rows 1 and 2; row 1 is found by rf alone, and so missed by svm alone
+    rf, svm = [4 / 5, 2 / 2, 2 / 3, 1 / 2, 0 / 2], [2 / 5, 1 / 2, 1 / 3, 0 / 2, 1 / 2]
+    assert table.values.tolist() == [pytest.approx(rf), pytest.approx(svm)]
+
+
+@BOTH
+def test_rows_of_slices_are_left_out(read_as: Any) -> None:
+    whole = read_as(phidelta(FRAME.drop("group")), wanted=["f1", "mcc"])
+    sliced = read_as(phidelta(FRAME, by=["group"]), wanted=["f1", "mcc"])
+    assert shown(sliced) == shown(whole)
+    assert sliced.described().endswith("; 4 rows of slices left out")
+    assert sliced.values[0].tolist() == pytest.approx([4 / 5, (2 * 2 - 0) / (2 * 3 * 2 * 3) ** 0.5])
+
+
+@BOTH
+def test_nothing_but_slices(read_as: Any) -> None:
+    result = phidelta(FRAME, by=["group"])
+    rows = [row for row in result.tables["models"] if row["slice"] is not None]
+    only = Result("phidelta", "", (), {}, {}, {"models": rows})
+    with pytest.raises(DataError, match="no rows to evaluate") as caught:
+        read_as(only)
+    assert str(caught.value).endswith("[empty-table]\nhint: every row belongs to a slice")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("options", "models", "ppv"),
+    [
+        # rf never errs on negatives: PPV 1 everywhere; svm: TPR 1/3, FPR 1/2
+        ({}, ("rf", "svm"), 1 / 2),  # the sample
+        ({"prevalence": [0.5]}, ("rf", "svm"), (1 / 3) / (1 / 3 + 1 / 2)),
+        (
+            {"prevalence": [0.5, 0.25]},
+            ("rf at 1:1", "rf at 1:3", "svm at 1:1", "svm at 1:3"),
+            (1 / 3) / (1 / 3 + 1 / 2),
+        ),
+    ],
+)
+def test_of_tuned_models_the_target_population_counts(
+    read_as: Any, options: Any, models: tuple[str, ...], ppv: float
+) -> None:
+    table = read_as(tune_jpt(FRAME.drop("group"), **options), wanted=["ppv"])
+    assert table.models == models
+    assert table.values[len(models) // 2, 0] == pytest.approx(ppv)
+    assert set(table.values[: len(models) // 2, 0]) == {1.0}
+
+
+def document(rows: list[dict[str, Any]], name: str = "models") -> Result:
+    return Result("mars", "", (), {}, {}, {name: rows})
+
+
+UNDEFINED = document(
+    [
+        {"model": "rf", "n": 3, "a": Estimate(0.5), "b": Estimate(1.0, 0.5, 1.0), "t": None},
+        {"model": "svm", "n": 4, "a": Estimate(None, reason="no_positive_truth"),
+         "b": Estimate(None, reason="infinite"), "t": "x"},
+        {"model": "nb", "n": 4, "a": Estimate(1.0), "b": Estimate(None, 0.5, reason=None), "t": 1},
+    ]
+)  # fmt: skip
+
+
+@BOTH
+def test_undefined_values_say_why(read_as: Any) -> None:
+    name, rows = ("r.json", (2, 3)) if read_as is as_json else ("t.csv", (3, 4))
+    with pytest.raises(DataError, match="undefined") as caught:
+        read_as(UNDEFINED)
+    assert str(caught.value) == (
+        f"{name}:{rows[0]}: column 'a': undefined (no_positive_truth) [missing-value]\n"
+        f"{name}:{rows[0]}: column 'b': is infinite [infinite-value]\n"
+        f"{name}:{rows[1]}: column 'b': missing [missing-value]\n"
+        "hint: fill the cells, or add --missing drop to leave such models out"
+    )
+    kept = read_as(UNDEFINED, wanted=["a"], missing="drop")
+    assert shown(kept) == (("rf", "nb"), ("a",), [[0.5], [1.0]])
+
+
+@BOTH
+def test_counts_are_no_measures_until_they_are_asked_for(read_as: Any) -> None:
+    table = read_as(UNDEFINED, wanted=["n", "a"], models=["rf"])
+    assert shown(table) == (("rf",), ("n", "a"), [[3.0, 0.5]])
+    assert "unknown-metric" in usage_message(UNDEFINED.to_json(), "r.json", wanted=["m*"])
+
+
+TIDY = [
+    {"model": model, "metric": metric, "estimator": estimator, "class": label, "slice": None,
+     "value": value, "low": None, "high": None, "reason": None}
+    for model in ("rf", "svm")
+    for metric, estimator, label, value in (
+        ("f1", "macro", None, 0.5), ("f1", "micro", None, 0.75), ("accuracy", None, None, 1.0),
+        ("f1", None, "cat", 0.25),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimates", [False, True])
+@BOTH
+def test_a_tidy_table_of_metrics(read_as: Any, estimates: bool) -> None:
+    rows = [dict(row) for row in TIDY]
+    for row in rows if estimates else ():
+        row["value"] = Estimate(row["value"])
+        del row["low"], row["high"], row["reason"]
+    result = Result("report", "", (), {}, {}, {"metrics": rows, "models": []})
+    table = read_as(result)
+    metrics = ("f1_macro", "f1_micro", "accuracy")
+    assert shown(table) == (("rf", "svm"), metrics, [[0.5, 0.75, 1.0]] * 2)
+    assert table.layout == ("result" if read_as is as_json else "long")
+    assert table.notes == ("2 rows of slices or classes left out",)
+
+
+def test_metrics_without_values_are_not_the_tidy_table() -> None:
+    result = Result(
+        "mlcps", "", (), {}, {},
+        {"metrics": [{"metric": "f1", "weight": 1.0}],
+         "models": [{"model": "rf", "mlcps": Estimate(1.5)}]},
+    )  # fmt: skip
+    assert shown(as_json(result)) == (("rf",), ("mlcps",), [[1.5]])
+
+
+def test_the_table_of_models_cut_out_of_a_result() -> None:
+    rows = json.loads(mars(FRAME.drop("group")).to_json())["tables"]["models"]
+    whole = shown(as_json(mars(FRAME.drop("group"))))
+    assert shown(read(json.dumps(rows), "m.json")) == whole
+    assert shown(read("\n".join(json.dumps(row) for row in rows), "m.ndjson")) == whole
+    assert shown(read("\n".join(json.dumps(row, indent=1) for row in rows), "m.json")) == whole
+
+
+def test_a_result_in_parquet() -> None:
+    rows = json.loads(mars(FRAME.drop("group")).to_json())["tables"]["models"]
+    assert shown(read_metrics(pl.DataFrame(rows))) == shown(as_json(mars(FRAME.drop("group"))))
+
+
+def test_a_result_without_models() -> None:
+    result = document([{"pair": "a"}], "pairs")
+    assert data_message(result.to_json(), "r.json") == (
+        "r.json: a result of clfeval without a table of models; tables: 'pairs' [no-models]\n"
+        "hint: results about classifiers have a table 'models'"
+    )
+    assert "tables: none [no-models]" in data_message('{"schema": "clfeval.result/1"}', "r.json")
+    assert data_message(document([]).to_json(), "r.json") == (
+        "r.json: no rows to evaluate [empty-table]\nhint: the table holds no record"
+    )

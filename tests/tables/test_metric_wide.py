@@ -1,0 +1,149 @@
+"""Wide metric tables: which column names the models, which are metrics, odd names, odd lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clfeval.tables.metric import read_metrics
+from tests.tables.door import write
+from tests.tables.metric_door import read, shown
+
+RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["model,f1,acc", "Classifier,f1,acc", " SYSTEM ,f1,acc", "whatever,f1,acc", ",f1,acc"],
+)
+def test_the_models_are_in_a_column_of_that_name_or_of_text(header: str) -> None:
+    assert shown(read(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM
+
+
+def test_a_column_named_model_outranks_text_before_it() -> None:
+    table = read("note,model,f1,acc\na,rf,.5,1\nb,svm,.25,0\n")
+    assert shown(table) == RF_SVM
+    assert table.ignored == ("note",)
+
+
+def test_id_outranks_a_column_named_model() -> None:
+    table = read("model,who,f1,acc\nx,rf,.5,1\nx,svm,.25,0\n", id="who")
+    assert shown(table) == RF_SVM
+    assert table.ignored == ("model",)
+
+
+def test_id_may_name_a_column_of_numbers() -> None:
+    assert read("n,f1\n01,.5\n2,.25\n", id="n").models == ("01", "2")
+
+
+def test_a_column_of_numbers_with_one_typing_error_names_no_models() -> None:
+    """Text in less than half of the cells is a mistake, not names."""
+    table = read("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], models=["rf", "knn"])
+    assert shown(table) == (("rf", "knn"), ("f1",), [[0.5], [0.25]])
+
+
+def test_truth_values_name_no_models_and_are_no_metrics() -> None:
+    table = read("done,who,f1,ready\ntrue,rf,.5,True\nfalse,svm,.25,FALSE\n")
+    assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
+    assert table.ignored == ("done", "ready")
+
+
+def test_columns_without_a_number_are_ignored_and_said() -> None:
+    table = read("model,f1,note,empty,\nrf,.5,good,,x\nsvm,.25,bad,,y\n")
+    assert shown(table) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
+    assert table.ignored == ("note", "empty", "(no name)")
+
+
+def test_a_delimiter_at_the_end_of_every_line_is_no_column() -> None:
+    table = read("model,f1,acc,\nrf,.5,1,\nsvm,.25,0,\n")
+    assert shown(table) == RF_SVM
+    assert table.ignored == ()
+
+
+def test_layout_wide_takes_columns_as_they_are() -> None:
+    table = read("who,metric,value\nrf,f1,.5\nsvm,f1,.25\n", layout="wide")
+    assert shown(table) == (("rf", "svm"), ("value",), [[0.5], [0.25]])
+    assert read("model,mean_test_f1\nrf,1\n", layout="wide").metrics == ("mean_test_f1",)
+
+
+ODD = [
+    "random forest", "a, b", 'say "hi"', "f1[macro]", "[red]", "*", "^x$", "naïve", "重", "no",
+    "null", "nan", "inf", "1e5", "0.5", "01", "=1+1", " led", "trailed ", "a\nb", "a=b", "x:y", "#",
+]  # fmt: skip
+
+
+def written(rows: list[list[object]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def test_odd_names_are_kept_as_they_are() -> None:
+    rows = [["model", *ODD], *[[name, *[1] * len(ODD)] for name in ODD]]
+    table = read(written(rows))
+    assert table.models == tuple(ODD)
+    assert table.metrics == tuple(ODD)
+    turned = read(written(rows), transpose=True, id="model")
+    assert (turned.models, turned.metrics) == (tuple(ODD), tuple(ODD))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "model,f1,acc\r\nrf,.5,1\r\nsvm,.25,0\r\n",
+        "\ufeffmodel,f1,acc\nrf,.5,1\nsvm,.25,0",
+        '"model","f1","acc"\n"rf",".5","1"\n"svm","0.25","0"\n',
+        "model,f1,acc\nrf, .5 ,\t1\nsvm,+.25,-0\n",
+        "model,f1,acc\nrf,5e-1,1.\nsvm,25E-2,00\n",
+    ],
+)
+def test_ends_of_lines_marks_quotes_and_blanks(content: str) -> None:
+    table = read(content)
+    assert shown(table) == RF_SVM
+    assert table.rows == (2, 3)
+
+
+def test_blank_lines_count_as_rows_and_are_nothing_else() -> None:
+    table = read("\nmodel,f1,acc\n\nrf,.5,1\n\n,,\nsvm,.25,0\n\n , ,\n")
+    assert shown(table) == RF_SVM
+    assert table.rows == (4, 7)
+
+
+def test_a_line_end_within_quotes_ends_no_row() -> None:
+    table = read('model,f1\n"r\nf",.5\nsvm,.25\n')
+    assert (table.models, table.rows) == (("r\nf", "svm"), (2, 3))
+    table = read('model,f1\n"r\rf",.5\nsvm,.25\n')
+    assert table.models == ("r\rf", "svm")
+
+
+def test_one_model_one_metric() -> None:
+    assert shown(read("model,f1\nrf,.5\n")) == (("rf",), ("f1",), [[0.5]])
+
+
+CELLS = st.floats(allow_nan=False, allow_infinity=False)
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), min_size=1
+).filter(lambda name: name.strip() and not name.startswith("\ufeff"))
+
+
+@settings(max_examples=60)
+@given(data=st.data(), models=st.lists(NAMES, min_size=1, max_size=5, unique=True))
+def test_numbers_and_names_come_back_to_the_last_digit(
+    data: st.DataObject, models: list[str]
+) -> None:
+    plain = NAMES.filter(lambda name: name.strip().casefold() not in ("truth", "model"))
+    metrics = data.draw(st.lists(plain, min_size=1, max_size=4, unique=True))
+    row = st.lists(CELLS, min_size=len(metrics), max_size=len(metrics))
+    values = data.draw(st.lists(row, min_size=len(models), max_size=len(models)))
+    rows: list[list[object]] = [["model", *metrics]]
+    rows += [[name, *cells] for name, cells in zip(models, values, strict=True)]
+    name = write("t.csv", written(rows))
+    table = read_metrics([name], layout="wide", id="model")
+    assert shown(table) == (tuple(models), tuple(metrics), values)
+    turned = [[rows[i][j] for i in range(len(rows))] for j in range(len(rows[0]))]
+    table = read_metrics([write("u.csv", written(turned))], transpose=True, id="model")
+    assert shown(table) == (tuple(models), tuple(metrics), values)

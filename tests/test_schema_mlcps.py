@@ -1,0 +1,249 @@
+"""Real results of mlcps, of every kind of table and input, validate against the JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clfeval
+from tests.test_schema import FIXTURES, SCHEMA, VALIDATOR, changed
+
+TEST, TRAIN, CV = "metrics/test.csv", "metrics/train.csv", "metrics/cv_results.csv"
+SCORES = "breast-cancer/scores.csv"
+FILES = {"test": FIXTURES / TEST, "train": FIXTURES / TRAIN}
+WISHES, WEIGHTS = FIXTURES / "metrics" / "wishes.yaml", FIXTURES / "metrics" / "weights.yaml"
+EVERY_GOAL = {
+    "recall": {"goal": "maximize", "low": 0.7, "high": 0.9, "gamma": 2},
+    "brier": {"goal": "minimize", "weight": 0},
+    "precision": {"goal": "target", "low": 0.5, "target": 0.95, "high": 1, "gamma": [1, 2]},
+    "specificity": {"goal": "box", "above": 0.97, "high": 1},
+    "lines": {"goal": "custom", "points": [[10, 1], [200, 0.5], [400, 0]]},
+}
+PREDICTED: dict[str, Any] = {"source": "predictions", "positive": "malignant", "resamples": 100}
+OF_SCORES = {"metric": ["f1", "roc_auc", "brier", "mcc"], "rescale": {"mcc": (-1, 1)}}
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": (TEST, {}),
+    "one model": (TEST, {"model": "svm"}),
+    "600 models": ("many.csv", {}),
+    "weights and rescale": (
+        TEST,
+        {"weight": {"recall": 2, "f1": 0}, "rescale": {"mcc": (-1, 1)}, "direction": {"f1": "max"}},
+    ),
+    "weights in a file": ("metrics/train.parquet", {"weight": WEIGHTS}),
+    "zero weight as ray": (
+        TEST, {"weight": {"f1": 0}, "zero_weight": "ray", "weight_sensitivity": True},
+    ),
+    "wishes": (TEST, {"desirability": WISHES}),
+    "every goal": ("lines.csv", {"desirability": EVERY_GOAL}),
+    "two metrics in the polygon": (
+        TEST,
+        {"metric": ["recall", "roc_auc"], "desirability": {"recall": "maximize"},
+         "compare": FILES["train"]},
+    ),
+    "no metric in the polygon": (
+        "lines.csv", {"metric": "lines", "desirability": {"lines": EVERY_GOAL["lines"]}},
+    ),
+    "splits": (CV, {"weight_sensitivity": True, "draws": 100}),
+    "splits and wishes": (CV, {"desirability": {"recall": "maximize"}}),
+    "one split": ("one_split.csv", {}),
+    "a split outside the scale": ("below.csv", {}),
+    "weight sensitivity": (TEST, {"weight_sensitivity": True, "draws": 200, "level": 0.9}),
+    "who is never first": ("many.csv", {"model": ["m1", "m7*"], "weight_sensitivity": True}),
+    "compare": (TEST, {"compare": FILES["train"]}),
+    "compare what is constant": ("flat.csv", {"compare": "flat.csv"}),
+    "predictions": (SCORES, PREDICTED),
+    "predictions without bootstrap": (SCORES, {**PREDICTED, "resamples": None, "interval": "none"}),
+    "predictions with scores": (SCORES, {**PREDICTED, **OF_SCORES}),
+    "all of predictions": (
+        SCORES,
+        {**PREDICTED, **OF_SCORES, "weight_sensitivity": True, "draws": 100,
+         "compare": FIXTURES / SCORES, "desirability": {"f1": "maximize", "brier": "minimize"}},
+    ),
+    "tidy": ("tidy.csv", {"missing": "drop"}),
+    "JSON": ("models.json", {}),
+    "transposed": ("across.csv", {"transpose": True}),
+    "what another command printed": ("phidelta.json", {"metric": ["f1", "precision", "npv"]}),
+}  # fmt: skip
+
+ADDED = {"winner", "never", "constant", "outside_scale", "too_few_splits", "too_few_metrics"}
+
+
+def tables_made(folder: Path) -> None:
+    """Write the tables that are no fixtures."""
+    names = ("recall", "precision", "specificity", "brier", "lines")
+    files = {
+        "many.csv": ["model,accuracy,recall,precision", *(
+            f"m{i},{i % 7 / 7},{i * 3 % 11 / 11},{i * 5 % 13 / 13}" for i in range(600)
+        )],
+        "lines.csv": [f"model,{','.join(names)}", "a,.8,.9,.98,.05,20", "b,.9,.7,.99,.04,300"],
+        "one_split.csv": [",".join(["params", *(
+            f"{part}_test_{name}" for name in names[:3] for part in ("mean", "split0")
+        )]), "a,.5,.5,.6,.6,.7,.7", "b,.4,.4,.6,.6,.5,.5"],
+        "below.csv": [
+            "params,mean_test_f1,mean_test_mcc,mean_test_recall,split0_test_f1,split1_test_f1,"
+            "split0_test_mcc,split1_test_mcc,split0_test_recall,split1_test_recall",
+            "a,.5,.4,.3,.5,.5,-.1,.9,.3,.3", "b,.6,.5,.4,.6,.6,.5,.5,.4,.4",
+        ],
+        "flat.csv": ["model,f1,mcc,recall", "a,.5,.4,.3", "b,.5,.3,.4"],
+        "tidy.csv": [
+            "model,metric,value,low,high,reason",
+            *(f"{m},{x},0.{len(m + x)},,," for m in ("rf", "svm") for x in names[:3]),
+            "knn,recall,.5,,,", "knn,precision,,,,no_positive_prediction", "knn,specificity,1,,,",
+        ],
+        "models.json": [json.dumps({m: {"f1": 0.5, "mcc": 0.2, "auc": 0.7} for m in "ab"})],
+        "across.csv": ["metric,a,b", "f1,.5,.6", "mcc,.4,.3", "recall,.3,.4"],
+        "phidelta.json": [clfeval.phidelta(FIXTURES / SCORES, positive="malignant").to_json()],
+    }  # fmt: skip
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The JSON document of every case."""
+    folder = tmp_path_factory.mktemp("tables")
+    tables_made(folder)
+    made = {}
+    for case, (name, options) in CASES.items():
+        known = FIXTURES if (FIXTURES / name).exists() else folder
+        other = options.get("compare")
+        more = {"compare": folder / other} if isinstance(other, str) else {}
+        made[case] = clfeval.mlcps(known / name, **options, **more).to_json()
+    return made
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_ranking_is_valid(case: str, documents: dict[str, str]) -> None:
+    document = json.loads(documents[case])
+    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
+    assert errors == []
+
+
+def test_every_table_is_among_the_cases(documents: dict[str, str]) -> None:
+    described = SCHEMA["$defs"]["mlcps"]["properties"]["tables"]
+    found = [set(json.loads(text)["tables"]) for text in documents.values()]
+    assert set.union(*found) == set(described["properties"])
+    assert set.intersection(*found) == set(described["required"])
+    absent = [
+        case for case, names in zip(documents, found, strict=True) if "dominance" not in names
+    ]
+    assert absent == ["600 models"]
+
+
+def test_every_column_is_among_the_cases(documents: dict[str, str]) -> None:
+    described = SCHEMA["$defs"]["mlcps"]["properties"]["tables"]["properties"]
+    found: dict[str, set[str]] = {name: set() for name in described}
+    for text in documents.values():
+        for name, rows in json.loads(text)["tables"].items():
+            found[name].update(column for row in rows for column in row)
+    assert found == {name: set(table["items"]["properties"]) for name, table in described.items()}
+
+
+def test_every_reason_of_ours_is_among_the_cases(documents: dict[str, str]) -> None:
+    reasons = {
+        cell["reason"]
+        for text in documents.values()
+        for rows in json.loads(text)["tables"].values()
+        for row in rows
+        for cell in row.values()
+        if isinstance(cell, dict)
+    }
+    assert reasons - {None} == ADDED
+    assert set(SCHEMA["$defs"]["estimate"]["properties"]["reason"]["enum"]) >= reasons
+
+
+def estimates(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield every estimate of a document."""
+    if isinstance(node, dict) and set(node) == {"value", "low", "high", "reason"}:
+        yield node
+    elif isinstance(node, (dict, list)):
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from estimates(part)
+
+
+def test_only_resampled_scores_and_drawn_shares_have_limits(documents: dict[str, str]) -> None:
+    for case in ("plain", "splits and wishes", "compare", "predictions without bootstrap"):
+        found = list(estimates(json.loads(documents[case])["tables"]))
+        assert found, case
+        assert {(one["low"], one["high"]) for one in found} == {(None, None)}, case
+    for row in json.loads(documents["predictions"])["tables"]["models"]:
+        for name in ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd"):
+            assert row[name]["low"] <= row[name]["value"] <= row[name]["high"], name
+
+
+FIRST = ("tables", "models", 0)
+LIMITED = {"value": 0.5, "low": 0.4, "high": 0.6, "reason": None}
+UNKNOWN = {"value": None, "low": None, "high": None, "reason": "zero_weight"}
+
+
+@pytest.mark.parametrize(
+    ("case", "path", "value"),
+    [
+        ("plain", ("parameters", "metrics"), ["recall", "precision"]),
+        ("plain", ("parameters", "metrics", 0), "recall"),
+        ("plain", ("parameters", "weights", "recall"), -1),
+        ("plain", ("parameters", "directions", "recall"), "up"),
+        ("plain", ("parameters", "scales", "recall"), [0, 1, 2]),
+        ("plain", ("parameters", "orders"), None),
+        ("plain", ("parameters", "ranked_by"), "desirability"),
+        ("plain", ("parameters", "interval"), "bootstrap"),
+        ("plain", ("parameters", "from"), "predictions"),
+        ("plain", ("parameters", "draws"), 100),
+        ("plain", ("parameters", "compare"), "train.csv"),
+        ("plain", ("parameters", "desirability"), {"recall": {"goal": "maximize", "weight": 1}}),
+        ("plain", ("parameters", "folds"), 5),
+        ("wishes", ("parameters", "desirability", "recall", "goal"), "maximise"),
+        ("wishes", ("parameters", "desirability", "recall", "gamma"), [1]),
+        ("plain", ("summary", "best"), []),
+        ("plain", ("summary", "pareto"), 0),
+        ("plain", ("summary", "rows"), 6),
+        ("plain", (*FIRST, "rank"), 0),
+        ("plain", (*FIRST, "rank"), 1.5),
+        ("plain", (*FIRST, "mlcps"), 1.2),
+        ("plain", (*FIRST, "mlcps", "value"), -0.1),
+        ("plain", (*FIRST, "mlcps", "value"), None),
+        ("plain", (*FIRST, "mlcps"), UNKNOWN),
+        ("plain", (*FIRST, "mlcps"), LIMITED),
+        ("plain", (*FIRST, "normalised", "value"), 1.01),
+        ("plain", (*FIRST, "dominated_by"), None),
+        ("plain", (*FIRST, "desirability"), {**LIMITED, "low": None, "high": None}),
+        ("plain", (*FIRST, "first"), {**LIMITED, "low": None, "high": None}),
+        ("plain", (*FIRST, "split_wins"), 1),
+        ("plain", (*FIRST, "recall"), 0.9),
+        ("plain", ("tables", "ranks", 0, "sd"), 0),
+        ("plain", ("tables", "ranks", 0, "order_dependent"), "no"),
+        ("plain", ("tables", "metrics", 0, "moved_without"), -1),
+        ("plain", ("tables", "profile", 0, "d"), 1.2),
+        ("plain", ("tables", "profile", 0, "value", "value"), None),
+        ("plain", ("tables", "redundant", 0, "why"), "alike"),
+        ("plain", ("tables", "dominance", 0, "dominated_by"), []),
+        ("plain", ("tables", "splits"), []),
+        ("plain", ("tables", "metric"), []),
+        ("splits", ("tables", "splits", 0, "split"), "fold 1"),
+        ("splits", (*FIRST, "split_sd", "reason"), "outside_scale"),
+        ("weight sensitivity", ("tables", "weights", 0, "share", "low"), None),
+        ("weight sensitivity", ("tables", "weights", 0, "factor"), LIMITED | {"value": 0.9}),
+        ("weight sensitivity", ("tables", "weights", 0, "factor"), UNKNOWN),
+        ("weight sensitivity", ("tables", "dethroning", 0, "upper"), UNKNOWN),
+        ("weight sensitivity", ("parameters", "draws"), None),
+        ("compare", ("tables", "agreement", 0, "kendall", "value"), 1.1),
+        ("compare", ("tables", "agreement", 0, "spearman"), UNKNOWN),
+        ("compare", ("tables", "agreement", 0, "models"), 1),
+        ("compare", ("tables", "compared", 0, "here"), UNKNOWN),
+        ("compare", ("parameters", "compare"), None),
+        ("predictions", ("parameters", "resamples"), None),
+        ("predictions", ("parameters", "positive"), None),
+        ("predictions", (*FIRST, "first", "value"), None),
+    ],
+)
+def test_the_schema_refuses_what_is_no_ranking(
+    case: str, path: tuple[Any, ...], value: object, documents: dict[str, str]
+) -> None:
+    document = json.loads(documents[case])
+    assert VALIDATOR.is_valid(document)
+    assert not VALIDATOR.is_valid(changed(document, path, value))

@@ -1,0 +1,145 @@
+"""Tables of mlcps that an option asks for, and what holds for every page of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rich.cells import cell_len
+
+from clfeval.views.commands import headline, plots, sections
+from clfeval.views.csv import csv_lines
+from clfeval.views.html import as_page
+from clfeval.views.markdown import markdown_lines
+from clfeval.views.mlcps_look import named
+from clfeval.views.terminal import as_text
+from tests.views.ranked import FIVE, METRICS, ranked
+from tests.views.rankings import NAMES, RESULTS, column, crowd, titled
+
+
+def test_splits_weights_and_desirability() -> None:
+    part = titled(RESULTS["splits"], "Over the 5 splits")
+    # the fake takes .01 from the whole: 1.368 - .01
+    assert part.rows[0] == ("svm", "1.358", "0.008", "5")
+    part = titled(RESULTS["weighted"], "How often")
+    assert "(1,000 draws)" in part.title
+    assert column(part, "passes the\nfirst at") == ["is first", "×1.25", "never", "never", "never"]
+    part = titled(RESULTS["weighted"], "Weights at which another model passes svm")
+    assert part.rows[0] == ("accuracy", "1", "below 0.375: rf", "never", "0.8")
+    assert part.rows[1] == ("f1", "2", "never", "above 2.62: rf", "2.5")
+    part = titled(RESULTS["goals"], "How desirable")
+    # knn: (.6 - .5) / .5, (.79 - .6) / .4, (.31 - .3) / .6, (.66 - .66) / .34
+    assert part.rows[-1] == ("knn", "0.000", "0.200", "0.475", "0.017", "✗ 0.000")
+    assert part.note == "✗ a dealbreaker: d = 0 makes D = 0"
+    assert titled(RESULTS["goals"], "What").rows[0] == ("accuracy", "maximize from 0.5 to 1", "1")
+
+
+def test_weights_that_decide_nothing_are_one_line() -> None:
+    alone = ranked({"rf": (0.8, 0.6, 0.7, 0.5)}, sensitivity=True)
+    part = titled(alone, "Weights at which another model passes rf")
+    assert part.rows == (("none: no change of weights puts another model first",),)
+
+
+def test_another_table_is_compared_model_by_model() -> None:
+    part = titled(RESULTS["compared"], "The models in test.csv")
+    assert [row[0] for row in part.rows] == ["svm", "rf", "lda", "tree", "knn"]
+    # there rf is as tree: 1, 3, 2, 3, 4
+    assert column(part, "there it stands") == ["the same", "1 lower", "1 higher", "1 higher",
+                                               "1 higher"]  # fmt: skip
+    part = titled(RESULTS["compared"], "Agreement with test.csv on 5 models")
+    assert column(part, "score") == ["MLcps", "order-free", "mean", *METRICS]
+    assert set(column(part, "first there")) == {"the same"}
+    flat = ranked(compare=dict.fromkeys(FIVE, FIVE["rf"]))
+    assert "– Kendall's τ is undefined: all models have one value" in as_text(flat)
+    assert "another first, lda, rf, svm, knn and 1 more" in " ".join(headline(flat))
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
+    result = RESULTS[name]
+    drawn = plots(result, width=width, color=False)
+    text = as_text(result, width=width, plots=drawn)
+    assert max(map(cell_len, text.splitlines())) <= width
+    whole, there = (Counter(re.findall(r"[\d.]*\d", t)) for t in (as_text(result), text))
+    if name not in ("awkward", "thirty"):  # names of theirs are folded
+        assert not whole - there
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_colour_tells_nothing(name: str) -> None:
+    result = RESULTS[name]
+    plain, colored = (
+        as_text(result, width=80, color=c, plots=plots(result, width=80, color=c))
+        for c in (False, True)
+    )
+    assert "\x1b" not in plain
+    assert "\x07" not in colored
+    without = re.sub(r"\x1b\[[\d;]*m", "", colored)
+    assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+
+
+def test_names_are_shown_as_they_are_but_cannot_steer_the_terminal() -> None:
+    text = as_text(RESULTS["awkward"])
+    assert all(name.strip() in text for name in NAMES[:4])
+    assert "\\x07\\x1b[31m\\-" in text
+
+
+class Texts(HTMLParser):
+    """Collects the texts of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.feed(page)
+
+    def handle_data(self, data: str) -> None:
+        self.found.add(data)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_html_and_markdown_have_the_same_tables(name: str) -> None:
+    result = RESULTS[name]
+    parts, texts = sections(result), Texts(as_page(result)).found
+    for part in parts:
+        assert part.title in texts
+        assert {cell for row in part.rows for cell in row if cell} <= texts
+    lines = [line.replace("\\|", "") for line in "".join(markdown_lines(result)).splitlines()]
+    assert sum(bool(re.fullmatch(r"\|(:?---:?\|)+", line)) for line in lines) == len(parts)
+    wide = [line.count("|") - 1 for line in lines if line.startswith("| ")]
+    expected = [len(part.headings) for part in parts for _ in range(len(part.rows) + 1)]
+    assert wide == expected
+
+
+def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
+    for title, table in (("Ranking", ""), ("How often", " --table weights")):
+        part = titled(RESULTS["thirty"], title)
+        assert len(part.rows) == 20
+        assert part.note.startswith(f"10 more rows; all of them: --format csv{table};")
+    assert named(["a"]) == "a"
+    assert named(["a", "b", "c"], word="or") == "a, b or c"
+    assert named(list("abcdefg")) == "a, b, c, d and 3 more"
+
+
+def test_of_a_hundred_thousand_models_only_those_shown_are_made() -> None:
+    result, made = crowd(RESULTS["five"], 100_000)
+    text = as_text(result, width=80)
+    assert "100,000 models" in text
+    assert "first by MLcps: m99999" in text
+    part = titled(result, "Ranking")
+    assert column(part, "model") == [f"m{99_999 - i}" for i in range(20)]
+    assert part.note.startswith("99,980 more rows")
+    assert made[0] < 2000
+    drawn = plots(result, width=80, color=False)
+    assert "99,974 more models, one of 20 drawn" in drawn
+    assert made[0] < 8000
+
+
+@pytest.mark.parametrize("name", ["redundant", "dominance"])
+def test_an_empty_table_has_the_columns_of_one_with_rows(name: str) -> None:
+    result = RESULTS["compared"]
+    full = next(iter(csv_lines(result, name)))
+    assert list(csv_lines(replace(result, tables={name: []}), name)) == [full]
