@@ -17,7 +17,7 @@ from clfeval.tables.metric_cells import (
     texts_of,
 )
 from clfeval.tables.metric_cv import cv_sheet, is_cv
-from clfeval.tables.metric_long import LongColumns, long_columns, long_sheet
+from clfeval.tables.metric_long import long_columns, long_sheet
 from clfeval.tables.metric_result import measured_columns, result_sheet
 from clfeval.tables.metric_sheet import (
     Asked,
@@ -46,7 +46,7 @@ def lay_out(grid: Grid, asked: Asked) -> Sheet:
     if asked.layout is None and is_cv(grid):
         return cv_sheet(grid, asked)
     long = long_columns(grid, asked)
-    if isinstance(long, LongColumns):
+    if long is not None:
         return long_sheet(grid, asked, long)
     if asked.layout == "long":
         raise DataError(
@@ -75,7 +75,8 @@ def _wide(grid: Grid, asked: Asked) -> Sheet:
             Problem(f"column '{truth}' makes it a table of predictions", "which-layout", grid.name),
             hint="add --from predictions; if the column is a metric, add --layout wide",
         )
-    ignored = [name for name, i in rest.items() if i not in (*measured.values(), *columns.values())]
+    taken = {*measured.values(), *columns.values()}
+    ignored = [name for name, i in rest.items() if i not in taken]
     return by_rows(
         grid, texts_of(grid.cells[named]), range(len(grid.rows)), columns, parsed,
         layout="wide",
@@ -109,8 +110,9 @@ def _transposed(grid: Grid, asked: Asked) -> Sheet:
         for j, row in enumerate(rows)
         for i in np.flatnonzero(status[:, row] > MISSING)
     }
-    left = [grid.columns[i] or "(no name)" for i in rest if i not in models]
-    left += [name for name, row in every.items() if not some[row] and row not in rows]
+    taken, used = set(models), set(rows)
+    left = [grid.columns[i] or "(no name)" for i in rest if i not in taken]
+    left += [name for name, row in every.items() if not some[row] and row not in used]
     return Sheet(
         layout="wide",
         models=[grid.columns[i] for i in models],

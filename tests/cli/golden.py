@@ -21,6 +21,7 @@ TERMS = (
 )
 LINES = "--isometrics precision=0.5,0.8 --isometrics mutual_information=0.1"
 
+METRICS = "fixtures/metrics/test.csv"
 TEST = "--counts ccp=67,5,33,95 --counts rf=69,15,31,85"
 FOREST = f"{SCORES} --model forest --odds 1:100"
 
@@ -67,6 +68,30 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "tune-cutoffs.csv": (0, f"tune-jpt {FOREST} -f csv --table cutoffs --points 5"),
     "tune.json": (0, f"tune-jpt {TEST} --odds 1:100 -f json --points 3"),
     "tune.md": (0, f"tune-jpt {TEST} --odds 1:100 -f markdown"),
+    "mlcps-80.txt": (80, f"mlcps {METRICS} --plot"),
+    "mlcps-140.txt": (
+        140,
+        f"mlcps {METRICS} --weight-sensitivity --weight fixtures/metrics/weights.yaml --plot",
+    ),
+    "mlcps-colour.txt": (
+        80,
+        f"mlcps {METRICS} --plot --color always --metric f1 --metric mcc"
+        " --metric roc_auc --rescale mcc=-1:1",
+    ),
+    "mlcps-piped.txt": (0, f"mlcps {METRICS} --compare fixtures/metrics/train.csv"),
+    "mlcps-wishes.txt": (
+        80,
+        f"mlcps {METRICS} --desirability fixtures/metrics/wishes.yaml --weight brier=0",
+    ),
+    "mlcps-search.txt": (100, "mlcps fixtures/metrics/cv_results.csv --weight-sensitivity"),
+    "mlcps-predictions.txt": (
+        80,
+        f"mlcps {SCORES} --from predictions --metric f1 --metric roc_auc"
+        " --metric specificity --metric brier --resamples 200 --plot",
+    ),
+    "mlcps.csv": (0, f"mlcps {METRICS} -f csv --weight recall=2"),
+    "mlcps.json": (0, f"mlcps {METRICS} -f json --model svm --model tree --weight-sensitivity"),
+    "mlcps.md": (0, f"mlcps {METRICS} -f markdown --metric recall --metric f1 --metric roc_auc"),
     "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
 }
 

@@ -89,7 +89,7 @@ def alone(d: Floats, w0: Floats, winner: int) -> tuple[Floats, Whole, Floats, Wh
     and the rival's index, NaN and -1 where no rival ever passes.
     Errors: ValueError with fewer than three metrics.
     """
-    n, unit = len(w0), w0.max(initial=0) or 1.0
+    n, unit = len(w0), _unit(w0)
     w = w0 / unit
     c, own = _differences(d, d[winner])
     around = products(w[None])[0]
@@ -118,6 +118,11 @@ def _first(crossing: Floats, slope: Floats) -> tuple[float, int]:
     return least, int(there[np.abs(slope[there]).argmax()])
 
 
+def _unit(w0: Floats) -> float:
+    """Return the power of two at the greatest weight: over it, no product of weights overflows."""
+    return float(np.ldexp(1.0, np.frexp(w0.max(initial=0))[1] - 1))
+
+
 def _differences(d: Floats, best: Floats) -> tuple[Floats, Floats]:
     """Return by how much rivals' products exceed the winner's (m, n), and the winner's (n,).
 
@@ -133,7 +138,7 @@ def _differences(d: Floats, best: Floats) -> tuple[Floats, Floats]:
 def _gains(d: Floats, best: Floats, w0: Floats) -> tuple[Floats, float]:
     """Return what each pair of neighbours gives rivals (m, n), and the winner's whole score."""
     c, own = _differences(d, best)
-    around = products((w0 / (w0.max(initial=0) or 1.0))[None])[0]
+    around = products((w0 / _unit(w0))[None])[0]
     return c * around, float(own @ around)
 
 

@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 ALL_UP_TO = 9  # metrics: 20 160 orders
 CELLS = 2**24  # models x orders looked at, at most, where not all can be
-FEWEST, SAMPLED = 20, 2000  # orders then
+FEWEST, SAMPLED = 10, 2000  # orders then
 _CHUNK = 2**20  # models x orders held at a time
 ROUNDING = 1e-9
 
@@ -55,7 +55,7 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     if everything:
         orders = cyclic_orders(n)
     else:
-        count = max(FEWEST, min(SAMPLED, CELLS // 8 // k))
+        count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
         orders = sampled_orders(n, count, stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)

@@ -24,8 +24,7 @@ def weight_rows(ranking: Ranking, draws: int) -> list[Row]:
         proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
         for part in (wins, free)
     ]
-    winner = _winner(ranking)
-    needed = factors(ranking.d, ranking.weights, winner).tolist()
+    needed = factors_of(ranking).tolist()
     return [
         {
             "model": model,
@@ -41,10 +40,20 @@ def weight_rows(ranking: Ranking, draws: int) -> list[Row]:
     ]
 
 
+def factors_of(ranking: Ranking) -> Floats:
+    """Return the factor by which weights must change for each model to pass; NaN for the first.
+
+    Models that tie for the first place are first, all of them.
+    """
+    needed = factors(ranking.d, ranking.weights, _winner(ranking))
+    needed[ranking.ranks["mlcps"] == 1] = np.nan
+    return needed
+
+
 def dethroning_rows(ranking: Ranking) -> list[Row]:
     """Return per metric the weight at which the winner loses, all moving, and each alone."""
     winner, names = _winner(ranking), ranking.given.models
-    nearest = dethroner(ranking.d, ranking.weights, winner)
+    nearest = dethroner(ranking.d, ranking.weights, winner, known=factors_of(ranking))
     lower, lower_by, upper, upper_by = alone(ranking.d, ranking.weights, winner)
 
     def crossing(value: float) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,23 @@ MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
 def model_rows(ranking: Ranking) -> Table:
     """Return a row per model, in the order of the input."""
     given, spread = ranking.given, _spread(ranking)
+    scored = {name: estimates(ranking, name) for name in ranking.scores}
+    ranks, on_front, under = (
+        column.tolist() for column in (ranking.ranks[ranking.main], ranking.on_front, ranking.under)
+    )
+    first = None if ranking.first is None else ranking.first.tolist()
 
     def row(i: int) -> Row:
-        cells: dict[str, Cell] = {"model": given.models[i]}
-        for name in SCORES:
-            cells[name] = estimate(ranking, name, i)
-            if name == "mlcps":
-                cells["rank"] = int(ranking.ranks[ranking.main][i]) or None
-        cells["pareto"] = bool(ranking.on_front[i])
-        under = int(ranking.under[i])
-        cells["dominated_by"] = given.models[under] if under >= 0 else None
+        cells: dict[str, Cell] = {"model": given.models[i], "mlcps": scored["mlcps"](i)}
+        cells["rank"] = ranks[i] or None
+        cells |= {name: scored[name](i) for name in SCORES[1:]}
+        cells["pareto"] = on_front[i]
+        cells["dominated_by"] = given.models[under[i]] if under[i] >= 0 else None
         if ranking.options.wishes:
-            cells["desirability"] = estimate(ranking, "desirability", i)
+            cells["desirability"] = scored["desirability"](i)
             cells["dealbreakers"] = _dealbreakers(ranking, i)
-        if ranking.first is not None:
-            cells["first"] = Estimate(float(ranking.first[i]))
+        if first is not None:
+            cells["first"] = Estimate(first[i])
         if spread is not None:
             mean, sd, wins = (part[i].item() for part in spread)
             cells["split_mean"] = _value(mean, "outside_scale")
@@ -50,20 +52,30 @@ def model_rows(ranking: Ranking) -> Table:
     return LazyRows(len(given.models), row)
 
 
-def estimate(ranking: Ranking, name: str, i: int) -> Estimate:
-    """Return one score of one model with its limits, or why it is undefined."""
-    value = ranking.scores[name][i].item()
-    if value != value:
-        few = len(ranking.scales) < RAYS
-        if name == "desirability":
-            return Estimate(None, reason="missing_component")
-        return Estimate(None, reason="too_few_metrics" if few else "zero_weight")
-    if name not in ranking.limits:
-        return Estimate(value)
-    low, high = (side[i].item() for side in ranking.limits[name])
-    if low != low:
-        return Estimate(value)
-    return Estimate(value, min(low, value), max(high, value))
+def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
+    """Return the function from a model's place to one score with its limits, or why it has none."""
+    values = ranking.scores[name].tolist()
+    few = len(ranking.scales) < RAYS
+    lacking = "too_few_metrics" if few and name not in ("mean", "sd") else "zero_weight"
+    if name == "desirability":
+        lacking = "missing_component"
+    elif name == "sd":
+        lacking = "too_few_metrics"
+    low, high = ([None] * len(values),) * 2
+    if name in ranking.limits:
+        low, high = (
+            [x if x == x else None for x in side.tolist()] for side in ranking.limits[name]
+        )
+
+    def estimate(i: int) -> Estimate:
+        value, lower, upper = values[i], low[i], high[i]
+        if value != value:
+            return Estimate(None, reason=lacking)
+        if lower is None or upper is None:
+            return Estimate(value)
+        return Estimate(value, min(lower, value), max(upper, value))
+
+    return estimate
 
 
 def rank_rows(ranking: Ranking) -> Table:

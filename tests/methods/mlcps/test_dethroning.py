@@ -110,6 +110,33 @@ def test_rounding_makes_no_rival() -> None:
     assert alone(d, ONES, 0)[3].tolist() == [-1, -1, -1]
 
 
+def test_level_by_rounding_is_level() -> None:
+    """A mirrored model under weights that are their own mirror image: equal but for a digit."""
+    rng = np.random.default_rng(2)
+    digits = 0
+    for _ in range(40):
+        d = rng.random((1, 6)).repeat(2, axis=0)
+        d[1] = d[1, ::-1]
+        half = rng.random(3)
+        w0 = np.concatenate([half, half[::-1]])
+        digits += lead(d, w0, 1, 0) != 0
+        assert factors(d, w0, 0)[1] == 1.0
+        lower, lower_by, upper, upper_by = alone(d, w0, 0)
+        assert lower[lower_by == 1].tolist() == w0[lower_by == 1].tolist()
+        assert upper[upper_by == 1].tolist() == w0[upper_by == 1].tolist()
+        assert ((lower_by == 1) ^ (upper_by == 1)).all()
+    assert digits
+
+
+def test_weights_of_very_different_size() -> None:
+    # .25 w1 w2 - .1 w2 w3 - .3 w3 w1, of which the middle is nothing here; w1 is in both others
+    d, w0 = HAND[:, ::-1], np.array([1, 1e-170, 1e-170])
+    found = dethroner(d, w0, 0)
+    f = math.sqrt(0.3 / 0.25)
+    assert found.factor == pytest.approx(f, rel=1e-14)
+    assert (found.weights / w0).tolist() == pytest.approx([1, f, 1 / f], rel=1e-14)
+
+
 def test_a_metric_without_influence_keeps_its_weight() -> None:
     # metric 4 of five is next to products that are the same in both
     d = np.array([[1, 0.5, 0.5, 0.6, 0.4], [0.5, 0.9, 0.5, 0.6, 0.4]])

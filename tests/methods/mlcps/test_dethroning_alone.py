@@ -68,6 +68,24 @@ def test_rivals_level_at_the_weights_pass_there() -> None:
     assert (lower_by, upper_by) == ([-1, -1, 2], [-1, 2, -1])
 
 
+def test_level_within_one_part_in_ten_to_the_twelfth_is_level() -> None:
+    # .05 w2 - .05 but for 1e-14 of .75: passes at 1, not at 1 + 2e-13
+    lower, _, upper, _ = lists(by_products((0.05 - 1e-14, 0, -0.05)))
+    assert upper[1] == lower[2] == 1.0
+
+
+def test_a_rest_that_cancels_but_for_rounding_is_no_passing() -> None:
+    """Without metric 1 the rival is the winner mirrored, which is level and no more."""
+    rng, digits = np.random.default_rng(5), 0
+    for _ in range(40):
+        d = np.hstack([[[0.9], [0.5]], rng.random((1, 5)).repeat(2, axis=0)])
+        d[1, 1:] = d[1, :0:-1]
+        rests = d[:, 1:-1] * d[:, 2:]
+        digits += rests[1].sum() > rests[0].sum()
+        assert alone(d, np.ones(6), 0)[1][0] == -1
+    assert digits
+
+
 def test_level_only_at_weight_zero_is_no_passing() -> None:
     # with w3 = 0 only the first product counts, and it is the same in both
     d = np.array([[0.5, 0.8, 0.9], [0.8, 0.5, 0.4]])
