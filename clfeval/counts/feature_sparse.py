@@ -32,7 +32,7 @@ from clfeval.counts.raw import collect
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.tables.diagnose import missing_label
 from clfeval.tables.feature import Classes, FeatureTable
-from clfeval.tables.layout import match_names
+from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek, as_text
 
 SPREAD = ("median", "mean", "best", "soft")

@@ -14,7 +14,8 @@ from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.tables.csv_check import inspect_structure, looks_ragged
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.labels import known_labels, natural
-from clfeval.tables.layout import ModelColumns, guess_kind, match_names
+from clfeval.tables.layout import ModelColumns, guess_kind
+from clfeval.tables.names import match_names
 from clfeval.tables.peek import distinct_texts
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import (

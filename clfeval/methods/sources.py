@@ -16,8 +16,7 @@ from clfeval.methods.notes import check_thresholds
 from clfeval.tables.confusion import Confusion, read_confusions
 from clfeval.tables.fingerprint import FingerprintTask
 from clfeval.tables.labels import natural
-from clfeval.tables.layout import match_names
-from clfeval.tables.names import COUNT_NAMES, find
+from clfeval.tables.names import COUNT_NAMES, find, match_names
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import FILE_NAME
 

@@ -12,7 +12,6 @@ import polars as pl
 
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
 from clfeval.tables.files import open_files, peek_at, with_delimiter_hint
-from clfeval.tables.layout import match_names
 from clfeval.tables.names import (
     FEATURE_NAMES,
     ID_NAMES,
@@ -20,6 +19,7 @@ from clfeval.tables.names import (
     TRUTH_NAMES,
     VALUE_NAMES,
     find,
+    match_names,
 )
 from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Roles

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Literal
 
-from clfeval.errors import DataError, Problem, UsageError, listing, suggestion, unknown_column
+from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.labels import known_labels
 from clfeval.tables.names import (
     COUNT_NAMES,
@@ -17,6 +16,7 @@ from clfeval.tables.names import (
     PREDICTION_NAMES,
     TRUTH_NAMES,
     find,
+    match_names,
 )
 from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Kind, LayoutName, Roles
@@ -197,20 +197,3 @@ def select_models(
         return list(models)
     names = match_names(file, [model.name for model in models], patterns)
     return [next(model for model in models if model.name == name) for name in names]
-
-
-def match_names(
-    file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
-) -> list[str]:
-    """Resolve exact names and globs; a pattern that matches nothing is an error."""
-    chosen: dict[str, None] = {}
-    known = set(names)
-    for pattern in patterns:
-        found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
-        if not found:
-            text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
-            raise UsageError(
-                Problem(text, f"unknown-{what}", file), hint=suggestion(pattern, names)
-            )
-        chosen |= dict.fromkeys(found)
-    return list(chosen)

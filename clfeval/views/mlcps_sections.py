@@ -96,9 +96,8 @@ def _ranks(look: Look) -> list[Section]:
             notes.append(f"{f'{UNKNOWN}: ' if known else ''}whether {words} is not known")
     same = len(shown) - len(differ)
     if same:
-        notes.append(
-            f"{same} of the best {len(shown)} keep{'s' * (same == 1)} one rank by every score but SD"
-        )
+        keep = "keeps" if same == 1 else "keep"
+        notes.append(f"{same} of the best {len(shown)} {keep} one rank by every score but SD")
     return [look.table("Rank by each score", differ, columns, note="; ".join(notes),
                        left_out=look.rest("ranks"))]  # fmt: skip
 

@@ -58,6 +58,11 @@ class Ranking:
         return np.array([scale.weight for scale in self.scales], np.float64)
 
     @property
+    def rays(self) -> Floats:
+        """What weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
+        return self.d * (self.weights > 0)
+
+    @property
     def best(self) -> list[int]:
         """Who is first by the score that decides."""
         return firsts(self.ranks[self.main])

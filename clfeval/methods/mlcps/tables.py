@@ -85,7 +85,7 @@ def rank_rows(ranking: Ranking) -> Table:
     orders, k = ranking.orders, len(ranking.given.models)
     by_weight = None
     if orders is not None and k <= MOST_WEIGHED:
-        by_weight = weight_dependent(ranking.d[:, ranking.weights > 0])
+        by_weight = weight_dependent(ranking.rays)
 
     def row(i: int) -> Row:
         cells: dict[str, Cell] = {"model": ranking.given.models[i]}

@@ -1,0 +1,222 @@
+"""What must hold for any metric table: symmetries, order among models, bounds, D and its zeros."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.result import Row
+from tests.methods.mlcps import reference as ref
+
+AREAS = ("mlcps", "order_free", "lowest", "highest")
+SCORES = (*AREAS, "mean", "sd")
+RANKS = (*SCORES, "best_over_orders", "worst_over_orders")
+Models = list[list[float]]
+
+tied = st.integers(0, 8).map(lambda eighths: eighths / 8)
+plain = st.floats(0, 1)
+some = st.one_of(tied, plain, st.sampled_from([0.0, 1.0, 0.1, 0.3, 1e-9, 1e-200, 5e-324]))
+weights = st.one_of(st.integers(1, 5).map(float), st.floats(0.01, 100))
+
+
+@st.composite
+def tables(draw: st.DrawFn, n: tuple[int, int] = (3, 6), k: tuple[int, int] = (1, 6)) -> Models:
+    """Draw models of n metrics: eighths that tie often, or any floats, or both."""
+    values = draw(st.sampled_from([tied, plain, some]))
+    width = draw(st.integers(*n))
+    rows = st.lists(values, min_size=width, max_size=width)
+    return draw(st.lists(rows, min_size=k[0], max_size=k[1]))
+
+
+def scored(models: Models, **options: Any) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """Return the columns of tables `models` and `ranks`."""
+    result = clfeval.mlcps(ref.frame(models), **options)
+    return columns(result.tables["models"]), columns(result.tables["ranks"])
+
+
+def columns(rows: Any) -> dict[str, list[Any]]:
+    return {name: ref.column(rows, name) for name in rows[0]}
+
+
+def among(models: Models, ranks: dict[str, list[int]], names: tuple[str, ...]) -> None:
+    """A model at least as good in every metric has no greater rank number, an equal one the same."""
+    for i, one in enumerate(models):
+        for j, other in enumerate(models):
+            if all(a >= b for a, b in zip(one, other, strict=True)):
+                for name in names:
+                    assert ranks[name][i] <= ranks[name][j], (name, one, other)
+
+
+@given(tables(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_only_the_ratio_of_weights_counts(models: Models, data: st.DataObject) -> None:
+    n = len(models[0])
+    w = data.draw(st.lists(weights, min_size=n, max_size=n))
+    times = data.draw(st.one_of(st.sampled_from([2.0, 0.125, 1024.0]), st.floats(1e-3, 1e3)))
+    one, ranks = scored(models, weight={f"x{i}": v for i, v in enumerate(w)})
+    other, ranks2 = scored(models, weight={f"x{i}": v * times for i, v in enumerate(w)})
+    assert one["rank"] == other["rank"]
+    assert all(ranks[name] == ranks2[name] for name in RANKS)
+    assert ranks["weight_dependent"] == ranks2["weight_dependent"]
+
+
+@given(tables(k=(2, 6)), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_permuting_models_permutes_rows(models: Models, rng: Any) -> None:
+    order = rng.sample(range(len(models)), len(models))
+    table = ref.frame(models)
+    one, other = (clfeval.mlcps(t) for t in (table, table[order]))
+    for name in ("models", "ranks"):
+        rows: list[Row] = list(one.tables[name])
+        moved = [
+            {**row, "dominated_by": None} if name == "models" else row
+            for row in [rows[i] for i in order]
+        ]
+        found = [
+            {**row, "dominated_by": None} if name == "models" else row for row in other.tables[name]
+        ]
+        assert found == moved
+
+
+@given(tables(k=(1, 5)), st.integers(0, 9), st.booleans(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_turning_and_mirroring_the_polygon_changes_nothing(
+    models: Models, by: int, mirrored: bool, weighted: bool
+) -> None:
+    n = len(models[0])
+    names = [f"x{i}" for i in range(n)]
+    turned = [*names[by % n :], *names[: by % n]][:: -1 if mirrored else 1]
+    w = {name: i / 3 + 0.1 for i, name in enumerate(names)} if weighted else None
+    table = ref.frame(models)
+    one, other = (
+        clfeval.mlcps(t, weight=w).tables for t in (table, table.select("model", *turned))
+    )
+    for name in (*SCORES, "rank", "normalised", "pareto", "dominated_by"):
+        before, after = (ref.column(t["models"], name) for t in (one, other))
+        assert before == after, name  # equal bits
+    assert list(one["ranks"]) == list(other["ranks"])
+
+
+@given(tables(k=(2, 6)), st.data())
+@settings(max_examples=80, deadline=None)
+@example([[0.1, 0.2, 0.3, 1e-9], [0.1, 0.2, 0.3, 0.0], [0.1, 0.2, 0.3, 2e-9]], None)
+@example([[1.0, 0.0, 0.0, 5e-324], [1.0, 0.0, 0.0, 0.0]], None)
+@example([[1.0, 1e-9, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]], None)
+def test_nobody_better_everywhere_ranks_below(models: Models, data: st.DataObject | None) -> None:
+    better = [max(values) for values in zip(*models, strict=True)]
+    models = [*models, better, list(models[0])]
+    n = len(better)
+    w = data.draw(st.lists(weights, min_size=n, max_size=n)) if data else [1.0] * n
+    found, ranks = scored(models, weight={f"x{i}": v for i, v in enumerate(w)})
+    among(models, ranks, (*AREAS, "mean", "best_over_orders", "worst_over_orders"))
+    among(models, found, ("rank",))
+    assert all(found[name][-1] == found[name][0] for name in (*SCORES, "rank"))
+
+
+@given(tables(n=(3, 8), k=(1, 4)))
+@settings(max_examples=80, deadline=None)
+def test_scores_within_their_bounds(models: Models) -> None:
+    found, ranks = scored(models)
+    for i in range(len(models)):
+        low, high = (found[name][i] for name in ("lowest", "highest"))
+        slack = 1e-14 * high
+        assert low - slack <= found["order_free"][i] <= high + slack
+        assert low <= found["mlcps"][i] <= high
+        assert 0 <= found["normalised"][i] <= 1
+        # a mean of numbers may round one bit beyond the greatest
+        assert min(models[i]) * (1 - 1e-15) <= found["mean"][i] <= max(models[i]) * (1 + 1e-15)
+        assert found["sd"][i] >= 0
+        assert ranks["best_over_orders"][i] <= ranks["mlcps"][i] <= ranks["worst_over_orders"][i]
+        assert ranks["order_dependent"][i] is (
+            ranks["best_over_orders"][i] < ranks["worst_over_orders"][i]
+        )
+
+
+@given(tables(n=(3, 3)))
+@settings(max_examples=60, deadline=None)
+def test_three_metrics_have_one_order(models: Models) -> None:
+    found, ranks = scored(models)
+    for name in AREAS[1:]:
+        assert all(
+            abs(a - b) <= 4e-16 * b for a, b in zip(found[name], found["mlcps"], strict=True)
+        )
+        assert ranks[name] == ranks["mlcps"]
+    assert not any(ranks["order_dependent"])
+
+
+@given(tables(n=(3, 6), k=(1, 5)))
+@settings(max_examples=60, deadline=None)
+def test_scores_to_the_last_digits(models: Models) -> None:
+    """Against exact fractions of the very floats, small ones next to great ones included."""
+    found, _ = scored(models)
+    for i, row in enumerate([list(map(Fraction, row)) for row in models]):
+        n = len(row)
+        free = (sum(row) ** 2 - sum(v * v for v in row)) / (n - 1)
+        low, high = ref.extremes(row)
+        for name, exact in zip(AREAS, (ref.around(row), free, low, high), strict=True):
+            expected = ref.area(exact, n)
+            # products below the least normal number lose their digits
+            assert abs(found[name][i] - expected) <= 1e-12 * expected + 1e-307, name
+
+
+@given(tables(k=(2, 6)), st.data())
+@settings(max_examples=40, deadline=None)
+def test_another_model_changes_no_score(models: Models, data: st.DataObject) -> None:
+    left_out = data.draw(st.integers(0, len(models) - 1))
+    found, _ = scored(models)
+    fewer, _ = scored(models[:left_out] + models[left_out + 1 :])
+    for name in (*SCORES, "normalised"):
+        assert fewer[name] == found[name][:left_out] + found[name][left_out + 1 :]
+
+
+@given(tables(k=(1, 5)), st.data())
+@settings(max_examples=40, deadline=None)
+def test_nothing_that_is_called_independent_of_weights_depends_on_them(
+    models: Models, data: st.DataObject
+) -> None:
+    n = len(models[0])
+    zero = data.draw(st.sampled_from([None, *range(n)])) if n > 3 else None
+    base: dict[str, float] = {} if zero is None else {f"x{zero}": 0.0}
+    _, ranks = scored(models, weight=base, zero_weight="ray")
+    sizes = st.integers(-6, 6).map(lambda e: Fraction(10) ** e)
+    for _ in range(4):
+        w = data.draw(st.lists(sizes, min_size=n, max_size=n))
+        if zero is not None:
+            w[zero] = Fraction(0)
+        rays = [[Fraction(v) * u for v, u in zip(row, w, strict=True)] for row in models]
+        now = ref.dense([round(ref.around(r), 900) for r in rays])
+        for rank, depends, before in zip(
+            now, ranks["weight_dependent"], ranks["mlcps"], strict=True
+        ):
+            assert depends is not False or rank == before
+
+
+@given(tables(n=(1, 5), k=(1, 5)), st.data())
+@settings(max_examples=60, deadline=None)
+def test_overall_desirability_is_zero_iff_one_is(models: Models, data: st.DataObject) -> None:
+    n = len(models[0])
+    forms = st.sampled_from(
+        [
+            {"goal": "maximize", "low": 0.25, "high": 0.75, "gamma": 0.5},
+            {"goal": "minimize", "low": 0.125, "high": 1, "gamma": 2},
+            {"goal": "target", "low": 0.125, "target": 0.5, "high": 0.875},
+            {"goal": "box", "low": 0.25, "below": 0.75},
+            {"goal": "custom", "points": [[0, 0], [0.5, 1], [1, 0.25]]},
+            {"goal": "maximize", "low": 0, "high": 1},
+        ]
+    )
+    wishes = {f"x{i}": {**data.draw(forms), "weight": 1 + i} for i in range(n)}
+    tables = clfeval.mlcps(ref.frame(models), desirability=wishes).tables
+    parts: dict[Any, list[Any]] = {}
+    for row in tables["desirability"]:
+        parts.setdefault(row["model"], []).append((ref.column([row], "d")[0], row["dealbreaker"]))
+    overall = ref.column(tables["models"], "desirability")
+    assert list(parts) == ref.column(tables["models"], "model")
+    for D, ds in zip(overall, parts.values(), strict=True):
+        assert 0 <= D <= 1
+        assert (D == 0) is any(d == 0 for d, _ in ds)
+        assert all((d == 0) is dealbreaker for d, dealbreaker in ds)
