@@ -12,8 +12,8 @@ from clfeval.errors import Problem, UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 
-# counts of which fewer are better
-ERRORS = {"fp", "fn", "exclusive_fn", "exclusive_fp", "missed_by_all"}
+# columns, no measures, of which less is better
+ERRORS = {"fp", "fn", "exclusive_fn", "exclusive_fp", "missed_by_all", "rank", "sd", "split_sd"}
 
 Kind = Literal["fail-under", "fail-over", "max-drop"]
 Part = Literal["value", "low", "high"]

@@ -130,7 +130,7 @@ def _redundant(look: Look) -> list[Section]:
         return []
     columns: dict[str, Column] = {"first": "first", "second": "second", "why": "why",
                                   "in words": "note"}  # fmt: skip
-    return [look.table("Metrics that say the same: together they weigh double", rows[:LISTED],
+    return [look.table("Metrics that say the same, and so weigh double", rows[:LISTED],
                        columns, left_out=_more(len(rows), "redundant"))]  # fmt: skip
 
 

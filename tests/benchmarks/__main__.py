@@ -19,6 +19,7 @@ from tests.benchmarks.features import (
     wide_features,
 )
 from tests.benchmarks.measure import THREADS
+from tests.benchmarks.ranking import rank_models
 from tests.benchmarks.startup import start_up
 from tests.benchmarks.subsets import all_subsets
 from tests.benchmarks.sweeping import sweep_scores
@@ -30,7 +31,7 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to K")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to L")
     parser.add_argument(
         "--rows",
         type=int,
@@ -53,6 +54,7 @@ def main() -> int:
         "I": lambda: numeric_features(max(1, rows // 50)),
         "J": lambda: roc_curves(rows),
         "K": lambda: best_thresholds(rows),
+        "L": rank_models,
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

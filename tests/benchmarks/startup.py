@@ -11,7 +11,9 @@ VERSION, TYPER = "clfeval --version", "import typer"
 LIBRARIES = "import of libraries"
 MARS, PHIDELTA = "clfeval mars (10 rows)", "clfeval phidelta (10 rows)"
 TUNE = "clfeval tune-jpt (four numbers)"
+MLCPS = "clfeval mlcps (6 models)"
 TABLE = "fixtures/mars-paper/wide.csv"
+METRICS = "fixtures/metrics/test.csv"
 
 
 def start_up() -> bool:
@@ -23,6 +25,7 @@ def start_up() -> bool:
         MARS: clfeval("mars", TABLE),
         PHIDELTA: clfeval("phidelta", TABLE),
         TUNE: clfeval("tune-jpt", "--counts", "67,5,33,95"),
+        MLCPS: clfeval("mlcps", METRICS),
     }
     for command in commands.values():
         run(command)
@@ -32,6 +35,7 @@ def start_up() -> bool:
         MARS: [ratio(done[MARS], done[LIBRARIES], LIMIT)],
         PHIDELTA: [ratio(done[PHIDELTA], done[LIBRARIES], LIMIT)],
         TUNE: [ratio(done[TUNE], done[LIBRARIES], LIMIT)],
+        MLCPS: [ratio(done[MLCPS], done[LIBRARIES], LIMIT)],
     }
     lines = [Line(runs, checks.get(name, ())) for name, runs in done.items()]
     return print_table("D  start-up with compiled byte code", lines)

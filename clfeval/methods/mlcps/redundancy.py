@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,44 +16,54 @@ CLOSE = 0.999  # |r| over models, above which two metrics are one
 FEWEST = 3  # models: two points always lie on a line
 
 
-def redundant_rows(metrics: Sequence[str], values: Floats) -> list[Row]:
+def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
     """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
 
-    r is Pearson's over models, from three models on, undefined for a metric that is constant.
+    r is Pearson's over models, from three models on, undefined for a metric that is constant. The
+    sign that counts is that of the rays: `less` names the metrics of which less is better. Where
+    it is negative the two are opposite and weigh each other out.
 
     Shapes: values (k, n), raw.
     """
     k, n = values.shape
     r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
+    sign = np.array([-1 if metric in less else 1 for metric in metrics])
     rows: list[Row] = []
     for i in range(n):
         for j in range(i + 1, n):
             same = bool((values[:, i] == values[:, j]).all())
             words = same_thing(metrics[i], metrics[j])
-            close = abs(r[i, j]) > CLOSE
+            number = None if np.isnan(r[i, j]) else float(r[i, j])
+            close = number is not None and abs(number) > CLOSE
             if not (same or words or close):
                 continue
+            turned = sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE
             why = "identical" if same else "same measure" if words else "correlated"
-            number = None if np.isnan(r[i, j]) else float(r[i, j])
             note = words or (
                 "every model has the same value in both"
                 if same
                 else f"r = {number:.5f} over models"
             )
+            if turned:
+                why = "opposite"
+                note += ": as one gets better the other gets worse, and they weigh each other out"
             rows.append(
                 {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
             )
     return rows
 
 
-def redundancy_note(rows: list[Row]) -> list[Warn]:
-    """Say which metrics count twice."""
-    if not rows:
-        return []
-    pairs = [f"'{row['first']}' and '{row['second']}'" for row in rows[:3]]
-    more = f", and {len(rows) - 3} more pairs" if len(rows) > 3 else ""
-    text = f"{', '.join(pairs)}{more} say the same: together they weigh double"
-    return [Warn("redundant", text)]
+def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
+    """Say which metrics count twice, and which against each other."""
+    said = []
+    for opposite, words in ((False, "together they weigh double"), (True, "they cancel out")):
+        found = [row for row in rows if (row["why"] == "opposite") == opposite]
+        if found:
+            pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
+            more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
+            what = "say the opposite" if opposite else "say the same"
+            said.append(Warn("redundant", f"{', '.join(pairs)}{more} {what}: {words}"))
+    return said
 
 
 def _correlations(values: Floats) -> Floats:

@@ -46,7 +46,12 @@ def mlcps_result(
     used = {scale.metric for scale in scales if scale.weight > 0}
     used |= {wish.metric for wish in options.wishes if wish.weight > 0}
     places = [place for place, metric in enumerate(given.metrics) if metric in used]
-    redundant = redundant_rows([given.metrics[p] for p in places], given.values[:, places])
+    redundant = redundant_rows(
+        [given.metrics[place] for place in places],
+        given.values[:, places],
+        {scale.metric for scale in scales if scale.best == "min"}
+        | {wish.metric for wish in options.wishes if wish.goal == "minimize"},
+    )
     tables["redundant"] = redundant
     notes += redundancy_note(redundant)
     if len(given.models) <= MOST_PAIRS:

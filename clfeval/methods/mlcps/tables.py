@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.inference.bootstrap import percentiles
 from clfeval.measures.pareto import dominators
+from clfeval.methods.mlcps.orders import OrderRanks
 from clfeval.methods.mlcps.ranking import Ranking
 from clfeval.methods.mlcps.ranks import dense_ranks
 from clfeval.methods.mlcps.scale import RAYS, rays_of
@@ -80,26 +82,30 @@ def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
 
 def rank_rows(ranking: Ranking) -> Table:
     """Return the rank of each model by each score, and whether order or weights change it."""
-    names = (*SCORES, "desirability") if ranking.options.wishes else SCORES
-    shown = [name for name in names if name != "normalised"]
     orders, k = ranking.orders, len(ranking.given.models)
-    by_weight = None
+    nobody: list[Any] = [None] * k
+    columns: dict[str, list[Any]] = {
+        "model": list(ranking.given.models),
+        **{
+            name: [rank or None for rank in ranks.tolist()]
+            for name, ranks in ranking.ranks.items()
+            if name != "normalised"  # its ranks are those of mlcps
+        },
+        "best_over_orders": nobody if orders is None else orders.best.tolist(),
+        "worst_over_orders": nobody if orders is None else orders.worst.tolist(),
+        "order_dependent": nobody if orders is None else _known(orders),
+        "weight_dependent": nobody,
+    }
     if orders is not None and k <= MOST_WEIGHED:
-        by_weight = weight_dependent(ranking.rays)
+        columns["weight_dependent"] = weight_dependent(ranking.rays).tolist()
+    names, lists = tuple(columns), tuple(columns.values())
+    return LazyRows(k, lambda i: dict(zip(names, [column[i] for column in lists], strict=True)))
 
-    def row(i: int) -> Row:
-        cells: dict[str, Cell] = {"model": ranking.given.models[i]}
-        cells |= {name: int(ranking.ranks[name][i]) or None for name in shown}
-        known = orders is not None and bool(orders.dependent[i] | orders.settled[i])
-        cells["best_over_orders"] = None if orders is None else int(orders.best[i])
-        cells["worst_over_orders"] = None if orders is None else int(orders.worst[i])
-        cells["order_dependent"] = (
-            bool(orders.dependent[i]) if orders is not None and known else None
-        )
-        cells["weight_dependent"] = None if by_weight is None else bool(by_weight[i])
-        return cells
 
-    return LazyRows(k, row)
+def _known(orders: OrderRanks) -> list[bool | None]:
+    """Return whose rank depends on the order; None where nobody knows."""
+    known = (orders.dependent | orders.settled).tolist()
+    return [d if k else None for d, k in zip(orders.dependent.tolist(), known, strict=True)]
 
 
 def profile_rows(ranking: Ranking) -> Table:

@@ -67,30 +67,41 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[W
 
 
 def weight_dependent(d: Floats) -> Bools:
-    """Return which models stand above some other model under some weights, and below under others.
+    """Return which models' dense ranks hang on the weights.
 
     Q_A(w) = sum of w_i w_(i+1) a_i a_(i+1) >= Q_B(w) for all weights, if and only if
     a_i a_(i+1) >= b_i b_(i+1) for every i: else two neighbours' weights, large beside all others,
     turn it round. So a model depends on the weights when one of its products is greater and
-    another one less than that of the same other model, by more than one part in 10**12.
+    another one less than that of the same other model, by more than one part in 10**12; and also
+    when that is so of a model above it, which ties under some weights and so takes one rank less.
 
     Shapes: d (k, n) in 0..1; result (k,). The work is k**2 n.
     Errors: ValueError with fewer than three metrics.
     """
     k = len(d)
-    columns = np.ascontiguousarray(products(d).T)
-    found = np.zeros(k, bool)
+    columns = np.ascontiguousarray(products(d).T, np.float64)
+    turning = np.zeros(k, bool)
     step = max(1, _PAIRS // max(k, 1))
-    for start in range(0, k, step):
-        rows = slice(start, start + step)
-        above = np.zeros((len(found[rows]), k), bool)
-        below = np.zeros_like(above)
-        for column in columns:
-            own, greater = column[rows, None], column * (1 + TIE)
-            above |= own > greater
-            below |= greater[rows, None] < column
-        found[rows] = (above & below).any(axis=1)
+    parts = [slice(start, start + step) for start in range(0, k, step)]
+    for rows in parts:
+        above, below = _sides(columns, rows, np.ones(k, bool))
+        turning[rows] = (above & below).any(axis=1)
+    found = turning.copy()
+    for rows in parts:
+        above, below = _sides(columns, rows, turning)
+        found[rows] |= (below & ~above).any(axis=1)
     return found
+
+
+def _sides(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
+    """Return whether some product of each row is greater, is less, than that of each other."""
+    above = np.zeros((len(columns[0, rows]), int(others.sum())), bool)
+    below = np.zeros_like(above)
+    for column in columns:
+        own, theirs = column[rows, None], column[others]
+        above |= own > theirs * (1 + TIE)
+        below |= own * (1 + TIE) < theirs
+    return above, below
 
 
 def _contenders(d: Floats) -> Whole:

@@ -148,7 +148,7 @@ def test_many_models_as_whole_matrices() -> None:
 
 
 def turned(d: np.ndarray) -> list[bool]:
-    """Put nearly all weight on two neighbours, for each two, and see who changes sides."""
+    """Put nearly all weight on two neighbours, for each two: whose dense rank may change?"""
     k, n = d.shape
     scores = []
     for i in range(n):
@@ -159,7 +159,10 @@ def turned(d: np.ndarray) -> list[bool]:
     signs = np.where(np.abs(at[:, :, None] - at[:, None, :]) < 1e-6, 0, 1) * np.sign(
         at[:, :, None] - at[:, None, :]
     )
-    return [bool(((signs[:, a] > 0).any(0) & (signs[:, a] < 0).any(0)).any()) for a in range(k)]
+    over, under = (signs > 0).any(0), (signs < 0).any(0)
+    sides = [bool((over[a] & under[a]).any()) for a in range(k)]
+    # two that trade places tie in between: whoever is below them both gains a rank there
+    return [sides[a] or any(sides[b] and over[b, a] for b in range(k)) for a in range(k)]
 
 
 @settings(deadline=None, max_examples=80)

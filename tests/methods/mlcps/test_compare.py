@@ -1,0 +1,193 @@
+"""Agreement of two metric tables against SciPy and the definitions; metrics that repeat others."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from scipy import stats
+
+import clfeval
+from clfeval.result import Estimate, Result
+from tests.methods.mlcps import reference as ref
+
+Eighths = dict[str, list[int]]
+
+
+def drawn(names: str, seed: int, n: int = 5, top: int = 8) -> Eighths:
+    rng = random.Random(seed)
+    return {name: [rng.randint(0, top) for _ in range(n)] for name in names}
+
+
+def frame(models: Eighths) -> pl.DataFrame:
+    """Return models of eighths as a metric table."""
+    values = zip(*models.values(), strict=True)
+    columns = {f"x{i}": [v / 8 for v in column] for i, column in enumerate(values)}
+    return pl.DataFrame({"model": list(models), **columns})
+
+
+def whole(models: Eighths, names: list[str]) -> dict[str, list[Any]]:
+    """Return every measure of the models as whole numbers, of which equal ones tie."""
+    rows = [models[name] for name in names]
+    return {
+        "mlcps": [ref.around(row) for row in rows],
+        "order_free": [sum(row) ** 2 - sum(v * v for v in row) for row in rows],
+        "mean": [sum(row) for row in rows],
+        **{f"x{i}": list(column) for i, column in enumerate(zip(*rows, strict=True))},
+    }
+
+
+def first(names: list[str], numbers: list[Any]) -> list[str]:
+    return [name for name, v in zip(names, numbers, strict=True) if v == max(numbers)]
+
+
+def check(result: Result, here: Eighths, there: Eighths) -> None:
+    """Compare tables `agreement` and `compared` with SciPy's and the reference's numbers."""
+    common = [name for name in here if name in there]
+    ours, theirs = whole(here, common), whole(there, common)
+    rows = result.tables["agreement"]
+    assert [row["measure"] for row in rows] == list(ours)
+    for row in rows:
+        x, y = ours[str(row["measure"])], theirs[str(row["measure"])]
+        tau, rho = ref.column([row], "kendall")[0], ref.column([row], "spearman")[0]
+        assert tau == pytest.approx(ref.kendall(x, y), abs=1e-14)
+        assert rho == pytest.approx(ref.spearman(x, y), abs=1e-14)
+        assert tau == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+        assert rho == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert row["models"] == len(common)
+        assert row["top_here"] == first(common, x)
+        assert row["top_there"] == first(common, y)
+        assert row["same_top"] is (first(common, x) == first(common, y))
+    moves = {str(row["model"]): row for row in result.tables["compared"]}
+    assert list(moves) == common
+    ranks = [ref.dense(numbers["mlcps"]) for numbers in (ours, theirs)]
+    assert ref.column(list(moves.values()), "rank_here") == ranks[0]
+    assert ref.column(list(moves.values()), "rank_there") == ranks[1]
+    assert ref.column(list(moves.values()), "moved") == [b - a for a, b in zip(*ranks, strict=True)]
+    for side, numbers in (("here", ours), ("there", theirs)):
+        areas = [ref.area(v / 64, len(ours) - 3) for v in numbers["mlcps"]]
+        assert ref.column(list(moves.values()), side) == pytest.approx(areas, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_agreement_against_scipy(seed: int) -> None:
+    here, there = drawn("abcdefgh", seed), drawn("abcdefgh", seed + 100)
+    check(clfeval.mlcps(frame(here), compare=frame(there)), here, there)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_ties(seed: int) -> None:
+    here, there = drawn("abcdefghijkl", seed, 4, 2), drawn("abcdefghijkl", seed + 9, 4, 2)
+    assert len({ref.around(row) for row in here.values()}) < 9
+    check(clfeval.mlcps(frame(here), compare=frame(there)), here, there)
+
+
+def test_only_models_of_both_tables_count_in_whatever_order() -> None:
+    here, there = drawn("abcdefgh", 1), drawn("hxfcyab", 2)
+    here["d"] = [8] * 5  # first of its table, but not in the other
+    there["x"] = [8] * 5
+    result = clfeval.mlcps(frame(here), compare=frame(there))
+    assert result.summary["best"] == ["d"]
+    check(result, here, there)
+    turned = dict(reversed(there.items()))
+    again = clfeval.mlcps(frame(here), compare=frame(turned))
+    for name in ("agreement", "compared"):
+        mine, other = ([dict(row) for row in r.tables[name]] for r in (result, again))
+        for row in mine + other:
+            row["top_there"] = sorted(row.get("top_there", []))  # type: ignore[arg-type]
+        assert mine == other
+    said = " ".join(warning.message for warning in result.warnings)
+    assert all(repr(name) in said for name in "degxy")
+
+
+def test_columns_in_another_order_and_from_files(tmp_path: Path) -> None:
+    here, there = drawn("abcde", 5), drawn("abcde", 6)
+    frame(here).write_csv(tmp_path / "test.csv")
+    other = frame(there)
+    other.select(*reversed(other.columns)).write_csv(tmp_path / "train.csv")
+    result = clfeval.mlcps(tmp_path / "test.csv", compare=tmp_path / "train.csv")
+    check(result, here, there)
+    assert result.parameters["compare"] == "train.csv"
+
+
+def test_weights_and_directions_hold_for_both_tables() -> None:
+    names = ["f1", "recall", "brier"]
+    rows = {"a": [0.9, 0.8, 0.1], "b": [0.5, 0.9, 0.3], "c": [0.6, 0.2, 0.05], "d": [0.2, 0.9, 0.5]}
+    other = {"a": [0.7, 0.6, 0.2], "b": [0.9, 0.9, 0.4], "c": [0.9, 0.3, 0.1], "d": [0.4, 0.5, 0.3]}
+    tables = [
+        pl.DataFrame(
+            {"model": list(t), **dict(zip(names, zip(*t.values(), strict=True), strict=True))}
+        )
+        for t in (rows, other)
+    ]
+    result = clfeval.mlcps(tables[0], compare=tables[1], weight={"recall": 3})
+    areas = [[ref.shoelace([f1, 3 * r, 1 - b]) for f1, r, b in t.values()] for t in (rows, other)]
+    found = {row["measure"]: row for row in result.tables["agreement"]}
+    tau = stats.kendalltau(*areas).statistic
+    assert ref.column([found["mlcps"]], "kendall") == [pytest.approx(tau)]
+    assert ref.column(result.tables["compared"], "there") == pytest.approx(areas[1], rel=1e-12)
+    assert (found["brier"]["top_here"], found["brier"]["top_there"]) == (["c"], ["c"])
+    # .1, .3, .05, .5 and .2, .4, .1, .3: of six pairs only b, d is turned round
+    assert ref.column([found["brier"]], "kendall") == [pytest.approx(4 / 6)]
+
+
+def test_a_column_without_any_difference_agrees_with_nothing() -> None:
+    here, there = drawn("abcde", 7), drawn("abcde", 8)
+    for row in here.values():
+        row[2] = 5
+    found = clfeval.mlcps(frame(here), compare=frame(there)).tables["agreement"]
+    of = {str(row["measure"]): row for row in found}["x2"]
+    assert of["kendall"] == of["spearman"] == Estimate(None, reason="constant")
+    assert of["top_here"] == [*"abcde"]
+
+
+@pytest.mark.parametrize("common", ["", "a"])
+def test_one_common_model_or_none_is_refused(common: str) -> None:
+    with pytest.raises(clfeval.DataError, match="model"):
+        clfeval.mlcps(frame(drawn("abc", 1)), compare=frame(drawn("xyz" + common, 2)))
+
+
+def test_metrics_that_say_the_same() -> None:
+    f1 = [0.5, 0.8, 0.6, 0.9]
+    columns = {
+        "f1": f1, "jaccard": [0.4, 0.7, 0.3, 0.6],  # one formula in two forms, whatever the numbers
+        "same": f1, "line": [0.2 + v / 2 for v in f1],
+        "other": [0.8, 0.9, 0.1, 0.3],
+    }  # fmt: skip
+    rows = clfeval.mlcps(pl.DataFrame({"model": [*"abcd"], **columns})).tables["redundant"]
+    assert {(row["first"], row["second"]): row["why"] for row in rows} == {
+        ("f1", "jaccard"): "same measure", ("f1", "same"): "identical",
+        ("f1", "line"): "correlated", ("same", "line"): "correlated",
+    }  # fmt: skip
+    for row in rows:
+        pair = (columns[str(row["first"])], columns[str(row["second"])])
+        assert row["r"] == pytest.approx(ref.pearson(*pair))
+
+
+def test_correlation_just_above_and_below_the_limit() -> None:
+    x = [0.1, 0.3, 0.5, 0.7, 0.9]
+    near = [0.1, 0.3, 0.5, 0.72, 0.9]  # r = .99957
+    far = [0.1, 0.34, 0.5, 0.7, 0.9]  # r = .99863
+    assert ref.pearson(x, near) > 0.999 > max(ref.pearson(x, far), ref.pearson(near, far))
+    table = pl.DataFrame({"model": [*"abcde"], "x": x, "near": near, "far": far})
+    rows = clfeval.mlcps(table).tables["redundant"]
+    assert [(row["first"], row["second"]) for row in rows] == [("x", "near")]
+
+
+def test_a_metric_that_falls_as_another_rises_does_not_say_the_same() -> None:
+    """Together they do not weigh double: they weigh each other out."""
+    x = [0.1, 0.3, 0.5, 0.7, 0.9]
+    table = pl.DataFrame(
+        {"model": [*"abcde"], "x": x, "opposite": x[::-1], "y": [0.5, 0.3, 0.5, 0.9, 0.1]}
+    )
+    result = clfeval.mlcps(table)
+    assert not any("weigh double" in warning.message for warning in result.warnings)
+    (row,) = result.tables["redundant"]
+    assert (row["first"], row["second"], row["why"]) == ("x", "opposite", "opposite")
+    assert row["r"] == pytest.approx(-1)
+    # a loss that falls as the other rises says the same once it is turned round
+    turned = clfeval.mlcps(table, direction={"opposite": "min"})
+    assert any("weigh double" in warning.message for warning in turned.warnings)

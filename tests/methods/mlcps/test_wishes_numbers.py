@@ -1,0 +1,195 @@
+"""Overall desirability through the public door against arithmetic written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.result import Estimate, Result
+from tests.methods.mlcps import reference as ref
+
+# AML4TD 15.10: fewer than 20 predictors, specificity at least 80 %, Brier score in [0, .1)
+CHAPTER = """\
+predictors: {goal: box, below: 20}
+specificity: {goal: box, low: 0.8}
+sensitivity: maximize
+brier: {goal: minimize, low: 0, high: 0.1}
+"""
+MODELS = pl.DataFrame(
+    {
+        "model": ["small", "large", "edge", "vague", "wrong", "best"],
+        "predictors": [12, 20, 19, 7, 3, 10],
+        "sensitivity": [0.9, 0.99, 0.64, 0.95, 0.8, 0.96],
+        "specificity": [0.85, 0.97, 0.8, 0.7999, 0.9, 0.81],
+        "brier": [0.05, 0.01, 0.075, 0.02, 0.1, 0.025],
+    }
+)
+
+
+def ranked(values: Mapping[str, Sequence[float]], wishes: Any, **options: Any) -> Result:
+    """Rank models m0, m1, ... by a mapping of wishes."""
+    names = [f"m{i}" for i in range(len(next(iter(values.values()))))]
+    table = pl.DataFrame({"model": names, **{k: [float(x) for x in v] for k, v in values.items()}})
+    return clfeval.mlcps(table, desirability=wishes, **options)
+
+
+def ds(values: Sequence[float], wish: Mapping[str, Any]) -> list[float]:
+    """Return what each value of the one metric is worth."""
+    return ref.column(ranked({"x": values}, {"x": wish}).tables["desirability"], "d")
+
+
+def test_the_example_of_the_chapter(tmp_path: Path) -> None:
+    path = tmp_path / "wishes.yaml"
+    path.write_text(CHAPTER, encoding="utf-8")
+    result = clfeval.mlcps(MODELS, desirability=str(path))
+    rows = {str(row["model"]): row for row in result.tables["models"]}
+    expected = {
+        "small": (1 * 1 * 0.9 * (0.1 - 0.05) / 0.1) ** (1 / 4),  # .45 to the fourth root
+        "large": 0,  # 20 predictors are not fewer than 20
+        "edge": (1 * 1 * 0.64 * 0.25) ** (1 / 4),  # exactly 80 % is at least 80 %
+        "vague": 0,  # 79.99 % is not
+        "wrong": 0,  # a Brier score of .1 is outside [0, .1)
+        "best": (1 * 1 * 0.96 * 0.75) ** (1 / 4),
+    }
+    for model, wanted in expected.items():
+        assert ref.column([rows[model]], "desirability") == [pytest.approx(wanted, rel=1e-12)]
+    assert expected["edge"] == pytest.approx(sqrt(0.4))
+    assert {name: row["rank"] for name, row in rows.items()} == {
+        "best": 1, "small": 2, "edge": 3, "large": 4, "vague": 4, "wrong": 4
+    }  # fmt: skip
+    assert {name: row["dealbreakers"] for name, row in rows.items() if row["dealbreakers"]} == {
+        "large": ["predictors"], "vague": ["specificity"], "wrong": ["brier"]
+    }  # fmt: skip
+    assert result.summary["best"] == ["best"]
+    assert result.parameters["ranked_by"] == "desirability"
+    # the polygon has the three that have a scale: large is first by it, as it is by each of them
+    corners = [
+        [b, c, 1 - d] for b, c, d in MODELS.select("specificity", "sensitivity", "brier").rows()
+    ]
+    areas = [ref.shoelace(row) for row in corners]
+    assert ref.column(result.tables["models"], "mlcps") == pytest.approx(areas, rel=1e-12)
+    assert ref.column(result.tables["ranks"], "mlcps") == ref.dense(areas)
+    assert ref.column(result.tables["ranks"], "desirability") == [2, 4, 3, 4, 4, 1]
+
+
+GRID = [-0.5, 0, 0.1, 0.2, 0.25, 0.3, 0.5, 0.7, 0.75, 0.8, 1, 1.5]
+
+
+@pytest.mark.parametrize("gamma", [1, 2, 0.5, 3.7, 0.1])
+def test_maximize_and_minimize(gamma: float) -> None:
+    ends = {"low": 0.2, "high": 0.8, "gamma": gamma}
+    up = [ref.maximize(x, 0.2, 0.8, gamma) for x in GRID]
+    down = [ref.minimize(x, 0.2, 0.8, gamma) for x in GRID]
+    assert ds(GRID, {"goal": "maximize", **ends}) == pytest.approx(up, rel=1e-12)
+    assert ds(GRID, {"goal": "minimize", **ends}) == pytest.approx(down, rel=1e-12)
+    # (.5 - .2) / .6 = (.5 - .8) / -.6 = 1/2
+    assert up[6] == pytest.approx(0.5**gamma)
+    assert down[6] == pytest.approx(0.5**gamma)
+
+
+def test_gamma_above_one_makes_high_scores_harder() -> None:
+    """The chapter says the reverse: METHODS section 4."""
+    halfway = [
+        ds([5], {"goal": "maximize", "low": 0, "high": 10, "gamma": g})[0] for g in (4, 1, 0.25)
+    ]
+    assert halfway == pytest.approx([1 / 16, 1 / 2, 0.5**0.25])
+
+
+def test_target_has_a_power_on_either_side() -> None:
+    ends = {"goal": "target", "low": -1, "target": 1, "high": 5}
+    values = [-2, -1, 0, 0.5, 1, 2, 3, 4.9, 5, 6]
+    plain = [0, 0, 1 / 2, 3 / 4, 1, 3 / 4, 1 / 2, 0.1 / 4, 0, 0]
+    assert ds(values, ends) == pytest.approx(plain, abs=1e-14)
+    both = [0, 0, 1 / 4, 9 / 16, 1, 9 / 16, 1 / 4, (0.1 / 4) ** 2, 0, 0]
+    assert ds(values, {**ends, "gamma": 2}) == pytest.approx(both, abs=1e-14)
+    apart = [0, 0, sqrt(1 / 2), sqrt(3 / 4), 1, 27 / 64, 1 / 8, (0.1 / 4) ** 3, 0, 0]
+    assert ds(values, {**ends, "gamma": [0.5, 3]}) == pytest.approx(apart, abs=1e-14)
+    assert apart == pytest.approx([ref.target(x, -1, 1, 5, 0.5, 3) for x in values], abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("ends", "inside"),
+    [
+        ({"low": 0.3}, [0.3, 0.30001, 9]), ({"above": 0.3}, [0.30001, 9]),
+        ({"high": 0.3}, [-9, 0.2999, 0.3]), ({"below": 0.3}, [-9, 0.2999]),
+        ({"low": 0.2999, "high": 0.3}, [0.2999, 0.3]), ({"above": 0.2999, "below": 9}, [0.3, 0.30001]),
+    ],
+)  # fmt: skip
+def test_a_box_is_worth_one_inside_and_nothing_outside(
+    ends: dict[str, float], inside: list[float]
+) -> None:
+    values = [-9, 0.2999, 0.3, 0.30001, 9]
+    assert ds(values, {"goal": "box", **ends}) == [float(x in inside) for x in values]
+
+
+def test_custom_points_are_joined_by_lines() -> None:
+    points = [(0.0, 1.0), (50.0, 0.8), (200.0, 0.0), (250.0, 0.5)]
+    values = [-5, 0, 25, 50, 125, 199, 200, 225, 250, 999]
+    by_hand = [1, 1, 0.9, 0.8, 0.4, 0.8 / 150, 0, 0.25, 0.5, 0.5]
+    assert [ref.custom(x, points) for x in values] == pytest.approx(by_hand, abs=1e-14)
+    assert ds(values, {"goal": "custom", "points": points}) == pytest.approx(by_hand, abs=1e-14)
+
+
+def test_weights_of_the_geometric_mean() -> None:
+    values = {"f1": [0.25, 0.9, 0.0], "recall": [0.5, 0.1, 1.0], "npv": [0.8, 0.8, 0.8]}
+    wishes = {"f1": {"goal": "maximize", "weight": 2}, "recall": "maximize",
+              "npv": {"goal": "maximize", "weight": 0.5}}  # fmt: skip
+    rows = ranked(values, wishes).tables["models"]
+    found = ref.column(rows, "desirability")
+    # (.25^2 .5 sqrt(.8)) ^ (1 / 3.5)
+    assert found[0] == pytest.approx((0.0625 * 0.5 * sqrt(0.8)) ** (2 / 7), rel=1e-12)
+    assert found[1] == pytest.approx(ref.overall([0.9, 0.1, 0.8], [2, 1, 0.5]), rel=1e-12)
+    assert found[2] == 0
+    assert [row["dealbreakers"] for row in rows] == [[], [], ["f1"]]
+    # all weights times 1000 is the same taste
+    more = {
+        m: {"goal": "maximize", "weight": w}
+        for m, w in (("f1", 2000), ("recall", 1e3), ("npv", 500))
+    }
+    again = ref.column(ranked(values, more).tables["models"], "desirability")
+    assert again == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("metrics", [1, 2])
+def test_fewer_than_three_metrics_span_no_polygon(metrics: int) -> None:
+    values = {"f1": [0.25, 0.9, 0.25], "recall": [0.5, 0.3, 0.5]}
+    names = list(values)[:metrics]
+    result = ranked({m: values[m] for m in names}, dict.fromkeys(names, "maximize"))
+    rows = result.tables["models"]
+    for name in ("mlcps", "normalised", "order_free", "lowest", "highest"):
+        assert [row[name] for row in rows] == [Estimate(None, reason="too_few_metrics")] * 3
+    overall = [ref.overall([values[m][i] for m in names]) for i in range(3)]
+    assert ref.column(rows, "desirability") == pytest.approx(overall, rel=1e-12)
+    assert ref.column(rows, "rank") == ref.dense(overall)
+    # .25 and .5 make the root of .125, .9 and .3 that of .27
+    assert overall[:2] == pytest.approx([[0.25, 0.9], [sqrt(0.125), sqrt(0.27)]][metrics - 1])
+
+
+def test_a_wish_without_a_column_is_refused_and_a_missing_value_too() -> None:
+    with pytest.raises(clfeval.UsageError, match="recal"):
+        ranked({"recall": [0.5], "f1": [0.5], "auc": [0.3]}, {"recal": "maximize"})
+    with pytest.raises(clfeval.DataError, match="f1"):
+        ranked({"f1": [0.5, float("nan")]}, {"f1": "maximize"})
+
+
+NAMES = ("f1", "recall", "npv")
+parts = st.lists(st.floats(0.001, 1), min_size=3, max_size=3)
+
+
+@given(st.lists(parts, min_size=2, max_size=5), st.lists(st.floats(0.1, 9), min_size=3, max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_ranks_are_those_of_the_products(models: list[list[float]], weights: list[float]) -> None:
+    wishes = {n: {"goal": "maximize", "weight": w} for n, w in zip(NAMES, weights, strict=True)}
+    values = dict(zip(NAMES, map(list, zip(*models, strict=True)), strict=True))
+    rows = ranked(values, wishes).tables["models"]
+    overall = [ref.overall(row, weights) for row in models]
+    assert ref.column(rows, "desirability") == pytest.approx(overall, rel=1e-10)
+    assert ref.column(rows, "rank") == ref.dense([round(v, 11) for v in overall])
