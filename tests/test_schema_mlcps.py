@@ -38,6 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "zero weight as ray": (
         TEST, {"weight": {"f1": 0}, "zero_weight": "ray", "weight_sensitivity": True},
     ),
+    "one weight above 0": ("flat.csv", {"weight": {"f1": 0, "mcc": 0}, "zero_weight": "ray"}),
     "wishes": (TEST, {"desirability": WISHES}),
     "every goal": ("lines.csv", {"desirability": EVERY_GOAL}),
     "two metrics in the polygon": (
@@ -71,7 +72,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 Documents = Callable[[str], dict[str, Any]]
-REASONS = {"winner", "never", "constant", "outside_scale", "too_few_splits", "too_few_metrics"}
+REASONS = {"winner", "never", "constant", "outside_scale", "too_few_splits"}
+REASONS |= {"too_few_metrics", "zero_weight"}
 
 
 def tables_made(folder: Path) -> None:

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, on_terminal, piped, shell
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, Done, clfeval, on_terminal, shell
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-TEST, TRAIN = FIXTURES / "metrics" / "test.csv", FIXTURES / "metrics" / "train.csv"
+TEST = FIXTURES / "metrics" / "test.csv"
 SCORES = FIXTURES / "breast-cancer" / "scores.csv"
 VALUES = {"rf": (0.9, 0.8, 0.7), "svm": (0.8, 0.85, 0.75), "lr": (0.7, 0.6, 0.9)}
 TABLE = "model,recall,precision,specificity\n" + "".join(
@@ -244,9 +244,3 @@ def test_what_is_refused_leaves_the_old_result(words: list[str], code: int) -> N
     assert Path("r.json").read_text(encoding="utf-8") == "old"
     assert {name: Path(name).read_text(encoding="utf-8") for name in FILES} == FILES
     assert in_folder() == {"r.json"}
-
-
-def test_no_table_and_no_result_on_a_pipe_that_brings_nothing() -> None:
-    done = piped(b"", "mlcps", "-", "-q")
-    assert (done.code, done.out) == (3, "")
-    assert done.err == "<stdin>: the input is empty (0 bytes) [empty-table]\n"

@@ -1,8 +1,11 @@
-"""Agreement of two metric tables against SciPy and the definitions; metrics that repeat others."""
+"""Two metric tables against SciPy, metrics that repeat others, and what the command writes."""
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +147,33 @@ def test_a_column_without_any_difference_agrees_with_nothing() -> None:
     assert of["top_here"] == [*"abcde"]
 
 
+def test_areas_that_tie_by_rank_tie_for_kendall_too() -> None:
+    """Both are 32 hundredths, in floats a last digit apart; METHODS: equal scores are equal."""
+    here = [[3, 2, 5, 2], [1, 7, 3, 1], [1, 1, 1, 1]]
+    there = [[5, 5, 5, 5], [5, 5, 5, 5], [1, 1, 1, 1]]
+    result = clfeval.mlcps(ref.frame(here, 10), compare=ref.frame(there, 10))
+    assert ref.column(result.tables["compared"], "rank_here") == [1, 1, 2]
+    assert ref.column(result.tables["compared"], "rank_there") == [1, 1, 2]
+    row = result.tables["agreement"][0]
+    assert (ref.column([row], "kendall"), ref.column([row], "spearman")) == ([1], [1])  # BUG
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_both_tables_span_the_same_polygon(turned: bool) -> None:
+    """Stars need no scale beside a wish, but in one table they happen to lie in 0..1."""
+    models = {"f1": [0.9, 0.5, 0.7], "recall": [0.8, 0.6, 0.3], "npv": [0.7, 0.9, 0.6]}
+    many, few = (
+        pl.DataFrame({"model": [*"abc"], "stars": stars, **models})
+        for stars in ([30.0, 10.0, 5.0], [0.5, 0.25, 1.0])
+    )
+    here, there = (few, many) if turned else (many, few)
+    wishes = {"stars": {"goal": "maximize", "low": 0, "high": 100}, "f1": "maximize"}
+    rows = clfeval.mlcps(here, compare=there, desirability=wishes).tables["agreement"]
+    agreed = {row["measure"]: ref.column([row], "kendall")[0] for row in rows}
+    # BUG: column by column, recall here is held against f1 there, or there is no such column
+    assert [agreed[name] for name in models] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("common", ["", "a"])
 def test_one_common_model_or_none_is_refused(common: str) -> None:
     with pytest.raises(clfeval.DataError, match="model"):
@@ -191,3 +221,19 @@ def test_a_metric_that_falls_as_another_rises_does_not_say_the_same() -> None:
     # a loss that falls as the other rises says the same once it is turned round
     turned = clfeval.mlcps(table, direction={"opposite": "min"})
     assert any("weigh double" in warning.message for warning in turned.warnings)
+
+
+def test_the_command_says_the_same_in_csv_and_json(tmp_path: Path) -> None:
+    table = frame(drawn("abcde", 110, 6, 7))
+    table.write_csv(tmp_path / "m.csv")
+    command = [sys.executable, "-m", "clfeval", "mlcps", "m.csv", "--weight", "x1=2.5", "--quiet"]
+    command += ["-f", "json", "--save", "all.csv"]
+    said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
+    rows = clfeval.mlcps(table, weight={"x1": 2.5}).tables["models"]
+    read, cells = json.loads(said), pl.read_csv(tmp_path / "all.csv")
+    for name in ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd"):
+        numbers = ref.column(rows, name)
+        assert [row[name]["value"] for row in read["tables"]["models"]] == numbers
+        assert cells[name].to_list() == numbers
+    assert cells["rank"].to_list() == ref.column(rows, "rank")
+    assert cells["dominated_by"].to_list() == ref.column(rows, "dominated_by")

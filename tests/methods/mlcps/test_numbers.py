@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from fractions import Fraction
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import clfeval
+from clfeval.result import Estimate
 from tests.methods.mlcps import reference as ref
 
 MAXIMA = {3: 1.299038, 4: 2.0, 5: 2.377641, 6: 2.598076, 7: 2.736410188638, 8: 2.828427}
@@ -223,17 +220,30 @@ def test_a_metric_left_out_and_one_that_counts_twice(n: int) -> None:
     assert ref.column(rows, "average") == close([sum(c) / 60 for c in zip(*models, strict=True)])
 
 
-def test_the_command_says_the_same_in_csv_and_json(tmp_path: Path) -> None:
-    table = ref.frame(drawn(5, 6, seed=110), 100)
-    table.write_csv(tmp_path / "m.csv")
-    command = [sys.executable, "-m", "clfeval", "mlcps", "m.csv", "--weight", "x1=2.5", "--quiet"]
-    command += ["-f", "json", "--save", "all.csv"]
-    said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
-    rows = clfeval.mlcps(table, weight={"x1": 2.5}).tables["models"]
-    read, cells = json.loads(said), pl.read_csv(tmp_path / "all.csv")
-    for name in ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd"):
-        numbers = ref.column(rows, name)
-        assert [row[name]["value"] for row in read["tables"]["models"]] == numbers
-        assert cells[name].to_list() == numbers
-    assert cells["rank"].to_list() == ref.column(rows, "rank")
-    assert cells["dominated_by"].to_list() == ref.column(rows, "dominated_by")
+@pytest.mark.parametrize("weight", [1, 1000, 1e6])
+def test_who_is_alike_without_a_metric_is_however_much_it_weighs(weight: float) -> None:
+    """All four differ in x0 alone: without it they tie, whatever digits it had in the sum."""
+    models = [[90, 70, 30, 60], [31, 70, 30, 60], [50, 70, 30, 60], [77, 70, 30, 60]]
+    result = clfeval.mlcps(ref.frame(models, 100), weight={"x0": weight})
+    row = result.tables["metrics"][0]
+    assert ref.column(result.tables["models"], "rank") == [1, 4, 3, 2]
+    assert (row["winner_without"], row["moved_without"]) == ("m0 (and 3 more)", 3)  # BUG: at 1e6
+
+
+def test_no_spread_is_none_whatever_the_level() -> None:
+    result = clfeval.mlcps(ref.frame([[1, 1, 1], [5, 5, 5], [7, 7, 7], [1, 2, 3]], 10))
+    assert ref.column(result.tables["models"], "sd") == [0, 0, 0, pytest.approx(0.1)]  # BUG
+    assert ref.column(result.tables["ranks"], "sd") == [1, 1, 1, 2]  # BUG
+
+
+def test_shares_of_weights_are_of_the_polygon_with_its_ray_of_length_zero() -> None:
+    """Without x0 x1 and x1 x2 the first has more of both products left, under all weights."""
+    models = [[50, 90, 50, 100], [100, 90, 100, 25]]
+    result = clfeval.mlcps(
+        ref.frame(models, 100), weight={"x1": 0}, zero_weight="ray", weight_sensitivity=True
+    )
+    assert ref.column(result.tables["ranks"], "weight_dependent") == [False, False]
+    assert [row["factor"] for row in result.tables["weights"]] == [
+        Estimate(None, reason="winner"), Estimate(None, reason="never")
+    ]  # fmt: skip
+    assert ref.column(result.tables["weights"], "share") == [1, 0]  # BUG: those of x0, x2, x3 alone

@@ -120,7 +120,8 @@ def test_target_has_a_power_on_either_side() -> None:
     [
         ({"low": 0.3}, [0.3, 0.30001, 9]), ({"above": 0.3}, [0.30001, 9]),
         ({"high": 0.3}, [-9, 0.2999, 0.3]), ({"below": 0.3}, [-9, 0.2999]),
-        ({"low": 0.2999, "high": 0.3}, [0.2999, 0.3]), ({"above": 0.2999, "below": 9}, [0.3, 0.30001]),
+        ({"low": 0.2999, "high": 0.3}, [0.2999, 0.3]),
+        ({"above": 0.2999, "below": 9}, [0.3, 0.30001]),
     ],
 )  # fmt: skip
 def test_a_box_is_worth_one_inside_and_nothing_outside(

@@ -1,0 +1,188 @@
+"""Gates of mlcps: limits on scores, on their limits and on ranks, baselines, JUnit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.process.program import Done, clfeval
+from tests.process.test_mlcps import TABLE, VALUES, area, document
+
+WISHES = "recall: {goal: maximize, low: 0.5, high: 1}\nspecificity: {goal: box, low: 0.72}\n"
+# recall, precision, specificity of both models
+LABELS = "truth,a,b\n" + "1,1,1\n" * 40 + "1,0,1\n" * 9 + "1,1,0\n" + "0,0,0\n" * 45 + "0,0,1\n" * 5
+
+
+@pytest.fixture(autouse=True)
+def tables(folder: Path) -> None:
+    for name, content in {"m.csv": TABLE, "w.yaml": WISHES, "p.csv": LABELS}.items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def rank(*words: str) -> Done:
+    return clfeval("mlcps", *words, "-q", "-f", "json")
+
+
+def gates(done: Done) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = document(done)["gates"]
+    return found
+
+
+def test_a_missed_gate_exits_1_and_says_why() -> None:
+    done = rank("m.csv", "--fail-under", "mlcps=0.8", "--fail-over", "rf:rank=1")
+    # ½ sin 120° (.7 .6 + .6 .9 + .9 .7) = .688 is below .8
+    assert done.code == 1
+    below, behind = done.err.splitlines()
+    assert below.startswith("gate missed: lr: mlcps is 0.688")
+    assert below.endswith(", fail-under 0.8")
+    assert behind == "gate missed: rf: rank is 2, fail-over 1.0"
+    assert [gate["passed"] for gate in gates(done)] == [True, True, False, False]
+    assert document(done)["passed"] is False
+
+
+def test_one_model_is_judged_where_one_is_named() -> None:
+    done = rank("m.csv", "--fail-under", "rf:mlcps=0.8", "--fail-under", "rf:normalised=0.6")
+    assert (done.code, done.err) == (0, "")
+    assert [gate["model"] for gate in gates(done)] == ["rf", "rf"]
+    values = [gate["value"] for gate in gates(done)]
+    assert values == pytest.approx([area(VALUES["rf"]), (0.72 + 0.56 + 0.63) / 3], rel=1e-12)
+
+
+def test_a_gate_at_exactly_the_value_is_met_and_one_step_above_is_not() -> None:
+    (value,) = (gate["value"] for gate in gates(rank("m.csv", "--fail-under", "rf:mlcps=0")))
+    met = rank("m.csv", "--fail-under", f"rf:mlcps={value!r}", "--fail-over", f"rf:mlcps={value!r}")
+    assert (met.code, met.err) == (0, "")
+    above = math.nextafter(value, 1)
+    missed = rank("m.csv", "--fail-under", f"rf:mlcps={above!r}")
+    assert missed.code == 1
+    assert missed.err == f"gate missed: rf: mlcps is {value!r}, fail-under {above!r}\n"
+
+
+def test_a_limit_of_an_interval_needs_an_interval() -> None:
+    wished = ["--desirability", "w.yaml"]
+    none = rank("m.csv", *wished, "--fail-under", "svm:desirability.low=0")
+    assert none.code == 1
+    assert none.err == (
+        "gate missed: svm: desirability.low is undefined (no_interval), fail-under 0.0\n"
+    )
+    predicted = [
+        "p.csv", "--from", "predictions", *wished, "--metric", "recall", "--metric", "precision",
+        "--metric", "specificity", "--resamples", "200",
+    ]  # fmt: skip
+    some = rank(*predicted, "--fail-under", "desirability.low=0.2", "--fail-over", "mlcps.high=1.4")
+    low, *_ = (gate for gate in gates(some) if gate["model"] == "a")
+    by_model = {row["model"]: row for row in document(some)["tables"]["models"]}
+    assert low["value"] == by_model["a"]["desirability"]["low"]
+    assert low["value"] < by_model["a"]["desirability"]["value"]
+    assert some.code == (0 if all(gate["passed"] for gate in gates(some)) else 1)
+    assert [gate["metric"] for gate in gates(some)] == ["desirability.low"] * 2 + ["mlcps.high"] * 2
+
+
+def test_a_dealbreaker_makes_desirability_0_and_misses_a_gate() -> None:
+    done = rank("m.csv", "--desirability", "w.yaml", "--fail-under", "desirability=0.01")
+    assert done.code == 1
+    assert done.err == "gate missed: rf: desirability is 0.0, fail-under 0.01\n"
+    values = {gate["model"]: gate["value"] for gate in gates(done)}
+    # d of recall is (x - .5) / .5, that of specificity 1 from .72 on
+    expected = {"rf": 0.0, "svm": (0.6 * 1) ** 0.5, "lr": (0.4 * 1) ** 0.5}
+    assert values == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_undefined_score_misses_every_gate() -> None:
+    two = ["--metric", "recall", "--metric", "specificity", "--desirability", "w.yaml"]
+    done = rank("m.csv", *two, "--fail-under", "svm:mlcps=0", "--fail-over", "svm:mlcps=2")
+    assert done.code == 1
+    assert [(gate["value"], gate["reason"]) for gate in gates(done)] == [
+        (None, "too_few_metrics")
+    ] * 2
+    assert "svm: mlcps is undefined (too_few_metrics), fail-under 0.0" in done.err
+
+
+def test_counts_of_the_summary_have_gates() -> None:
+    # rf is best in recall, svm in precision, lr in specificity: all three are on the front
+    met = rank("m.csv", "--fail-under", "pareto=3", "--fail-over", "order_dependent=0")
+    assert (met.code, [gate["value"] for gate in gates(met)]) == (0, [3, 0])
+    assert rank("m.csv", "--fail-under", "pareto=4").code == 1
+
+
+@pytest.mark.parametrize(("gate", "part"), [
+    ("recal=0.5", "no metric 'recal' [unknown-metric]"),
+    ("mlcsp=0.5", "hint: did you mean 'mlcps'?"),
+    ("knn:mlcps=0.5", "no model 'knn' [unknown-model]"),
+    ("mlcps", "'mlcps' is not [MODEL:]METRIC=VALUE"),
+    ("mlcps=nan", "'mlcps=nan' is not [MODEL:]METRIC=VALUE"),
+    ("rank.low=1", "'rank' is a count: it has no .low"),
+    ("best=1", "'best' is no number"),
+])  # fmt: skip
+def test_a_gate_that_cannot_be_judged_is_a_usage_error(gate: str, part: str) -> None:
+    done = rank("m.csv", "--fail-under", gate, "--save", "r.json")
+    assert (done.code, done.out) == (2, "")
+    assert part in done.err
+    assert not Path("r.json").exists()
+
+
+def test_bad_data_outranks_a_missed_gate() -> None:
+    Path("m.csv").write_text("model,recall,precision,f1\na,x,.5,.5\n", encoding="utf-8")
+    assert rank("m.csv", "--fail-under", "mlcps=2").code == 3
+
+
+def saved(name: str, *words: str) -> list[str]:
+    """Save a baseline and return the words that compare with it."""
+    assert clfeval("mlcps", "m.csv", "-q", *words, "--save", name).code == 0
+    return ["--baseline", name, "--max-drop"]
+
+
+def test_a_baseline_of_the_same_settings() -> None:
+    drop = saved("old.json")
+    same = rank("m.csv", *drop, "mlcps=0")
+    assert (same.code, {gate["value"] for gate in gates(same)}) == (0, {0.0})
+    Path("m.csv").write_text(TABLE.replace("rf,0.9,0.8,0.7", "rf,0.8,0.8,0.7"), encoding="utf-8")
+    fall = area((0.9, 0.8, 0.7)) - area((0.8, 0.8, 0.7))  # ½ sin 120° .1 (.8 + .7) = .065
+    worse = rank("m.csv", *drop, "mlcps=0.06")
+    assert worse.code == 1
+    assert worse.err.startswith("gate missed: rf: mlcps is worse than the baseline by 0.0649")
+    assert gates(worse)[0]["value"] == pytest.approx(fall, rel=1e-9)
+    assert [gate["passed"] for gate in gates(worse)] == [False, True, True]
+    assert rank("m.csv", *drop, "mlcps=0.07").code == 0
+
+
+def test_a_model_that_is_new_or_gone() -> None:
+    drop = saved("old.json")
+    Path("m.csv").write_text(TABLE.replace("rf,", "knn,"), encoding="utf-8")
+    done = rank("m.csv", *drop, "mlcps=0.5")
+    assert done.code == 1
+    assert "gate missed: knn: mlcps is undefined (not_in_baseline), max-drop 0.5\n" in done.err
+    (gone,) = (one for one in document(done)["warnings"] if one["code"] == "baseline-models")
+    assert "'rf'" in gone["message"]
+
+
+@pytest.mark.parametrize("words", [
+    ["--weight", "recall=2"], ["--weight", "recall=0", "--zero-weight", "ray"],
+    ["--rescale", "recall=0:2"], ["--level", "0.9", "--weight-sensitivity"],
+    ["--direction", "recall=min"], ["--desirability", "w.yaml"],
+    ["--metric", "specificity", "--metric", "recall", "--metric", "precision"],
+])  # fmt: skip
+def test_a_baseline_of_other_settings_is_refused(words: list[str]) -> None:
+    drop = saved("old.json")
+    done = rank("m.csv", *words, *drop, "mean=1")
+    assert (done.code, done.out) == (2, "")
+    assert "the baseline was made with other settings: " in done.err
+
+
+def test_junit_has_a_case_for_every_gate() -> None:
+    words = ["--fail-under", "mlcps=0.8", "--fail-under", "pareto=3", "--save", "r.xml"]
+    done = rank("m.csv", *words)
+    assert done.code == 1
+    root = ElementTree.parse("r.xml").getroot()
+    cases = list(root.iter("testcase"))
+    assert len(cases) == 4
+    failed = [case for case in cases if case.find("failure") is not None]
+    assert len(failed) == 1
+    text = ElementTree.tostring(failed[0], encoding="unicode")
+    assert "lr" in text
+    assert "0.8" in text
+    assert [gate["passed"] for gate in gates(done)] == [True, True, False, True]
