@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval.api.numbers import number, pair, whole
@@ -120,8 +120,9 @@ def mlcps(
         if transpose:
             raise bad_option("--transpose turns a metric table, and these are predictions")
         given = _measured(table, roles, wanted, options, reading, on_open)
+        plain = replace(options, interval="none")  # its intervals are not shown
         other = compare if compare is None else _measured(
-            compare, roles, given.metrics, options, Reading(None, delimiter), on_open
+            compare, roles, given.metrics, plain, Reading(None, delimiter), on_open
         )  # fmt: skip
         return mlcps_result(given, options, other=other, missing=missing)
     _refuse_predicted(roles, resamples)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clfeval.errors import DataError, Problem, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
 from clfeval.methods.mlcps.ranking import Ranking
-from clfeval.methods.mlcps.ranks import dense_ranks, firsts
+from clfeval.methods.mlcps.ranks import Ints, dense_ranks, firsts
 from clfeval.result import Estimate, Row, Warn
 
 Floats = NDArray[np.float64]
@@ -36,34 +36,36 @@ def compared(here: Ranking, there: Ranking) -> tuple[list[Row], list[Row], list[
             ),
             hint=f"models here: {listing(here.given.models)}; there: {listing(there.given.models)}",
         )
-    pairs: dict[str, tuple[Floats, Floats]] = {
+    scores = {
         name: (here.scores[name][ours], there.scores[name][theirs])
         for name in ("mlcps", "order_free", "mean", "desirability")
         if name in here.scores
     }
-    for i, scale in enumerate(here.scales):
-        pairs.setdefault(scale.metric, (here.d[ours, i], there.d[theirs, i]))
-    agreement = [_agreement(names, name, *both) for name, both in pairs.items()]
-    return agreement, _places(names, *pairs[here.main]), _absent(here, there, names)
+    agreement = [_agreement(names, name, *both) for name, both in scores.items()]
+    agreement += [  # the scales of both are the same, in the same order
+        _agreement(names, scale.metric, here.d[ours, i], there.d[theirs, i])
+        for i, scale in enumerate(here.scales)
+    ]
+    return agreement, _places(names, *scores[here.main]), _absent(here, there, names)
 
 
 def _agreement(names: Sequence[str], measure: str, here: Floats, there: Floats) -> Row:
-    tops = [[names[i] for i in firsts(dense_ranks(column))] for column in (here, there)]
+    ranks = [dense_ranks(column) for column in (here, there)]
+    tops = [[names[i] for i in firsts(column)] for column in ranks]
     return {
         "measure": measure,
         "models": len(names),
-        "kendall": _coefficient(kendall_tau_b, here, there),
-        "spearman": _coefficient(spearman, here, there),
+        "kendall": _coefficient(kendall_tau_b, *ranks),
+        "spearman": _coefficient(spearman, *ranks),
         "top_here": tops[0],
         "top_there": tops[1],
         "same_top": tops[0] == tops[1] and bool(tops[0]),
     }
 
 
-def _coefficient(
-    function: Callable[[Floats, Floats], float], here: Floats, there: Floats
-) -> Estimate:
-    if np.isnan(here).any() or np.isnan(there).any():
+def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Ints) -> Estimate:
+    """Return a coefficient of two rankings: what ranks call a tie is one here too."""
+    if not (here.all() and there.all()):
         return Estimate(None, reason="too_few_metrics")
     value = float(function(here, there))
     return Estimate(value) if value == value else Estimate(None, reason="constant")

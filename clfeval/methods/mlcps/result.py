@@ -7,9 +7,9 @@ from clfeval.methods.mlcps.compare import compared
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.influence import metric_rows
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.ranking import Ranking, ranking_of
+from clfeval.methods.mlcps.ranking import ranking_of
 from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
-from clfeval.methods.mlcps.scale import RAYS, scales_of
+from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
 from clfeval.methods.mlcps.sensitivity import dethroning_rows, weight_rows
 from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
 from clfeval.methods.mlcps.tables import (
@@ -65,7 +65,7 @@ def mlcps_result(
         tables["desirability"] = desirability_rows(ranking)
     if other is not None:
         tables["agreement"], tables["compared"], absent = compared(
-            ranking, _ranked_alike(other, options)
+            ranking, ranking_of(other, scaled_alike(other, scales), options, all_orders=False)
         )
         notes += absent
     return Result(
@@ -77,12 +77,6 @@ def mlcps_result(
         tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
     )
-
-
-def _ranked_alike(other: Given, options: MlcpsOptions) -> Ranking:
-    """Rank the table to compare with, on the same scales and weights."""
-    scales, _ = scales_of(other, options)
-    return ranking_of(other, scales, options, all_orders=False)
 
 
 def _notes_of(other: Given | None) -> list[Warn]:

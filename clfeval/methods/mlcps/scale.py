@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,19 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     if len(scales) < RAYS and not wished:
         raise _too_few(given, [scale.metric for scale in scales])
     return tuple(scales), _notes(given.metrics, options, scales, left_out, assumed)
+
+
+def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
+    """Return the scales of another table for this one's columns.
+
+    Errors: DataError naming every metric whose values have no ray on its scale.
+    """
+    alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
+    found = (_outside(given, scale) for scale in alike if scale.weight)
+    problems = [problem for problem in found if problem is not None]
+    if problems:
+        raise DataError(problems, hint=_hint(problems, given))
+    return tuple(alike)
 
 
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:

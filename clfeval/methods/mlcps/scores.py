@@ -27,16 +27,28 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     mlcps = area(rays)
     most = greatest(weights)
     lowest, highest = extremes(rays)
-    plain = d[..., weights > 0]
-    nothing = np.full(mlcps.shape, np.nan)
-    # in order, so that the order of columns changes no digit
-    ordered = np.sort(plain, axis=-1)
+    mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
         "mlcps": mlcps,
-        "normalised": mlcps / most if most > 0 else nothing,
+        "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
         "order_free": order_free(rays),
         "lowest": lowest,
         "highest": highest,
-        "mean": ordered.mean(axis=-1) if ordered.shape[-1] else nothing,
-        "sd": ordered.std(axis=-1, ddof=1) if ordered.shape[-1] > 1 else nothing,
+        "mean": mean,
+        "sd": sd,
     }
+
+
+def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation, NaN of no metrics and of one; the order is no matter."""
+    shape, n = d.shape[:-1], d.shape[-1]
+    mean, sd = np.full(shape, np.nan), np.full(shape, np.nan)
+    if not n:
+        return mean, sd
+    ordered = np.sort(d, axis=-1)
+    # a sum of equal numbers may be off by a rounding, and their SD would not be 0
+    constant = ordered[..., 0] == ordered[..., -1]
+    mean = np.where(constant, ordered[..., 0], ordered.mean(axis=-1))
+    if n > 1:
+        sd = np.where(constant, 0.0, ordered.std(axis=-1, ddof=1))
+    return mean, sd

@@ -18,8 +18,7 @@ Floats = NDArray[np.float64]
 def weight_rows(ranking: Ranking, draws: int) -> list[Row]:
     """Return per model the share of all weights that make it first, and the factor it takes."""
     options = ranking.options
-    used = ranking.weights > 0
-    wins, free = winner_shares(ranking.d[:, used], draws=draws, rng=stream(options.seed, "weights"))
+    wins, free = winner_shares(ranking.rays, draws=draws, rng=stream(options.seed, "weights"))
     shares = [
         proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
         for part in (wins, free)

@@ -31,7 +31,8 @@ def ranking_notes(ranking: Ranking) -> list[Warn]:
     if ranking.failed:
         text = (
             f"up to {ranking.failed} of {ranking.given.resamples} resamples of a model have no "
-            "score (a metric undefined, or outside its scale) and are left out of its interval"
+            "score (a metric undefined, or outside its scale): its interval leaves them out, and "
+            "it is first in none of them"
         )
         said.append(Warn("resamples-lost", text))
     return said

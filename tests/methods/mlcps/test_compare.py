@@ -155,23 +155,26 @@ def test_areas_that_tie_by_rank_tie_for_kendall_too() -> None:
     assert ref.column(result.tables["compared"], "rank_here") == [1, 1, 2]
     assert ref.column(result.tables["compared"], "rank_there") == [1, 1, 2]
     row = result.tables["agreement"][0]
-    assert (ref.column([row], "kendall"), ref.column([row], "spearman")) == ([1], [1])  # BUG
+    assert (ref.column([row], "kendall"), ref.column([row], "spearman")) == ([1], [1])
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_both_tables_span_the_same_polygon(turned: bool) -> None:
+def test_both_tables_span_the_same_polygon() -> None:
     """Stars need no scale beside a wish, but in one table they happen to lie in 0..1."""
     models = {"f1": [0.9, 0.5, 0.7], "recall": [0.8, 0.6, 0.3], "npv": [0.7, 0.9, 0.6]}
     many, few = (
         pl.DataFrame({"model": [*"abc"], "stars": stars, **models})
         for stars in ([30.0, 10.0, 5.0], [0.5, 0.25, 1.0])
     )
-    here, there = (few, many) if turned else (many, few)
     wishes = {"stars": {"goal": "maximize", "low": 0, "high": 100}, "f1": "maximize"}
-    rows = clfeval.mlcps(here, compare=there, desirability=wishes).tables["agreement"]
+    rows = clfeval.mlcps(many, compare=few, desirability=wishes).tables["agreement"]
     agreed = {row["measure"]: ref.column([row], "kendall")[0] for row in rows}
-    # BUG: column by column, recall here is held against f1 there, or there is no such column
     assert [agreed[name] for name in models] == [1, 1, 1]
+    assert "stars" not in agreed
+    # a ray here that is none there
+    with pytest.raises(clfeval.DataError, match="column 'stars': 30 is above 1"):
+        clfeval.mlcps(few, compare=many, desirability=wishes)
+    scaled = clfeval.mlcps(few, compare=many, desirability=wishes, rescale={"stars": (0, 30)})
+    assert {row["measure"] for row in scaled.tables["agreement"]} >= {"stars", *models}
 
 
 @pytest.mark.parametrize("common", ["", "a"])
