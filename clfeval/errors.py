@@ -118,6 +118,14 @@ def bad_option(what: str) -> UsageError:
     return UsageError(Problem(what, "bad-option"))
 
 
+def no_table(given: object) -> UsageError:
+    """Build the error for an object that is no table."""
+    return UsageError(
+        Problem(f"{type(given).__name__} is no table", "no-input"),
+        hint="a path, a list of paths, or a polars, pandas or Arrow frame",
+    )
+
+
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names a model which is not there."""
     models = list(models)

@@ -198,7 +198,7 @@ UNKNOWN = {"value": None, "low": None, "high": None, "reason": "zero_weight"}
         ("wishes", ("parameters", "desirability", "recall", "goal"), "maximise"),
         ("wishes", ("parameters", "desirability", "recall", "gamma"), [1]),
         ("plain", ("summary", "best"), []),
-        ("plain", ("summary", "pareto"), 0),
+        ("plain", ("summary", "pareto_front"), 0),
         ("plain", ("summary", "rows"), 6),
         ("plain", (*FIRST, "rank"), 0),
         ("plain", (*FIRST, "rank"), 1.5),

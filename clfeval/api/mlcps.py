@@ -109,6 +109,7 @@ def mlcps(
         seed=whole("--seed", seed),
     )
     options.check()
+    _stdin_once(table, compare)
     roles = roles_of(
         truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
         threshold=threshold, weight=row_weight, missing=missing, null_value=null_value,
@@ -170,6 +171,21 @@ def _measured(
         if on_open is not None:
             on_open(predictions)
         return of_predictions(predictions, metrics, resamples=options.replicates, seed=options.seed)
+
+
+def _stdin_once(table: Any, compare: Any) -> None:
+    """Refuse to read standard input for both tables."""
+    if [*_listed(table), *_listed(compare)].count("-") > 1:
+        raise UsageError(
+            Problem("named twice: standard input can be read once", "repeated-file", "-")
+        )
+
+
+def _listed(table: Any) -> list[Any]:
+    """Return the paths that a table is named by; none for a frame."""
+    if isinstance(table, (list, tuple)):
+        return list(table)
+    return [table] if isinstance(table, str) else []
 
 
 def _refuse_predicted(roles: Roles, resamples: int | None) -> None:

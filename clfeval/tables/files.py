@@ -8,7 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import DataError, Problem, listing, no_table
 from clfeval.tables.csv_head import one_column_hint, read_csv_head
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.scan import ENGINE_ERRORS, TableFile, check_names, open_typed, unreadable
@@ -26,7 +26,10 @@ def open_files(
     Temporary copies of pipes and packed files live as long as the block.
     """
     if not isinstance(tables, (list, tuple)):
-        frame = nw.from_native(tables).lazy()
+        try:
+            frame = nw.from_native(tables).lazy()
+        except TypeError as error:
+            raise no_table(tables) from error
         columns = tuple(frame.collect_schema().names())
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)

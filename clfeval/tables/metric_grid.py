@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import DataError, Problem, UsageError
+from clfeval.errors import DataError, Problem, UsageError, no_table
 from clfeval.tables.csv_check import inspect_structure, read_records
 from clfeval.tables.csv_head import ENCODING_HINT, one_column_hint, read_csv_head
 from clfeval.tables.fingerprint import take_fingerprint
@@ -118,6 +118,8 @@ def _of_frame(table: Any) -> Grid:
 
     try:
         frame: Any = nw.from_native(table, pass_through=False)
+    except TypeError as error:
+        raise no_table(table) from error
     except nw.exceptions.DuplicateError as error:
         names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
         raise DataError(

@@ -39,6 +39,11 @@ def json_grid(text: str, name: str, display: str, sha256: str, id_column: str | 
         )
     elif str(document.get("schema", "")).startswith(RESULT):
         result = True
+        if document["schema"] != f"{RESULT}1":
+            raise DataError(
+                Problem(f"{document['schema']} is newer than this program", "wrong-format", name),
+                hint="a result of this version has the schema clfeval.result/1",
+            )
         body = _of_records(name, _rows_of_result(name, document))
     elif document and all(isinstance(value, list) for value in document.values()):
         body = _of_columns(name, document)

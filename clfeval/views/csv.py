@@ -25,6 +25,12 @@ ALWAYS: Mapping[str, Mapping[str, bool]] = {
         "value": True, "fixed_threshold": False, "fixed_value": True, "loss": True,
         "honest": True, "honest_gain": True,
     },
+    "metrics": {
+        "metric": False, "direction": False, "low": False, "high": False, "weight": False,
+        "least": False, "average": False, "most": False, "winner_without": False,
+        "moved_without": False, "winner_doubled": False, "moved_doubled": False,
+    },
+    "profile": {"model": False, "metric": False, "value": True, "d": False},
     "cutoffs": {"model": False, "measure": False, "odds": False, "threshold": False, "rule": False},
     "redundant": {"first": False, "second": False, "why": False, "r": False, "note": False},
     "dominance": {"model": False, "dominated_by": False},

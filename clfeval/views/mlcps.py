@@ -146,7 +146,7 @@ def _shares(share: float | None, word: str, of: str) -> tuple[list[str], list[st
 
 def _front(result: Result, rows: Sequence[Row]) -> str:
     """Say whether any model is at least as good as the first in everything."""
-    if result.summary["pareto"] == result.summary["models"]:
+    if result.summary["pareto_front"] == result.summary["models"]:
         return "on the Pareto front as every model is"
     below = [row for row in rows if not row["pareto"]]
     if not below:

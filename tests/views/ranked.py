@@ -148,7 +148,7 @@ def ranked(
             "positive": None if spread is None else "ill",
         },
         summary={
-            "models": k, "metrics": n, "pareto": sum(not there for there in above),
+            "models": k, "metrics": n, "pareto_front": sum(not there for there in above),
             "best": [name for name, rank in zip(names, ranks[by], strict=True) if rank == 1],
             "order_dependent": sum(changed) if known else None, "winners": winners,
         },

@@ -77,5 +77,5 @@ def crowd(few: Result, k: int) -> tuple[Result, list[int]]:
 
     tables = {**few.tables, **{name: row_of(name) for name in patterns}, "dominance": []}
     best = [f"m{k - 1}"]
-    summary = {**few.summary, "models": k, "best": best, "winners": best, "pareto": 1}
+    summary = {**few.summary, "models": k, "best": best, "winners": best, "pareto_front": 1}
     return replace(few, tables=tables, summary=summary), made

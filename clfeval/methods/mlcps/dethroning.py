@@ -188,7 +188,7 @@ def _level(gains: Floats, high: Bools) -> Floats:
     both = np.where(high & after, gains, 0).sum(axis=1)
     mixed = np.where(high ^ after, gains, 0).sum(axis=1)
     behind, rise = -gains.sum(axis=1), 2 * both + mixed
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.sqrt(rise**2 + 4 * both * behind)
         # two forms of one root, of which one loses no digits
         found = np.where(rise > 0, 2 * behind / (rise + root), (root - rise) / (2 * both))

@@ -70,7 +70,7 @@ def of_metrics(table: MetricTable) -> Given:
         metrics=table.metrics,
         values=table.values,
         inputs=(Input(table.display, table.sha256, len(table.models), table.dropped),),
-        statistics=_digest(table.models, table.metrics, table.values),
+        statistics=_digest(table),
         problem=table.problem,
         splits=table.splits,
         by_split=table.by_split,
@@ -140,10 +140,12 @@ def _refuse_undefined(name: str, found: Measured) -> None:
     )
 
 
-def _digest(models: Sequence[str], metrics: Sequence[str], values: Floats) -> str:
-    """Return the sha256 of the table whatever the order of its models; metrics keep theirs."""
-    order = sorted(range(len(models)), key=models.__getitem__)
-    names = repr([list(metrics), [models[i] for i in order]])
+def _digest(table: MetricTable) -> str:
+    """Return the sha256 of the values whatever the order of models; metrics keep theirs."""
+    order = sorted(range(len(table.models)), key=table.models.__getitem__)
+    names = repr([list(table.metrics), [table.models[i] for i in order], list(table.splits)])
     found = sha256(names.encode("utf-8", "surrogatepass"))
-    found.update(values[order].astype("<f8").tobytes())
+    found.update(table.values[order].astype("<f8").tobytes())
+    if table.by_split is not None:
+        found.update(table.by_split[:, order].astype("<f8").tobytes())
     return found.hexdigest()

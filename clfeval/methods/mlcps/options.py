@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -19,6 +18,7 @@ Interval = Literal["bootstrap", "none"]
 DRAWS = 10_000
 MOST_DRAWS = 1_000_000
 LEAST_WEIGHT = 1e-6
+MOST = 1e15  # of a scale's ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,11 @@ class MlcpsOptions:
                     f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
                 )
         for name, (low, high) in self.rescale.items():
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            if not (-MOST <= low < high <= MOST):
                 hint = " (--direction says which end is better)" if low > high else ""
                 raise bad_option(
-                    f"--rescale {name}={low:g}:{high:g} does not go from lower to higher{hint}"
+                    f"--rescale {name}={low:g}:{high:g} does not go from lower to higher within "
+                    f"-{MOST:g} to {MOST:g}{hint}"
                 )
         check_level(self.level)
         counts = (

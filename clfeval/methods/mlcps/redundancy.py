@@ -68,6 +68,8 @@ def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
 
 def _correlations(values: Floats) -> Floats:
     """Return Pearson's r of every two columns, NaN where one is constant."""
+    most = np.abs(values).max(axis=0)
+    values = values / np.where(most > 0, most, 1.0)  # squares of large ones would be infinite
     centred = values - values.mean(axis=0)
     centred[:, (values == values[0]).all(axis=0)] = 0.0
     size = np.sqrt((centred**2).sum(axis=0))

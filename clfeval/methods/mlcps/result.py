@@ -9,7 +9,8 @@ from clfeval.methods.mlcps.influence import metric_rows
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import ranking_of
 from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
-from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
+from clfeval.methods.mlcps.scale import RAYS
+from clfeval.methods.mlcps.scaling import scaled_alike, scales_of
 from clfeval.methods.mlcps.sensitivity import dethroning_rows, weight_rows
 from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
 from clfeval.methods.mlcps.tables import (

@@ -27,11 +27,13 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     mlcps = area(rays)
     most = greatest(weights)
     lowest, highest = extremes(rays)
+    # rounded each in its own way: they must not part
+    free = np.clip(order_free(rays), lowest, highest)
     mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
         "mlcps": mlcps,
         "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
-        "order_free": order_free(rays),
+        "order_free": free,
         "lowest": lowest,
         "highest": highest,
         "mean": mean,

@@ -7,6 +7,7 @@ from typing import Any
 
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.ranking import Ranking
+from clfeval.methods.mlcps.wish import Wish
 from clfeval.methods.signature import cuts_in_force, signature
 
 
@@ -46,7 +47,7 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
         "models": len(names),
         "metrics": len(ranking.scales),
         "best": [names[i] for i in ranking.best],
-        "pareto": int(ranking.on_front.sum()),
+        "pareto_front": int(ranking.on_front.sum()),
         "order_dependent": None if orders is None else int(orders.dependent.sum()),
         "winners": [] if orders is None else [names[i] for i in orders.winners],
     }
@@ -64,8 +65,8 @@ def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
         ("zero", "ray" if options.zero_weight == "ray" else None),
         ("less", ",".join(s.metric for s in ranking.scales if s.best == "min")),
         ("scale", _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None})),
-        ("wish", ";".join(f"{w.metric} {w.described()}" for w in options.wishes)),
-        ("draws", options.draws),
+        ("wish", ";".join(f"{w.metric} {_wish(w)}" for w in options.wishes)),
+        ("draws", options.draws and f"{options.draws}-{options.level!r}"),
         ("compare", "yes" if other is not None else None),
         ("miss", missing),
         ("ci", f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None),
@@ -79,6 +80,11 @@ def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
     return signature(settings, inputs, statistics)
+
+
+def _wish(wish: Wish) -> str:
+    """Write everything a wish says."""
+    return " ".join(f"{name}={value}" for name, value in wish.as_dict().items())
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -123,7 +123,13 @@ def profile_rows(ranking: Ranking) -> Table:
         cell = Estimate(value)
         if sides is not None and not np.isnan(sides[0][i, place]):
             low, high = (side[i, place].item() for side in sides)
-            cell = Estimate(value, min(low, value), max(high, value))
+            lower, upper = min(low, value), max(high, value)
+            # an end without number is infinite
+            cell = Estimate(
+                value,
+                lower if np.isfinite(lower) else None,
+                upper if np.isfinite(upper) else None,
+            )
         return {
             "model": given.models[i],
             "metric": scales[j].metric,

@@ -200,6 +200,8 @@ def _summed(a: Real, w: Real) -> Real:
     In pieces so small that the library does not deal them to threads, which would wait for each
     other: on a busy machine that takes ten times as long.
     """
+    if not a.shape[1]:
+        return np.zeros((len(a), len(w)), a.dtype)
     across = np.ascontiguousarray(w.T)
     out = np.empty((len(a), len(w)), a.dtype)
     rows = max(1, _PIECE // max(1, w.size))

@@ -191,7 +191,7 @@ def test_the_front_and_who_is_under_it(n: int, k: int, top: int) -> None:
     above = [[j for j in range(k) if ref.dominates(models[j], row)] for row in models]
     rows = result.tables["models"]
     assert ref.column(rows, "pareto") == [not who for who in above]
-    assert result.summary["pareto"] == sum(not who for who in above)
+    assert result.summary["pareto_front"] == sum(not who for who in above)
     under = [(i, row["dominated_by"]) for i, row in enumerate(rows) if row["dominated_by"]]
     assert [i for i, _ in under] == [i for i in range(k) if above[i]]
     assert all(int(str(by)[1:]) in above[i] and not above[int(str(by)[1:])] for i, by in under)

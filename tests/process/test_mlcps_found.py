@@ -1,0 +1,138 @@
+"""What once went wrong at the shell of mlcps: no bug, no silence, no other table's numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.process.program import Done, clfeval
+from tests.process.test_mlcps import TABLE, document
+from tests.process.test_mlcps_pipes import signed
+
+
+@pytest.fixture(autouse=True)
+def tables(folder: Path) -> None:
+    (folder / "m.csv").write_text(TABLE, encoding="utf-8")
+
+
+def rank(*words: str) -> Done:
+    return clfeval("mlcps", *words, "-q", "-f", "json")
+
+
+@pytest.mark.parametrize("metrics", [10, 11, 12, 21, 31])
+def test_weights_vary_whatever_the_number_of_metrics(metrics: int) -> None:
+    rows = ([f"0.{i * j % 7 + 1}" for j in range(1, metrics + 1)] for i in (2, 3, 5))
+    lines = [",".join([f"m{i}", *row]) for i, row in enumerate(rows)]
+    head = ",".join(["model", *(f"x{j}" for j in range(metrics))])
+    Path("t.csv").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+    done = rank("t.csv", "--weight-sensitivity", "--draws", "100")
+    assert len(document(done)["tables"]["dethroning"]) == metrics
+    assert done.err == ""
+
+
+def test_two_weights_are_left_beside_a_ray() -> None:
+    words = ["m.csv", "--zero-weight", "ray", "--weight", "recall=0"]
+    assert rank(*words).code == 0
+    assert rank(*words, "--weight-sensitivity").code in (0, 2)
+
+
+def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
+    rows = [
+        "m0,1e-300,.5,1,0,0", "m1,0,1,1,1,.5", "m2,1,1e-160,1e-160,.5,.5",
+        "m3,1e-160,1e-160,1e-160,1e-160,0",
+    ]  # fmt: skip
+    Path("t.csv").write_text("\n".join(["model,a,b,c,d,e", *rows, ""]), encoding="utf-8")
+    done = rank("t.csv", "--weight-sensitivity")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_resample_may_be_infinite() -> None:
+    # one false alarm in 30: a third of all resamples have none, and LR+ is infinite
+    rows = ["1,1"] * 29 + ["1,0", "0,1"] + ["0,0"] * 29
+    Path("p.csv").write_text("\n".join(["truth,a", *rows, ""]), encoding="utf-8")
+    chosen = ["--metric", "lr_pos", "--metric", "f1", "--metric", "mcc"]
+    done = rank("p.csv", "--from", "predictions", *chosen, "--rescale", "lr_pos=0:100")
+    (cell,) = (
+        row["value"] for row in document(done)["tables"]["profile"] if row["metric"] == "lr_pos"
+    )
+    assert cell["value"] == pytest.approx((29 / 30) / (1 / 30))
+    assert cell["high"] is None
+
+
+@pytest.mark.parametrize("first", ["here.csv", "there.csv"])
+def test_tables_to_compare_are_compared_metric_by_metric(first: str) -> None:
+    same = ",.8,.7,.9\n", ",.9,.8,.7\n", ",.7,.9,.8\n"
+    for name, lines in {"here.csv": (".5", ".6", ".3"), "there.csv": ("5", "6", "3")}.items():
+        rows = [
+            f"m{i},{line}{rest}" for i, (line, rest) in enumerate(zip(lines, same, strict=True))
+        ]
+        Path(name).write_text("model,rows,recall,precision,f1\n" + "".join(rows), encoding="utf-8")
+    Path("w.yaml").write_text("rows: {goal: minimize, low: 0, high: 10}\n", encoding="utf-8")
+    other = {"here.csv": "there.csv", "there.csv": "here.csv"}[first]
+    done = rank(first, "--compare", other, "--desirability", "w.yaml")
+    kendall = {
+        row["measure"]: row["kendall"]["value"] for row in document(done)["tables"]["agreement"]
+    }
+    assert {kendall[name] for name in ("recall", "precision", "f1")} == {1.0}
+
+
+NEGATIVE = {
+    "t.csv": (
+        "model,metric,value\na,f1,.5\na,mcc,-.2\na,auc,.7\nb,f1,.6\nb,mcc,.3\nb,auc,.8\n",
+        [],
+    ),
+    "across.csv": ("metric,a,b\nf1,.5,.6\nmcc,-.2,.3\nauc,.7,.8\n", ["--transpose"]),
+    "cv.csv": ("params,mean_test_f1,mean_test_mcc,mean_test_auc\na,.5,-.2,.7\nb,.6,.3,.8\n", []),
+    "one.csv": ("model,f1,mcc,auc\na,.5,-.2,.7\n", []),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_the_hint_is_about_the_metric_in_every_layout(name: str) -> None:
+    content, words = NEGATIVE[name]
+    Path(name).write_text(content, encoding="utf-8")
+    done = rank(name, *words)
+    assert done.code == 3
+    assert "hint: --rescale mcc=-1:1 maps its range to 0..1" in done.err
+    assert rank(name, *words, "--rescale", "mcc=-1:1").code == 0
+
+
+def wished(weight: int) -> list[str]:
+    name = f"w{weight}.yaml"
+    Path(name).write_text(f"recall: {{goal: maximize, weight: {weight}}}\nprecision: maximize\n")
+    return ["--desirability", name]
+
+
+def test_what_changes_numbers_is_signed() -> None:
+    both = ["--weight-sensitivity", "--draws", "100", "--level"]
+    levels = [signed(document(rank("m.csv", *both, level))) for level in ("0.9", "0.95")]
+    wishes = [signed(document(rank("m.csv", *wished(weight)))) for weight in (1, 5)]
+    assert levels[0] != levels[1]
+    assert wishes[0] != wishes[1]
+
+
+def test_a_gate_on_a_flag_is_no_gate_on_the_count_of_the_same_name() -> None:
+    done = rank("m.csv", "--fail-under", "svm:pareto=1")
+    assert (done.code, done.out) == (2, "")
+    assert "[unknown-metric]" in done.err or "[bad-gate]" in done.err
+
+
+@pytest.mark.parametrize("scale", ["recall=0:1.7e308", "recall=-1e308:1e308"])
+def test_numbers_near_the_end_of_floats(scale: str) -> None:
+    rows = "".join(f"m{i},1e308,0.5,0.{i + 1}\n" for i in range(3))
+    Path("t.csv").write_text("model,recall,precision,specificity\n" + rows, encoding="utf-8")
+    done = rank("t.csv", "--rescale", scale)
+    assert done.code in (0, 2, 3)
+    assert "Traceback" not in done.err
+
+
+def test_an_empty_table_has_a_header_as_csv() -> None:
+    Path("t.csv").write_text("model,lines\na,20\nb,300\n", encoding="utf-8")
+    Path("w.yaml").write_text("lines: {goal: minimize, low: 10, high: 100}\n", encoding="utf-8")
+    for name in ("profile", "metrics"):
+        done = clfeval(
+            "mlcps", "t.csv", "--desirability", "w.yaml", "-q", "-f", "csv", "--table", name
+        )
+        assert done.out.count("\n") == 1, name
+        assert "metric" in done.out
