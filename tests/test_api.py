@@ -103,3 +103,12 @@ def test_public_names() -> None:
     assert set(clfeval.__all__) <= set(dir(clfeval))
     with pytest.raises(AttributeError):
         clfeval.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "command", [clfeval.mars, clfeval.phidelta, clfeval.tune_jpt, clfeval.mlcps]
+)
+@pytest.mark.parametrize("thing", [{"model": ["a"]}, 5, b"x.csv"], ids=["dict", "int", "bytes"])
+def test_what_is_no_table_is_refused_by_its_type(command: Any, thing: object) -> None:
+    with pytest.raises(clfeval.UsageError, match=f"{type(thing).__name__} is no table"):
+        command(thing)

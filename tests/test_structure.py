@@ -117,11 +117,19 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("command", ["mars", "phidelta", "tune_jpt"])
-def test_a_run_takes_neither_scipy_nor_plotext(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [
+        ("mars", "mars-paper/wide.csv"),
+        ("phidelta", "mars-paper/wide.csv"),
+        ("tune_jpt", "mars-paper/wide.csv"),
+        ("mlcps", "metrics/test.csv"),
+    ],
+)
+def test_a_run_takes_neither_scipy_nor_plotext(command: str, table: str) -> None:
     script = (
-        f"import sys, clfeval; str(clfeval.{command}('fixtures/mars-paper/wide.csv'))\n"
-        "print([m for m in ('scipy', 'plotext', 'pandas', 'pyarrow') if m in sys.modules])"
+        f"import sys, clfeval; str(clfeval.{command}('fixtures/{table}'))\n"
+        "print([m for m in ('scipy', 'plotext', 'pandas', 'pyarrow', 'yaml') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.cli.parsing import counts_of, pair_of, shares_of
+from clfeval.cli.parsing import (
+    counts_of,
+    directions_of,
+    pair_of,
+    ranges_of,
+    shares_of,
+    weights_of,
+)
 from clfeval.errors import UsageError
 
 
@@ -39,3 +46,45 @@ def test_pairs() -> None:
     assert pair_of("--prevalence-range", "0.001..0.02", "..", "") == (0.001, 0.02)
     with pytest.raises(UsageError, match="is not two numbers with : between"):
         pair_of("--cost", "1", ":", "1:10")
+
+
+def test_weights() -> None:
+    assert weights_of([]) is None
+    assert weights_of(["f1=2", "a=b=0.5", "no=0"]) == {"f1": 2.0, "a=b": 0.5, "no": 0.0}
+    assert weights_of(["all weights.yaml"]) == "all weights.yaml"
+    assert weights_of(["x.yml"]) == "x.yml"
+
+
+@pytest.mark.parametrize(
+    "texts", [["f1"], ["f1="], ["=2"], ["f1=two"], ["w.yaml", "f1=2"], ["w.txt"]]
+)
+def test_no_weights(texts: list[str]) -> None:
+    with pytest.raises(UsageError, match="is not METRIC=NUMBER") as caught:
+        weights_of(texts)
+    assert "--weight recall=2" in str(caught.value.hint)
+
+
+def test_directions_and_ranges() -> None:
+    assert directions_of(["loss=min", "a=b=max"]) == {"loss": "min", "a=b": "max"}
+    assert ranges_of(["mcc=-1:1", "a=b=0:1e2"]) == {"mcc": (-1.0, 1.0), "a=b": (0.0, 100.0)}
+
+
+@pytest.mark.parametrize("text", ["loss", "loss=down", "=min", "loss=MIN"])
+def test_no_direction(text: str) -> None:
+    with pytest.raises(UsageError, match="is not METRIC=max or METRIC=min"):
+        directions_of([text])
+
+
+@pytest.mark.parametrize("text", ["mcc", "mcc=1", "mcc=-1..1", "=0:1", "mcc=a:b"])
+def test_no_range(text: str) -> None:
+    with pytest.raises(UsageError, match="is not METRIC=LOW:HIGH"):
+        ranges_of([text])
+
+
+def test_nothing_is_said_twice() -> None:
+    with pytest.raises(UsageError, match="--weight names 'f1' twice"):
+        weights_of(["f1=1", "f1=2"])
+    with pytest.raises(UsageError, match="--direction names 'f1' twice"):
+        directions_of(["f1=min", "f1=min"])
+    with pytest.raises(UsageError, match="--rescale names 'f1' twice"):
+        ranges_of(["f1=0:1", "f1=0:2"])
