@@ -113,7 +113,7 @@ class Warn:
     message: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a command computed: summary, tables, gates and warnings; views only render it."""
 
@@ -208,6 +208,11 @@ class Result:
         if not isinstance(document, dict):
             raise ValueError("not a clfeval result: the document is no object")
         return cls.from_dict(document)
+
+    def __repr__(self) -> str:
+        """Name the command, the inputs and the tables with their rows."""
+        tables = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
+        return f"<Result of {self.command}: {', '.join(i.name for i in self.inputs)}; {tables}>"
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""

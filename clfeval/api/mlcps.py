@@ -9,8 +9,9 @@ from typing import Any
 
 from clfeval.api.numbers import number, pair, whole
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
-from clfeval.errors import Problem, UsageError, bad_option
+from clfeval.errors import DataError, Problem, UsageError, bad_option
 from clfeval.methods.mlcps.given import Given, of_metrics, of_predictions
+from clfeval.methods.mlcps.measured import DEFAULT, measure_names
 from clfeval.methods.mlcps.options import (
     DRAWS,
     Direction,
@@ -20,6 +21,7 @@ from clfeval.methods.mlcps.options import (
     ZeroWeight,
 )
 from clfeval.methods.mlcps.result import mlcps_result
+from clfeval.methods.mlcps.scaling import check_ahead
 from clfeval.methods.mlcps.weighting import read_weights
 from clfeval.methods.mlcps.wishes import Wish, read_wishes, wishes_of
 from clfeval.result import Result
@@ -55,7 +57,7 @@ def mlcps(
     desirability: Wishes = None,
     compare: Any = None,
     weight_sensitivity: bool = False,
-    draws: int = DRAWS,
+    draws: int | None = None,
     truth: str | None = None,
     model: Names = (),
     id: str | None = None,  # noqa: A002
@@ -101,7 +103,7 @@ def mlcps(
             for name, both in (rescale or {}).items()
             if (ends := pair(f"--rescale {name}", both)) is not None
         },
-        draws=whole("--draws", draws) if weight_sensitivity else None,
+        draws=_draws(draws, wanted=weight_sensitivity),
         wishes=_wishes(desirability),
         interval=interval,
         level=number("--level", level),
@@ -120,6 +122,7 @@ def mlcps(
     if source == "predictions":
         if transpose:
             raise bad_option("--transpose turns a metric table, and these are predictions")
+        check_ahead(measure_names(wanted) or DEFAULT, options)
         given = _measured(table, roles, wanted, options, reading, on_open)
         plain = replace(options, interval="none")  # its intervals are not shown
         other = compare if compare is None else _measured(
@@ -128,9 +131,17 @@ def mlcps(
         return mlcps_result(given, options, other=other, missing=missing)
     _refuse_predicted(roles, resamples)
     given = _read(table, roles, wanted, transpose, reading, on_open)
-    other = compare if compare is None else _read(
-        compare, roles, given.metrics, transpose, Reading(None, delimiter), on_open
-    )  # fmt: skip
+    other = None
+    if compare is not None:
+        try:
+            other = _read(
+                compare, roles, given.metrics, transpose, Reading(None, delimiter), on_open
+            )
+        except UsageError as error:
+            if error.problems[0].code != "unknown-metric":
+                raise
+            hint = "name the metrics that both tables have, each with --metric"
+            raise DataError(error.problems, hint=hint) from error
     return mlcps_result(given, options, other=other, missing=missing)
 
 
@@ -153,7 +164,7 @@ def _read(
     )  # fmt: skip
     if on_open is not None:
         on_open(found)
-    return of_metrics(found)
+    return of_metrics(found, chosen=bool(wanted))
 
 
 def _measured(
@@ -199,6 +210,14 @@ def _refuse_predicted(roles: Roles, resamples: int | None) -> None:
             Problem(f"--{given[0]} is for predictions, and this is a metric table", "bad-option"),
             hint="--from predictions measures the models of a prediction table",
         )
+
+
+def _draws(draws: int | None, *, wanted: bool) -> int | None:
+    if not wanted:
+        if draws is not None:
+            raise bad_option("--draws says how many weights to draw: add --weight-sensitivity")
+        return None
+    return DRAWS if draws is None else whole("--draws", draws)
 
 
 def _weights(weight: Weights) -> dict[str, float]:

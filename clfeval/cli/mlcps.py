@@ -127,8 +127,9 @@ def mlcps_command(
         ),
     ] = False,
     draws: Annotated[
-        int, typer.Option("--draws", rich_help_panel=FIRM, help="Random weights to draw.")
-    ] = 10_000,
+        int | None,
+        typer.Option("--draws", rich_help_panel=FIRM, help="Random weights to draw, 10,000."),
+    ] = None,
     compare: Annotated[
         str | None,
         typer.Option(

@@ -147,7 +147,7 @@ def weights_of(texts: Sequence[str]) -> dict[str, float] | str | None:
     weights: dict[str, float] = {}
     for text in texts:
         metric, equals, number = text.rpartition("=")
-        if not equals and text.endswith((".yaml", ".yml")) and len(texts) == 1:
+        if not equals and text.endswith((".yaml", ".yml", ".json")) and len(texts) == 1:
             return text
         try:
             weight = float(number)

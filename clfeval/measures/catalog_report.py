@@ -150,6 +150,6 @@ REPORT: tuple[Measure, ...] = (
     ),
     Measure(
         "desirability", "D", "max", 0, 1, "product of d ** (w / sum w)", "too_few_metrics",
-        "Derringer and Suich 1980, Journal of Quality Technology 12:214",
+        "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",),
     ),
 )  # fmt: skip

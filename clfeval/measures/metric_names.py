@@ -12,7 +12,9 @@ _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|sco
 # words in the name of something of which less is better, in whatever unit
 _LESS = re.compile(
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
-    r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming)(?:_|$)"
+    r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
+    r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|rank|difference|gap|disparity|"
+    r"bias|false|wrong|missed|failures?|1_\w+)(?:_|@|$)"
 )
 
 # every name of a line says what its first name says, by this formula

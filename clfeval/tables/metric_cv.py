@@ -41,7 +41,9 @@ def cv_sheet(grid: Grid, asked: Asked) -> Sheet:
 def _candidates(grid: Grid) -> list[str | None]:
     """Name candidates by their parameters: `C=1, kernel=rbf`; a parameter not theirs is left out.
 
-    An empty cell is a parameter that is None when the column `params` knows the parameter.
+    So is one that is the same for all, where others are not, and the step of a pipeline it belongs
+    to, where its own name is enough. An empty cell is a parameter that is None when the column
+    `params` knows the parameter.
     """
     place = {name: i for i, name in enumerate(grid.columns)}
     texts = {
@@ -49,11 +51,16 @@ def _candidates(grid: Grid) -> list[str | None]:
         for name, i in place.items()
         if name.startswith(_PARAM)
     }
+    varying = {name: column for name, column in texts.items() if len(set(column)) > 1}
+    texts = varying or texts
+    short = {name: name.rpartition("__")[2] for name in texts}
+    if len(set(short.values())) < len(short):
+        short = {name: name for name in texts}
     params = grid.cells[place["params"]] if "params" in place else [None] * len(grid.rows)
     names: list[str | None] = []
     for i, row in enumerate(grid.rows):
         parts = [
-            f"{name}={column[i]}"
+            f"{short[name]}={column[i]}"
             for name, column in texts.items()
             if column[i] is not None or _knows(params[i], name)
         ]

@@ -45,6 +45,10 @@ def json_grid(text: str, name: str, display: str, sha256: str, id_column: str | 
                 hint="a result of this version has the schema clfeval.result/1",
             )
         body = _of_records(name, _rows_of_result(name, document))
+    elif set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
+        body = _of_split(name, document)
+    elif set(document) == {"schema", "data"} and isinstance(document["data"], list):
+        body = _of_records(name, document["data"])  # pandas' table
     elif document and all(isinstance(value, list) for value in document.values()):
         body = _of_columns(name, document)
     elif document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
@@ -137,6 +141,23 @@ def _of_columns(name: str, document: dict[str, list[Any]]) -> Body:
     if problems:
         raise DataError(problems, hint=_FORMS)
     return tuple(document), tuple(document.values()), range(1, length + 1)
+
+
+def _of_split(name: str, document: Object) -> Body:
+    """Names of columns and lists of values, record by record; an index of text names the models."""
+    columns, data = document["columns"], document["data"]
+    if not (isinstance(columns, list) and isinstance(data, list)) or any(
+        not isinstance(row, list) or len(row) != len(columns) for row in data
+    ):
+        raise DataError(
+            Problem("'data' is no list of rows as long as 'columns'", "bad-record", name),
+            hint=_FORMS,
+        )
+    rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
+    index = document.get("index", [])
+    if any(isinstance(one, str) for one in index) and len(index) == len(rows):
+        return _of_models(dict(zip(map(str, index), rows, strict=True)))
+    return _of_records(name, rows)
 
 
 def _of_models(document: dict[str, Object]) -> Body:

@@ -32,7 +32,7 @@ from clfeval.tables.metric_sheet import (
     no_rows,
     truth_among,
 )
-from clfeval.tables.names import METRIC_NAMES
+from clfeval.tables.names import ID_NAMES, METRIC_NAMES
 
 
 def lay_out(grid: Grid, asked: Asked) -> Sheet:
@@ -70,6 +70,8 @@ def _wide(grid: Grid, asked: Asked) -> Sheet:
     measured = {name: i for name, i in rest.items() if parsed[i].any_number}
     columns = chosen(grid, asked, measured, rest)
     truth = truth_among(list(columns))
+    if truth is None and grid.columns[named].strip().casefold() in ID_NAMES:  # labels, and ids
+        truth = truth_among(list(rest))
     if truth and not asked.wanted and asked.layout is None:
         raise DataError(
             Problem(f"column '{truth}' makes it a table of predictions", "which-layout", grid.name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clfeval.errors import listing
 from clfeval.tables.metric_cells import (
     Cells,
     Grid,
@@ -55,7 +56,8 @@ def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
     keep, notes = _whole(grid, place)
     if not keep:
         raise no_rows(grid, "every row belongs to a slice")
-    keep, names = _of_one_population(grid, place, keep, texts_of(take(grid.cells[named], keep)))
+    names = texts_of(take(grid.cells[named], keep))
+    keep, names, said = _of_one_population(grid, place, keep, names)
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
     parsed = {i: _parsed(grid, i, keep, reasons.get(i)) for i in columns.values()}
     return by_rows(
@@ -63,7 +65,7 @@ def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
         layout="result",
         named=named,
         reasons=reasons,
-        notes=notes,
+        notes=(*notes, *said),
     )  # fmt: skip
 
 
@@ -85,16 +87,18 @@ def _whole(grid: Grid, place: dict[str, int]) -> tuple[list[int], tuple[str, ...
 
 def _of_one_population(
     grid: Grid, place: dict[str, int], keep: list[int], names: list[str | None]
-) -> tuple[list[int], list[str | None]]:
+) -> tuple[list[int], list[str | None], tuple[str, ...]]:
     """Keep the target populations, else the sample, else equal classes, as gates do."""
     if "population" not in place:
-        return keep, names
+        return keep, names, ()
     kinds = [text_of(grid.cells[place["population"]][i]) for i in keep]
     kind = next((one for one in ("target", "sample", "1:1") if one in kinds), None)
     kept = [(i, name) for i, name, one in zip(keep, names, kinds, strict=True) if one == kind]
+    others = [one for one in dict.fromkeys(kinds) if one not in (kind, None)]
+    said = (f"population '{kind}' taken, {listing(map(str, others))} left out",) if others else ()
     if "odds" in place:
         odds = [text_of(grid.cells[place["odds"]][i]) for i, _ in kept]
         if len(set(odds)) > 1 and kind == "target":
             names = [name and f"{name} at {one}" for (_, name), one in zip(kept, odds, strict=True)]
-            return [i for i, _ in kept], names
-    return [i for i, _ in kept], [name for _, name in kept]
+            return [i for i, _ in kept], names, said
+    return [i for i, _ in kept], [name for _, name in kept], said

@@ -78,12 +78,19 @@ def _verdict(result: Result) -> str:
         return "no model has a score, so none is first"
     by = result.parameters["ranked_by"] == "desirability"
     first = Best.first(result)
+    if by and not estimate(first.rows[0], "desirability"):
+        return "no model meets what is wanted: every D is 0 (dealbreakers below)"
     who = f"first by {'desirability' if by else 'MLcps'}: {named(best)}"
     who += ", a tie" if len(best) > 1 else ""
     firm, not_so = _orders(result, best, by=by)
     if not by and len(best) == 1:
         more_firm, more_not_so = _weights(result, best[0], first.in_table(result.tables["ranks"]))
         firm, not_so = firm + more_firm, not_so + more_not_so
+    splits = len({row["split"] for row in result.tables.get("splits", ())})
+    if splits and not by:
+        wins = first.rows[0]["split_wins"]
+        part = firm if 2 * int(str(wins)) > splits else not_so
+        part.append(f"{'' if part is firm else 'only '}in {wins} of {splits} splits")
     if len(best) == 1:
         more_firm, more_not_so = _shares(estimate(first.rows[0], "first"), "in", "resamples")
         firm, not_so = firm + more_firm, not_so + more_not_so
@@ -101,7 +108,7 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> tuple[list[str]
         return [], [f"{named(winners, word='or')} by MLcps{decides}"] if others else []
     if others:
         orders = "another order" if len(others) == 1 else "other orders"
-        return [], [f"{named(others, word='or')} in {orders} of the metrics"]
+        return [], [f"{named(others, word='or')}, alone or tied, in {orders} of the metrics"]
     looked = result.parameters["orders"]
     if not winners or not looked:
         return [], []
@@ -123,11 +130,11 @@ def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str]
         rival = [f"{name} if weights change {f:.3g}-fold" for f, name in sorted(factors)[:1]]
         return firm, not_so + rival
     if any(row["weight_dependent"] is False for row in ranks):
-        return ["whatever the weights"], []
+        return ["with any weights above 0 in this order"], []
     found: dict[str, dict[str, None]] = {"winners": {}, "metrics": {}}
     for row in metrics:
         for winner in (row["winner_without"], row["winner_doubled"]):
-            if winner not in (None, best):
+            if winner is not None and str(winner).split(" (and ")[0] != best:
                 found["winners"][str(winner)] = found["metrics"][str(row["metric"])] = None
     others, touched = (list(names) for names in found.values())
     if not others:
@@ -168,7 +175,13 @@ def _compared(result: Result) -> list[str]:
     first = named(there) if isinstance(there, list) and there else "none"
     same = "the same first" if row["same_top"] else f"another first, {first}"
     words = f"; Kendall's τ of the ranks {number(tau, DIGITS)}" if tau is not None else ""
-    return [f"compared with {other}: {same}{words}"]
+    both = row["models"]
+    if both == result.summary["models"]:
+        return [f"compared with {other}: {same}{words}"]
+    gone = [name for name in result.summary["best"] if name not in {
+        entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
+    lacking = f"{named(gone)} not in it; " if gone else ""
+    return [f"compared with {other}: {lacking}among the {both} models of both, {same}{words}"]
 
 
 def _some(names: Sequence[str]) -> str:

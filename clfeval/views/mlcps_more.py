@@ -59,8 +59,9 @@ def _weights(look: Look) -> list[Section]:
     title = "How often each is first if weights are drawn at random"
     title += f" ({draws:,} draws)" if draws else ""
     note = (
-        "share: of all weights, by MLcps and by the order-free score; ×f: where each weight w may "
-        "be anything from w/f to f w, the model can pass the first"
+        "share: of weights drawn evenly from all that add up to one, by MLcps and by the "
+        "order-free score; ×f: where each weight w may be anything from w/f to f w, the model can "
+        "pass the first"
     )
     shown, right = look.best.in_table(table), ["bar", "passes the\nfirst at"]
     return [look.table(title, shown, columns, note=note, left_out=look.rest("weights"),
@@ -101,7 +102,7 @@ def _dethroning(look: Look) -> list[Section]:
         note = f"together: the smallest change of all weights that puts {winner} first"
     title = f"Weights at which another model passes {_first(look)}"
     if not joint and all(estimate(row, side) is None for row in rows for side in SIDES):
-        none = {"what": "none: no change of weights puts another model first"}
+        none = {"what": "none: in this order, no weights above 0 put another model first"}
         return [look.table(title, [none], {"result": "what"})]
     return [look.table(title, rows[:LISTED], columns, note=note, right=["weight", "together"])]
 

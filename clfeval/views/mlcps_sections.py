@@ -20,7 +20,7 @@ DECIDES = (
 )
 _AREA = "MLcps: area of the metrics' polygon; normalised: as a share of the largest"
 _OVERALL = "D: geometric mean of the desirabilities"
-_PLAIN = "mean, SD: of the metrics themselves"
+_PLAIN = "mean, SD: of the metrics themselves, unweighted"
 _FIRM = (
     "order-free: mean area over all orders of the metrics, between lowest and highest; ranks: over "
     f"these orders; {_PLAIN}"
@@ -52,7 +52,9 @@ def _ranking(look: Look) -> Section:
     if "dealbreakers" in rows[0]:
         columns["dealbreakers"] = lambda row: _joined(row["dealbreakers"])
     note = f"{_AREA}; {_OVERALL}" if by else _AREA
-    note += "; P(first): share of the resamples" if "first" in rows[0] else ""
+    note += (
+        "; P(first): share of the resamples, ties counted for each" if "first" in rows[0] else ""
+    )
     title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
     return look.table(title, rows, columns, note=note, left_out=look.rest("models"), right=["bar"])
 
@@ -60,6 +62,7 @@ def _ranking(look: Look) -> Section:
 def _firm(look: Look) -> Section:
     """Show what else may be said of each model: other orders, the plain mean, the Pareto front."""
     rows, polygon = look.best.rows, look.result.parameters["orders"] is not None
+    by = look.result.parameters["ranked_by"] == "desirability"
     over = {row["model"]: row for row in look.best.in_table(look.result.tables["ranks"])}
     spread: dict[str, Column] = {
         "order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest",
@@ -72,7 +75,8 @@ def _firm(look: Look) -> Section:
         **({RANKS: lambda row: _span(over.get(row["model"], {}))} if polygon else {}),
         "Pareto\nfront": _pareto,
     }
-    return look.table("How firm the scores are", rows, columns, note=_FIRM if polygon else _PLAIN,
+    title = "How firm the scores are" + " (MLcps and its kin; the ranking is by D)" * by
+    return look.table(title, rows, columns, note=_FIRM if polygon else _PLAIN,
                       left_out=look.rest("models"), right=[RANKS])  # fmt: skip
 
 

@@ -86,7 +86,7 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
     "no such file": (["gone.csv"], 3, "gone.csv: no such file [no-such-file]"),
     "no such file to compare": (["m.csv", "--compare", "gone.csv"], 3, "gone.csv: no such file"),
     "other models to compare": (["m.csv", "--compare", "other.csv"], 3, "[different-models]"),
-    "other metrics to compare": (["m.csv", "--compare", "two.csv"], 2, "two.csv: no metric"),
+    "other metrics to compare": (["m.csv", "--compare", "two.csv"], 3, "two.csv: no metric"),
     "a text": (["bad.csv"], 3, "bad.csv:2: column 'precision': 'x' is not a number [bad-number]"),
     "a gap": (["bad.csv"], 3, "bad.csv:3: column 'recall': missing [missing-value]"),
     "a negative metric": (["below.csv"], 3, "hint: --rescale mcc=-1:1 maps its range to 0..1"),

@@ -40,7 +40,7 @@ def test_splits_weights_and_desirability() -> None:
 def test_weights_that_decide_nothing_are_one_line() -> None:
     alone = ranked({"rf": (0.8, 0.6, 0.7, 0.5)}, sensitivity=True)
     part = titled(alone, "Weights at which another model passes rf")
-    assert part.rows == (("none: no change of weights puts another model first",),)
+    assert part.rows == (("none: in this order, no weights above 0 put another model first",),)
 
 
 def test_another_table_is_compared_model_by_model() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from clfeval.counts.predictions import count_predictions
 from clfeval.errors import DataError, Problem, listing
 from clfeval.methods.mlcps.evaluator import OF_RANKING
+from clfeval.methods.mlcps.looks import check_sides
 from clfeval.methods.mlcps.measured import Measured, measure_names, measured
 from clfeval.methods.notes import check_thresholds, counting_notes
 from clfeval.result import Input, Warn
@@ -42,6 +43,7 @@ class Given:
     by_split: Floats | None = None
     replicates: Floats | None = None
     positive: str | None = None
+    lenient: bool = False  # of a result of clfeval nobody chose the metrics
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()
 
@@ -51,9 +53,14 @@ class Given:
         return None if self.replicates is None else len(self.replicates)
 
 
-def of_metrics(table: MetricTable) -> Given:
-    """Take a metric table as it is."""
-    notes = []
+def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
+    """Take a metric table as it is; `chosen` where somebody named the metrics.
+
+    Errors: DataError for what looks turned, headless, or like a known metric without numbers.
+    """
+    if table.layout == "wide":
+        check_sides(table, chosen=chosen)
+    notes = [Warn("partly-read", note) for note in table.notes]
     if table.dropped:
         models = "model" if table.dropped == 1 else "models"
         text = f"{table.dropped} {models} with missing values left out"
@@ -74,6 +81,7 @@ def of_metrics(table: MetricTable) -> Given:
         problem=table.problem,
         splits=table.splits,
         by_split=table.by_split,
+        lenient=table.layout == "result" and not chosen,
         notes=tuple(notes),
     )
 

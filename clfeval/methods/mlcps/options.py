@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Literal, TypeVar, get_args
 
 from clfeval.errors import bad_option
 from clfeval.methods.mlcps.wishes import Wish
@@ -14,6 +15,8 @@ From = Literal["metrics", "predictions"]
 ZeroWeight = Literal["drop", "ray"]
 Direction = Literal["max", "min"]
 Interval = Literal["bootstrap", "none"]
+
+T = TypeVar("T")
 
 DRAWS = 10_000
 MOST_DRAWS = 1_000_000
@@ -45,6 +48,15 @@ class MlcpsOptions:
     def replicates(self) -> int | None:
         """How many bootstrap replicates are wanted: None for as many as the table bears."""
         return 0 if self.interval == "none" else self.resamples
+
+    def over(self, metrics: Sequence[str]) -> MlcpsOptions:
+        """Return the options with globs written out: a metric's own name goes before them."""
+        return replace(
+            self,
+            weights=_written_out(self.weights, metrics),
+            directions=_written_out(self.directions, metrics),
+            rescale=_written_out(self.rescale, metrics),
+        )
 
     def check(self) -> None:
         """Raise UsageError for values no computation accepts."""
@@ -78,3 +90,14 @@ class MlcpsOptions:
         for option, count, least, most in counts:
             if count is not None and not least <= count <= most:
                 raise bad_option(f"{option} {count} is not a whole number from {least} to {most:,}")
+
+
+def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
+    """Replace each glob by the metrics it matches; what matches none stays, to be refused."""
+    found: dict[str, T] = {}
+    for name, value in given.items():
+        matched = [] if name in metrics else [m for m in metrics if fnmatchcase(m, name)]
+        found |= {metric: value for metric in matched if metric not in given}
+        if not matched:
+            found[name] = value
+    return found

@@ -13,13 +13,13 @@ from clfeval.result import Row, Warn
 Floats = NDArray[np.float64]
 
 CLOSE = 0.999  # |r| over models, above which two metrics are one
-FEWEST = 3  # models: two points always lie on a line
+FEWEST = 4  # models: of three, one pair in 35 lies that close to a line by chance
 
 
 def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
     """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
 
-    r is Pearson's over models, from three models on, undefined for a metric that is constant. The
+    r is Pearson's over models, from four models on, undefined for a metric that is constant. The
     sign that counts is that of the rays: `less` names the metrics of which less is better. Where
     it is negative the two are opposite and weigh each other out.
 

@@ -34,6 +34,7 @@ def mlcps_result(
     Errors: UsageError and DataError of `scales_of`; UsageError where weights are to be varied and
     there is no polygon; DataError when `other` has fewer than two of the models.
     """
+    options = options.over(given.metrics)
     scales, notes = scales_of(given, options)
     ranking = ranking_of(given, scales, options)
     if options.draws is not None and len(scales) < RAYS:

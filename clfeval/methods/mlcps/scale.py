@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,11 @@ Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
 RAYS = 3  # of a polygon, at least
+NEARLY = 1.5  # a share above 1 and up to here is no percentage
 
 _HINTS = {
     "negative-metric": "--rescale {metric}={low}:1 maps its range to 0..1",
-    "above-one": "--rescale {metric}=0:{high} maps its range to 0..1",
+    "above-one": "{percent}--rescale {metric}=0:X, with X as much as it can be, maps it to 0..1",
     "outside-scale": "--rescale takes the range a metric can have, not the one it happens to have",
     "unknown-direction": "--direction {metric}=min where less is better, --direction {metric}=max "
     "where more is",
@@ -87,17 +89,20 @@ def outside(given: Given, scale: Scale) -> Problem | None:
 
 
 def hint_for(code: str, metric: str, given: Given) -> str:
-    """Say what to type about a metric."""
+    """Say what to type about a metric; its range is the one it can have, not what it happens to."""
     measure = measure_of(metric)
     values = given.values[:, given.metrics.index(metric)]
+    values = values if len(values) else np.zeros(1)  # not measured yet
     low = -1.0
     if measure is not None and math.isfinite(measure.low):
         low = measure.low
-    high = 100.0 if 1 < values.max() <= 100 else math.ceil(values.max())
-    hint = _HINTS[code]
+    hint, name = _HINTS[code], quote(metric)
     unknown = measure is None and values.max() <= 0
     if code == "negative-metric" and (negated(metric) or unknown):
         hint, low = "--rescale {metric}={low}:0 maps its range to 0..1", math.floor(values.min())
-    elif code == "above-one" and measure is not None and measure.high == math.inf:
-        hint += ", {high} being as good as it gets"
-    return hint.format(metric=metric, low=f"{low:g}", high=f"{high:g}")
+    elif code == "above-one" and measure is not None and measure.high == 1:
+        hint = "--rescale {metric}=0:100 maps percentages to 0..1"
+        if values.max() <= NEARLY:
+            hint = "a share cannot pass 1: mend the value"
+    percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
+    return hint.format(metric=name, low=f"{low:g}", percent=percent if measure is None else "")

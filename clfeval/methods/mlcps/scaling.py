@@ -7,12 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.measures.metric_names import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, hint_for, outside
 from clfeval.result import Warn
+
+# of a result of clfeval, what has no place in a polygon is left out rather than refused
+NARROW = 0.05  # of the scale
+SCALELESS = ("no-direction", "unbounded-metric", "above-one")
 
 
 def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
@@ -39,9 +45,10 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         scale, problem = _scale(given, place, weight, options)
         if problem is None:
             scales.append(scale)
-            if metric not in options.directions and measure_of(metric) is None:
+            known = measure_of(metric) is not None or negated(metric)
+            if metric not in options.directions and not known:
                 assumed.append(metric)
-        elif metric in wished:
+        elif metric in wished or (given.lenient and problem.code in SCALELESS):
             left_out.append(metric)
         else:
             problems.append(problem)
@@ -54,7 +61,21 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         )
     if len(scales) < RAYS and not wished:
         raise _too_few(given, [scale.metric for scale in scales])
-    return tuple(scales), _notes(given.metrics, options, scales, left_out, assumed)
+    return tuple(scales), _notes(given, options, scales, left_out, assumed)
+
+
+def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
+    """Raise, before predictions are read, what will be wrong whatever they hold."""
+    nobody = Given(
+        name="--metric",
+        models=(),
+        metrics=tuple(metrics),
+        values=np.empty((0, len(metrics))),
+        inputs=(),
+        statistics="",
+        problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
+    )
+    scales_of(nobody, options.over(metrics))
 
 
 def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
@@ -138,7 +159,7 @@ def _too_few(given: Given, metrics: Sequence[str]) -> DataError:
 
 
 def _notes(
-    metrics: Sequence[str],
+    given: Given,
     options: MlcpsOptions,
     scales: Sequence[Scale],
     left_out: Sequence[str],
@@ -146,7 +167,8 @@ def _notes(
 ) -> list[Warn]:
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
     said: list[tuple[str, str]] = []
-    removed = [m for m in metrics if options.weights.get(m) == 0 and options.zero_weight == "drop"]
+    dropped = options.zero_weight == "drop"
+    removed = [m for m in given.metrics if options.weights.get(m) == 0 and dropped]
     if removed:
         said.append(("zero-weight", f"weight 0 leaves out {listing(removed)}"))
     if left_out:
@@ -158,7 +180,16 @@ def _notes(
     if assumed:
         text = f"no measures known here, taken as better the higher: {listing(assumed)}"
         said.append(("assumed-direction", text))
+    if options.weights and options.wishes:
+        said.append(("weights", "weights given change MLcps; those of D stand with the wishes"))
     for scale in scales:
+        if scale.metric in options.rescale and given.models:
+            highest = float(scale.of(given.values[:, scale.place]).max())
+            lowest = float(scale.of(given.values[:, scale.place]).min())
+            if highest < NARROW or lowest > 1 - NARROW:
+                ends = f"{scale.low:g}:{scale.high:g}"
+                text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
+                said.append(("narrow", f"{text}: it hardly tells models apart"))
         measure = measure_of(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if math.isfinite(measure.low) else "minus infinity"

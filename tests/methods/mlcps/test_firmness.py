@@ -117,7 +117,12 @@ def test_of_three_metrics_none_can_be_spared() -> None:
 
 def test_redundant_metrics_and_why() -> None:
     values = np.array(
-        [[0.1, 0.1, 0.2, 0.55, 0.5], [0.2, 0.2, 0.1, 0.60, 0.5], [0.4, 0.4, 0.4, 0.70, 0.5]]
+        [
+            [0.1, 0.1, 0.2, 0.55, 0.5],
+            [0.2, 0.2, 0.1, 0.60, 0.5],
+            [0.4, 0.4, 0.4, 0.70, 0.5],
+            [0.6, 0.6, 0.3, 0.80, 0.5],
+        ]
     )
     rows = redundant_rows(["x", "y", "gini", "roc_auc", "same"], values)
     assert [(row["first"], row["second"], row["why"]) for row in rows] == [
@@ -130,15 +135,18 @@ def test_redundant_metrics_and_why() -> None:
     assert rows[3]["r"] == pytest.approx(float(np.corrcoef(values[:, 2], values[:, 3])[0, 1]))
 
 
-def test_two_models_always_lie_on_a_line() -> None:
+def test_two_models_always_lie_on_a_line_and_three_do_by_chance() -> None:
+    three = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3001]])
+    assert redundant_rows(["x", "y"], three) == []
     assert redundant_rows(["x", "y"], np.array([[0.1, 0.3], [0.2, 0.5]])) == []
     assert len(redundant_rows(["x", "y"], np.array([[0.1, 0.1], [0.2, 0.2]]))) == 1
 
 
 def test_a_constant_metric_correlates_with_nothing() -> None:
-    rows = redundant_rows(["x", "y", "z"], np.array([[0.1, 0.3, 0.3], [0.2, 0.3, 0.3], [0.5] * 3]))
+    values = np.array([[0.1, 0.3, 0.3], [0.2, 0.3, 0.3], [0.5] * 3, [0.1, 0.3, 0.3]])
+    rows = redundant_rows(["x", "y", "z"], values)
     assert [(row["first"], row["why"]) for row in rows] == [("y", "identical")]
-    rows = redundant_rows(["x", "y"], np.array([[0.1, 0.3], [0.2, 0.3], [0.5, 0.3]]))
+    rows = redundant_rows(["x", "y"], np.array([[0.1, 0.3], [0.2, 0.3], [0.5, 0.3], [0.6, 0.3]]))
     assert rows == []
 
 

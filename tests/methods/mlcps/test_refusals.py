@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 import polars as pl
 import pytest
@@ -59,7 +60,7 @@ def test_percentages_beside_shares(tmp_path: Path) -> None:
     assert said(error, tmp_path) == [
         "metrics.csv:2: column 'acc': 87.5 is above 1, and the other metrics are on 0..1 (1 more "
         "such values) [above-one]",
-        "hint: --rescale acc=0:100 maps its range to 0..1",
+        "hint: --rescale acc=0:100 maps percentages to 0..1",
     ]
 
 
@@ -71,9 +72,58 @@ def test_percentages_alone(tmp_path: Path) -> None:
 
 def test_an_unbounded_measure_needs_a_scale(tmp_path: Path) -> None:
     error = refused(tmp_path, "model,f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n")
+    assert error.hint == "--rescale dor=0:X, with X as much as it can be, maps it to 0..1"
+
+
+def test_a_share_hardly_above_one_is_no_percentage(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,mcc,auc\na,1.0000001,.1,.9\nb,.7,.2,.8\n")
+    assert error.hint == "a share cannot pass 1: mend the value"
+
+
+def test_of_an_unknown_metric_nobody_knows_the_most(tmp_path: Path) -> None:
+    error = refused(tmp_path, "model,f1,gain,auc\na,.9,20,.9\nb,.7,30,.8\n")
     assert error.hint == (
-        "--rescale dor=0:200 maps its range to 0..1, 200 being as good as it gets"
+        "percentages: --rescale gain=0:100; else --rescale gain=0:X, with X as much as it can be, "
+        "maps it to 0..1"
     )
+
+
+@pytest.mark.parametrize("low", [True, False])
+def test_a_scale_that_hardly_tells_models_apart_is_noted(low: bool) -> None:
+    f1 = [0.94, 0.5] if low else [99.9, 99.8]
+    frame = pl.DataFrame({"model": ["a", "b"], "f1": f1, "x": [0.1, 0.2], "y": [0.3, 0.4]})
+    result = clfeval.mlcps(frame, rescale={"f1": (0, 100)}, direction={"x": "max", "y": "max"})
+    assert "narrow" in codes(result)
+    assert "narrow" not in codes(
+        clfeval.mlcps(frame, metric=["x", "y", "f1"], rescale={"f1": (0, 1) if low else (99, 100)})
+    )
+
+
+def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> None:
+    path = table(tmp_path, "model,acc,f1,auc\na,87.5,80,90\nb,70,70,80\n")
+    result = clfeval.mlcps(path, rescale={"*": (0, 100), "f1": (0, 200)}, weight={"a*": 2})
+    assert result.parameters["scales"] == {"acc": [0, 100], "f1": [0, 200], "auc": [0, 100]}
+    assert result.parameters["weights"] == {"acc": 2, "f1": 1, "auc": 2}
+    with pytest.raises(UsageError, match=r"--rescale names no metric: 'x\*'"):
+        clfeval.mlcps(path, rescale={"x*": (0, 100)})
+
+
+def test_tables_that_are_not_what_they_look_like(tmp_path: Path) -> None:
+    turned = refused(tmp_path, "metrics,rf,svm,lr\nf1,.8,.7,.6\nrecall,.9,.8,.7\nauc,.7,.6,.8\n")
+    assert (turned.problems[0].code, turned.hint) == ("turned-table", "add --transpose")
+    assert clfeval.mlcps(tmp_path / "metrics.csv", transpose=True).summary["best"] == ["rf"]
+    headless = refused(tmp_path, "rf,.8,.7,.9\nsvm,.7,.8,.6\nlr,.7,.8,.6\n")
+    assert headless.problems[0].code == "no-header"
+    text = refused(
+        tmp_path, "model,f1,recall,precision,auc\nrf,0.8±0.1,.7,.9,.9\nb,0.7±.1,.8,1,.9\n"
+    )
+    assert [(p.column, p.code) for p in text.problems] == [("f1", "bad-number")]
+
+
+def test_ids_and_truth_are_predictions_whatever_the_truth_is_made_of(tmp_path: Path) -> None:
+    error = refused(tmp_path, "id,truth,rf,svm,lr\ns1,benign,.8,.7,.6\ns2,malignant,.9,.8,.7\n")
+    assert error.problems[0].code == "which-layout"
+    assert "--from predictions" in str(error.hint)
 
 
 def test_log_loss_has_nothing_to_take_it_from(tmp_path: Path) -> None:
@@ -101,7 +151,8 @@ def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path)
     error = refused(tmp_path, text)
     assert error.problems[0].code == "unknown-direction"
     assert error.hint == (
-        f"--direction {name}=min where less is better, --direction {name}=max where more is"
+        f"--direction {quote(name)}=min where less is better, --direction {quote(name)}=max where "
+        "more is"
     )
     result = clfeval.mlcps(table(tmp_path, text), direction={name: "min"})
     d = [row["d"] for row in result.tables["profile"] if row["metric"] == name]
