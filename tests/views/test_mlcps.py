@@ -19,14 +19,14 @@ from tests.views.rankings import RESULTS, column, titled
     ("name", "words"),
     [
         # areas .96 and .98 in this order; in others it is the other way round
-        ("two", "first by MLcps: svm, on the Pareto front as every model is; but rf in another "
-                "order of the metrics, and rf if one metric is left out or doubled"),
+        ("two", "first by MLcps: svm, on the Pareto front as every model is; but rf, alone or "
+                "tied, in another order of the metrics, and rf if one metric is left out or doubled"),
         ("one model", "one model: nothing to rank it against"),
         ("tie", "first by MLcps: rf and svm, a tie, on the Pareto front; so one of them in every "
                 "order of the metrics"),
         ("predictions", "so in every order of the metrics and in 75.0 % of the resamples; but"),
-        ("weighted", "so with 81.2 % of the weights drawn; but rf in another order of the "
-                     "metrics, and rf if weights change 1.25-fold"),
+        ("weighted", "so with 81.2 % of the weights drawn; but rf, alone or tied, in another "
+                     "order of the metrics, and rf if weights change 1.25-fold"),
         ("goals", "first by desirability: rf, on the Pareto front; so in 75.0 % of the resamples; "
                   "but rf or svm by MLcps (the order of the metrics decides)"),
         ("pair", "first by desirability: svm, on the Pareto front"),
@@ -75,7 +75,7 @@ def test_a_rank_no_weights_change_is_said_so() -> None:
     result = replace(firm, tables={**firm.tables, "ranks": rows})
     assert headline(result)[-1] == (
         "first by MLcps: best, on the Pareto front; so in every order of the metrics and "
-        "whatever the weights"
+        "with any weights above 0 in this order"
     )
     assert [part.title for part in sections(result) if "Rank by" in part.title] == []
 
