@@ -48,12 +48,16 @@ def json_grid(text: str, name: str, display: str, sha256: str, id_column: str | 
     elif set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
         body = _of_split(name, document)
     elif set(document) == {"schema", "data"} and isinstance(document["data"], list):
-        body = _of_records(name, document["data"])  # pandas' table
+        body = _of_records(name, _without_index(document))  # pandas' table
     elif document and all(isinstance(value, list) for value in document.values()):
         body = _of_columns(name, document)
     elif document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
-        outer = not _by_column(document, id_column)
-        body = _of_models(document) if outer else _of_indexed(document)
+        numbered = list(document) == [str(i) for i in range(len(document))]
+        if numbered and find(next(iter(document.values())), MODEL_NAMES):  # rows of pandas' index
+            body = _of_records(name, list(document.values()))
+        else:
+            outer = not _by_column(document, id_column)
+            body = _of_models(document) if outer else _of_indexed(document)
     else:
         body = _of_records(name, [document])
     return Grid(name, display, sha256, *body, outer=outer, result=result)
@@ -141,6 +145,20 @@ def _of_columns(name: str, document: dict[str, list[Any]]) -> Body:
     if problems:
         raise DataError(problems, hint=_FORMS)
     return tuple(document), tuple(document.values()), range(1, length + 1)
+
+
+def _without_index(document: Object) -> list[Any]:
+    """Return the records without the row numbers that pandas writes into each."""
+    schema = document["schema"]
+    keys = schema.get("primaryKey") if isinstance(schema, dict) else None
+    if keys != ["index"]:
+        return list(document["data"])
+    return [
+        {key: value for key, value in row.items() if key != "index"}
+        if isinstance(row, dict) and isinstance(row.get("index"), int)
+        else row
+        for row in document["data"]
+    ]
 
 
 def _of_split(name: str, document: Object) -> Body:

@@ -20,7 +20,8 @@ from tests.views.rankings import RESULTS, column, titled
     [
         # areas .96 and .98 in this order; in others it is the other way round
         ("two", "first by MLcps: svm, on the Pareto front as every model is; but rf, alone or "
-                "tied, in another order of the metrics, and rf if one metric is left out or doubled"),
+                "tied, in another order of the metrics, and rf if one metric is left out or "
+                "doubled"),
         ("one model", "one model: nothing to rank it against"),
         ("tie", "first by MLcps: rf and svm, a tie, on the Pareto front; so one of them in every "
                 "order of the metrics"),

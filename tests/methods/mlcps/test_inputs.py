@@ -1,0 +1,129 @@
+"""Tables as people have them: pandas' forms, searches, results of other commands, from a shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import clfeval
+
+FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
+FRAME = pd.DataFrame(
+    {"model": ["rf", "svm", "lr"], "f1": [0.8, 0.7, 0.6], "recall": [0.9, 0.8, 0.75],
+     "precision": [0.72, 0.7, 0.9]}
+)  # fmt: skip
+
+
+def scores(result: clfeval.Result) -> dict[str, float]:
+    return {str(row["model"]): row["mlcps"].value for row in result.tables["models"]}  # type: ignore[union-attr, misc]
+
+
+EXPECTED = scores(clfeval.mlcps(FRAME))
+
+
+@pytest.mark.parametrize("orient", ["records", "split", "table", "columns", "index"])
+@pytest.mark.parametrize("indexed", [False, True], ids=["column", "index"])
+def test_json_of_pandas_in_every_form(orient: Any, indexed: bool, tmp_path: Path) -> None:
+    frame = FRAME.set_index("model") if indexed else FRAME
+    if indexed and orient in ("records", "columns"):
+        frame = FRAME  # records have no index; columns of an index are read with --transpose
+    path = tmp_path / "metrics.json"
+    frame.to_json(path, orient=orient)
+    assert scores(clfeval.mlcps(path)) == EXPECTED
+
+
+def test_a_molten_frame(tmp_path: Path) -> None:
+    FRAME.melt(id_vars="model").to_csv(tmp_path / "long.csv", index=False)
+    assert scores(clfeval.mlcps(tmp_path / "long.csv")) == EXPECTED
+
+
+def test_columns_by_model_need_transpose(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    FRAME.set_index("model").to_json(path)
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.mlcps(path)
+    assert caught.value.hint == "add --transpose"
+    assert scores(clfeval.mlcps(path, transpose=True)) == EXPECTED
+
+
+def test_candidates_are_named_by_what_differs(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {
+            "param_clf__C": [1, 10],
+            "param_clf__penalty": ["l2", "l2"],
+            "params": ["{'clf__C': 1}", "{'clf__C': 10}"],
+            "mean_test_f1": [0.8, 0.7],
+            "mean_test_auc": [0.8, 0.9],
+            "mean_test_mcc": [0.5, 0.6],
+        }
+    )
+    table.to_csv(tmp_path / "cv.csv")
+    assert list(scores(clfeval.mlcps(tmp_path / "cv.csv"))) == ["C=1", "C=10"]
+
+
+def test_the_same_parameter_of_two_steps_keeps_their_names(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {
+            "param_pca__n": [1, 2],
+            "param_knn__n": [3, 5],
+            **{f"mean_test_{name}": [0.8, 0.7] for name in ("f1", "auc", "mcc")},
+        }
+    )
+    table.to_csv(tmp_path / "cv.csv")
+    names = list(scores(clfeval.mlcps(tmp_path / "cv.csv")))
+    assert names == ["pca__n=1, knn__n=3", "pca__n=2, knn__n=5"]
+
+
+def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    cancer = FIXTURES / "breast-cancer" / "labels.csv"
+    path.write_text(clfeval.phidelta(cancer, positive="malignant").to_json(), encoding="utf-8")
+    ranked = clfeval.mlcps(path)
+    metrics = ranked.parameters["metrics"]
+    assert "phi" not in metrics
+    assert {"sensitivity", "specificity", "precision", "mcc"} <= set(metrics)
+    assert "left-out" in [warning.code for warning in ranked.warnings]
+    with pytest.raises(clfeval.DataError, match="neither more nor less of it is better"):
+        clfeval.mlcps(path, metric=["phi", "precision", "mcc", "sensitivity"])
+
+
+def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.json"
+    counts = {"rf": (69, 15, 31, 85), "ccp": (67, 5, 33, 95)}
+    tuned = clfeval.tune_jpt(counts=counts, odds="1:100", sweep=None)
+    path.write_text(tuned.to_json(), encoding="utf-8")
+    ranked = clfeval.mlcps(path, metric=["ppv", "npv", "sensitivity"])
+    said = [warning.message for warning in ranked.warnings if warning.code == "partly-read"]
+    assert said == ["population 'target' taken, 'sample', '1:1' left out"]
+    rows = {row["model"]: row for row in tuned.tables["models"] if row["population"] == "target"}
+    values = {(row["model"], row["metric"]): row["value"].value for row in ranked.tables["profile"]}
+    assert values["rf", "ppv"] == rows["rf"]["ppv"].value
+
+
+def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Path) -> None:
+    lost = tmp_path / "not there.csv"
+    for options in (
+        {"metric": "roc_auc"},
+        {"metric": ["f1", "mcc", "log_loss"]},
+        {"weight": {"f2": 1}},
+        {"weight": {"npv": 0, "precision": 0}},
+    ):
+        with pytest.raises(clfeval.ClfevalError) as caught:
+            clfeval.mlcps(lost, source="predictions", **options)  # type: ignore[arg-type]
+        assert caught.value.problems[0].code != "no-such-file", options
+
+
+def test_more_draws_of_nothing_are_refused() -> None:
+    with pytest.raises(clfeval.UsageError, match="add --weight-sensitivity"):
+        clfeval.mlcps(FRAME, draws=500)
+    result = clfeval.mlcps(FRAME, draws=500, weight_sensitivity=True)
+    assert result.parameters["draws"] == 500
+
+
+def test_a_result_shows_itself_in_a_line() -> None:
+    assert repr(clfeval.mlcps(FRAME)).startswith("<Result of mlcps: <frame>; models (3), ranks (3)")
+    assert json.loads(clfeval.mlcps(FRAME).to_json())["summary"]["best"] == ["rf"]
