@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clfeval.api.mlcps_given import (
+    Weights,
+    Wishes,
+    check_kinds,
+    draws_of,
+    refuse_predicted,
+    stdin_once,
+    weights_of,
+    wishes_from,
+)
 from clfeval.api.numbers import number, pair, whole
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
-from clfeval.errors import DataError, Problem, UsageError, bad_option
+from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.methods.mlcps.given import Given, of_metrics, of_predictions
 from clfeval.methods.mlcps.measured import DEFAULT, measure_names
 from clfeval.methods.mlcps.options import (
-    DRAWS,
     Direction,
     From,
     Interval,
@@ -22,18 +30,12 @@ from clfeval.methods.mlcps.options import (
 )
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scaling import check_ahead
-from clfeval.methods.mlcps.weighting import read_weights
-from clfeval.methods.mlcps.wishes import Wish, read_wishes, wishes_of
 from clfeval.result import Result
 from clfeval.tables.metric import MetricTable, read_metrics
 from clfeval.tables.prediction import Predictions, open_predictions
 from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
 
-Weights = Mapping[str, float] | str | os.PathLike[str] | None
-Wishes = Mapping[str, Any] | str | os.PathLike[str] | None
 OnOpen = Callable[[MetricTable | Predictions], None] | None
-# of predictions; a metric table has no use for them
-PREDICTED = ("truth", "positive", "labels", "kind", "thresholds", "weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,13 @@ def mlcps(
     Source: Akshay et al. 2023, GigaScience 12: giad108; Derringer and Suich 1980, Journal of
     Quality Technology 12:214.
     """
+    check_kinds(
+        metric=metric, id=id, direction=direction, rescale=rescale, weight=weight,
+        desirability=desirability,
+    )  # fmt: skip
     options = MlcpsOptions(
         source=source,
-        weights=_weights(weight),
+        weights=weights_of(weight),
         zero_weight=zero_weight,
         directions=dict(direction or {}),
         rescale={
@@ -103,15 +109,15 @@ def mlcps(
             for name, both in (rescale or {}).items()
             if (ends := pair(f"--rescale {name}", both)) is not None
         },
-        draws=_draws(draws, wanted=weight_sensitivity),
-        wishes=_wishes(desirability),
+        draws=draws_of(draws, wanted=weight_sensitivity),
+        wishes=wishes_from(desirability),
         interval=interval,
         level=number("--level", level),
         resamples=None if resamples is None else whole("--resamples", resamples),
         seed=whole("--seed", seed),
     )
     options.check()
-    _stdin_once(table, compare)
+    stdin_once(table, compare)
     roles = roles_of(
         truth=truth, model=model, id=id, positive=positive, labels=labels, kind=kind,
         threshold=threshold, weight=row_weight, missing=missing, null_value=null_value,
@@ -122,6 +128,8 @@ def mlcps(
     if source == "predictions":
         if transpose:
             raise bad_option("--transpose turns a metric table, and these are predictions")
+        if interval == "none" and resamples is not None:
+            raise bad_option("--resamples is of the bootstrap, and --interval none wants none")
         check_ahead(measure_names(wanted) or DEFAULT, options)
         given = _measured(table, roles, wanted, options, reading, on_open)
         plain = replace(options, interval="none")  # its intervals are not shown
@@ -129,7 +137,9 @@ def mlcps(
             compare, roles, given.metrics, plain, Reading(None, delimiter), on_open
         )  # fmt: skip
         return mlcps_result(given, options, other=other, missing=missing)
-    _refuse_predicted(roles, resamples)
+    refuse_predicted(roles, resamples)
+    if transpose and layout == "long":
+        raise bad_option("--transpose turns a wide table, and --layout long says it is none")
     given = _read(table, roles, wanted, transpose, reading, on_open)
     other = None
     if compare is not None:
@@ -137,6 +147,9 @@ def mlcps(
             other = _read(
                 compare, roles, given.metrics, transpose, Reading(None, delimiter), on_open
             )
+            if lacking := [name for name in given.metrics if name not in other.metrics]:
+                what = f"no metric {listing(lacking)}; metrics: {listing(other.metrics)}"
+                raise UsageError(Problem(what, "unknown-metric", other.name))
         except UsageError as error:
             if error.problems[0].code != "unknown-metric":
                 raise
@@ -181,56 +194,10 @@ def _measured(
     ) as predictions:
         if on_open is not None:
             on_open(predictions)
-        return of_predictions(predictions, metrics, resamples=options.replicates, seed=options.seed)
-
-
-def _stdin_once(table: Any, compare: Any) -> None:
-    """Refuse to read standard input for both tables."""
-    if [*_listed(table), *_listed(compare)].count("-") > 1:
-        raise UsageError(
-            Problem("named twice: standard input can be read once", "repeated-file", "-")
+        return of_predictions(
+            predictions,
+            metrics,
+            resamples=options.replicates,
+            seed=options.seed,
+            unused={name for name, weight in options.weights.items() if weight == 0},
         )
-
-
-def _listed(table: Any) -> list[Any]:
-    """Return the paths that a table is named by; none for a frame."""
-    if isinstance(table, (list, tuple)):
-        return list(table)
-    return [table] if isinstance(table, str) else []
-
-
-def _refuse_predicted(roles: Roles, resamples: int | None) -> None:
-    """Refuse options that mean something for predictions only."""
-    plain = Roles()
-    said = {"thresholds": "threshold", "weight": "row-weight"}
-    given = [said.get(n, n) for n in PREDICTED if getattr(roles, n) != getattr(plain, n)]
-    given += ["resamples"] if resamples is not None else []
-    if given:
-        raise UsageError(
-            Problem(f"--{given[0]} is for predictions, and this is a metric table", "bad-option"),
-            hint="--from predictions measures the models of a prediction table",
-        )
-
-
-def _draws(draws: int | None, *, wanted: bool) -> int | None:
-    if not wanted:
-        if draws is not None:
-            raise bad_option("--draws says how many weights to draw: add --weight-sensitivity")
-        return None
-    return DRAWS if draws is None else whole("--draws", draws)
-
-
-def _weights(weight: Weights) -> dict[str, float]:
-    if weight is None:
-        return {}
-    if isinstance(weight, Mapping):
-        return {str(name): number(f"--weight {name}=", one) for name, one in weight.items()}
-    return read_weights(weight)
-
-
-def _wishes(desirability: Wishes) -> tuple[Wish, ...]:
-    if desirability is None:
-        return ()
-    if isinstance(desirability, Mapping):
-        return wishes_of(desirability)
-    return read_wishes(desirability)

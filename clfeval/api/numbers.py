@@ -23,8 +23,8 @@ def number(option: str, value: Any) -> float:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
-        raise bad_option(f"{option} {value!r} is not a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise bad_option(f"{option} {value!r:.60} is not a number") from None
 
 
 def pair(option: str, values: Any) -> tuple[float, float] | None:

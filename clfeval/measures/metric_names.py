@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from clfeval.measures.catalog import find_measure
 from clfeval.measures.measure import Measure
 
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
 # words in the name of something of which less is better, in whatever unit
 _LESS = re.compile(
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
-    r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|rank|difference|gap|disparity|"
-    r"bias|false|wrong|missed|failures?|1_\w+)(?:_|@|$)"
+    r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|difference|gap|disparity|"
+    r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 
 # every name of a line says what its first name says, by this formula
@@ -34,8 +36,13 @@ SAME: tuple[dict[str, str], ...] = (
     },
     {"sensitivity": "sensitivity", "recall": "sensitivity", "fnr": "1 - sensitivity"},
     {"specificity": "specificity", "fpr": "1 - specificity"},
-    {"precision": "precision", "ppv": "precision", "fdr": "1 - precision"},
-    {"npv": "NPV", "for": "1 - NPV"},
+    {
+        "precision": "precision",
+        "ppv": "precision",
+        "fdr": "1 - precision",
+        "ppv_odds": "precision / (1 - precision)",
+    },
+    {"npv": "NPV", "for": "1 - NPV", "npv_odds": "NPV / (1 - NPV)"},
     {
         "accuracy_u": "balanced accuracy",
         "recall_macro": "balanced accuracy",
@@ -43,7 +50,7 @@ SAME: tuple[dict[str, str], ...] = (
         "delta": "2 balanced accuracy - 1",
         "error_u": "1 - balanced accuracy",
     },
-    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)"},
+    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)", "f_odds": "F1 / (1 - F1)"},
     {"dor": "DOR", "dp": "sqrt(3)/π ln DOR"},
     {
         "brier": "Brier",
@@ -57,8 +64,8 @@ SAME: tuple[dict[str, str], ...] = (
 
 
 def folded(name: str) -> str:
-    """Write a column's name as the catalogue writes ids: `ROC AUC` and `roc-auc` are roc_auc."""
-    return re.sub(r"[\s\-./]+", "_", name.strip().casefold())
+    """Write a column's name as the catalogue writes ids: `ROC AUC` and `BrierScore` alike."""
+    return re.sub(r"[\s\-./]+", "_", _CAMEL.sub("_", name.strip()).casefold())
 
 
 def measure_of(name: str) -> Measure | None:
@@ -86,7 +93,9 @@ def negated(name: str) -> bool:
 
 def same_thing(first: str, second: str) -> str | None:
     """Say why two measures tell one thing: `jaccard = F1 / (2 - F1)`; None when they do not."""
-    one, other = _listed(first), _listed(second)
+    (one, where), (other, there) = _listed(first), _listed(second)
+    if where != there:  # one measure on other rows is another thing
+        return None
     for line in SAME:
         if one in line and other in line:
             if line[one] == line[other]:
@@ -95,8 +104,13 @@ def same_thing(first: str, second: str) -> str | None:
     return None
 
 
-def _listed(name: str) -> str:
-    """Return the name a measure has in SAME; averages over classes are measures of their own."""
-    plain = _PREFIX.sub("", folded(name))
+@cache
+def _listed(name: str) -> tuple[str, str]:
+    """Return the name a measure has in SAME, and the rows it was taken on: test, val, ...
+
+    Averages over classes are measures of their own.
+    """
+    whole = folded(name)
+    plain = _PREFIX.sub("", whole)
     found = find_measure(plain)
-    return found.id if found is not None else plain
+    return (found.id if found is not None else plain), whole.removesuffix(plain)

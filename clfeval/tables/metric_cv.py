@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clfeval.tables.metric_cells import Grid, numbers_of, text_of, texts_of
 from clfeval.tables.metric_sheet import Asked, Sheet, by_rows, chosen, column_of
+from clfeval.tables.names import MODEL_NAMES, find
 
 _MEAN, _PARAM = "mean_test_", "param_"
 _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
@@ -29,6 +30,10 @@ def cv_sheet(grid: Grid, asked: Asked) -> Sheet:
     parsed = {i: numbers_of(grid.cells[i]) for i in columns.values()}
     named = column_of(grid, asked) if asked.id is not None or grid.outer else None
     names = _candidates(grid) if named is None else texts_of(grid.cells[named])
+    kinds = find(grid.columns, MODEL_NAMES) if named is None else None
+    if kinds is not None:  # searches of several models, one below the other
+        models = texts_of(grid.cells[place[kinds]])
+        names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
     sheet = by_rows(
         grid, names, range(len(grid.rows)), columns, parsed,
         layout="cv",

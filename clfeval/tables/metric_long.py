@@ -77,7 +77,9 @@ def long_sheet(grid: Grid, asked: Asked, columns: LongColumns) -> Sheet:
     """Sort rows of one value each into models x metrics, both in the order they first appear."""
     keep = _whole(grid, columns)
     if not keep:
-        raise no_rows(grid, "every row belongs to a slice or a class")
+        raise no_rows(
+            grid, "every row belongs to a slice or a class: drop that column, or choose rows"
+        )
     left = len(grid.rows) - len(keep)
     models = texts_of(take(grid.cells[columns.model], keep))
     metrics = texts_of(take(grid.cells[columns.metric], keep))
@@ -91,8 +93,11 @@ def long_sheet(grid: Grid, asked: Asked, columns: LongColumns) -> Sheet:
     if columns.estimator is not None:
         estimators = texts_of(take(grid.cells[columns.estimator], keep))
         metrics = _with_estimator(metrics, estimators)
-    notes = f"{left:,} row{'s' * (left > 1)} of slices or classes left out"
-    return _scattered(grid, asked, columns, keep, models, metrics, (notes,) if left else ())
+    notes = [f"{left:,} row{'s' * (left > 1)} of slices or classes left out"] if left else []
+    if unnamed:
+        rows = f"{len(unnamed):,} row{'s' * (len(unnamed) > 1)}"
+        notes.append(f"{rows} without a model or a metric left out")
+    return _scattered(grid, asked, columns, keep, models, metrics, tuple(notes))
 
 
 def _scattered(

@@ -137,10 +137,11 @@ def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str]
             if winner is not None and str(winner).split(" (and ")[0] != best:
                 found["winners"][str(winner)] = found["metrics"][str(row["metric"])] = None
     others, touched = (list(names) for names in found.values())
+    spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if not others:
-        return ["whichever metric is left out or doubled"] if metrics else [], []
+        return [f"whichever metric is {spared}doubled"] if metrics else [], []
     which = named(touched, word="or")
-    return [], [f"{named(others, word='or')} if one metric is left out or doubled ({which})"]
+    return [], [f"{named(others, word='or')} if one metric is {spared}doubled ({which})"]
 
 
 def _shares(share: float | None, word: str, of: str) -> tuple[list[str], list[str]]:

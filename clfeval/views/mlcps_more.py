@@ -23,9 +23,12 @@ def _dominance(look: Look) -> list[Section]:
         return []
     found = {str(row["model"]): row for row in rows}
     shown = [found[name] for name in look.best.names if name in found]
+    measured = (
+        "by every wish and metric" if "desirability" in look.result.tables else "in every metric"
+    )
     columns: dict[str, Column] = {
         "model": "model",
-        "as good or better in every metric, better in one": lambda row: _names(row["dominated_by"]),
+        f"as good or better {measured}, better in one": lambda row: _names(row["dominated_by"]),
     }
     left = len(rows) - len(shown)
     more = f"{many(left, 'more row')}; all of them: --format csv --table dominance" if left else ""

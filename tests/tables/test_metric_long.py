@@ -58,7 +58,8 @@ def test_rows_of_slices_and_classes_are_left_out_and_counted() -> None:
 
 def test_nothing_but_slices() -> None:
     assert data_message(long("model,metric,value,slice", [("rf", "f1", "1", "old")])) == (
-        "t.csv: no rows to evaluate [empty-table]\nhint: every row belongs to a slice or a class"
+        "t.csv: no rows to evaluate [empty-table]\nhint: every row belongs to a slice or a class: "
+        "drop that column, or choose rows"
     )
 
 

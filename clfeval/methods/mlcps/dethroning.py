@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clfeval.methods.mlcps.weights import TIE, Bools, Floats, Whole, products
+from clfeval.methods.mlcps.ranks import TIE
+from clfeval.methods.mlcps.weights import Bools, Floats, Whole, products
 
 _CELLS = 2**18  # products of rivals at a time
 _SHORTER = 1 - 4 * float(np.finfo(np.float64).eps)

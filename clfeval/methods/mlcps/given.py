@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -41,6 +41,7 @@ class Given:
     problem: Callable[[int, int, str, str], Problem]
     splits: tuple[str, ...] = ()
     by_split: Floats | None = None
+    sds: Floats | None = None  # (k, n) over splits, as the table gives them
     replicates: Floats | None = None
     positive: str | None = None
     lenient: bool = False  # of a result of clfeval nobody chose the metrics
@@ -81,15 +82,23 @@ def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
         problem=table.problem,
         splits=table.splits,
         by_split=table.by_split,
+        sds=table.sds,
         lenient=table.layout == "result" and not chosen,
         notes=tuple(notes),
     )
 
 
 def of_predictions(
-    predictions: Predictions, metrics: Sequence[str], *, resamples: int | None, seed: int
+    predictions: Predictions,
+    metrics: Sequence[str],
+    *,
+    resamples: int | None,
+    seed: int,
+    unused: Collection[str] = (),
 ) -> Given:
     """Measure the models of a prediction table, and resample its rows for all of them at once.
+
+    Measures that are `unused`, having weight 0, may be undefined.
 
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
@@ -99,8 +108,15 @@ def of_predictions(
     check_thresholds(counted)
     found = measured(counted, metrics, resamples=resamples, seed=seed)
     name = predictions.files[0].name
-    _refuse_undefined(name, found)
+    _refuse_undefined(name, found, unused)
     notes = counting_notes(counted)
+    others = [name for name in counted.classes if name != counted.positive]
+    if len(others) > 1:
+        text = (
+            f"every measure is of '{counted.positive}' against the other {len(others)} classes as "
+            f"one: {listing(others)}"
+        )
+        notes.append(Warn("merged-classes", text))
     drawn = None if found.replicates is None else len(found.replicates)
     if resamples is None and drawn is not None and drawn < 1000:
         text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
@@ -128,8 +144,9 @@ def of_predictions(
     )
 
 
-def _refuse_undefined(name: str, found: Measured) -> None:
-    if not found.reasons:
+def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> None:
+    reasons = {ij: why for ij, why in found.reasons.items() if found.metrics[ij[1]] not in unused}
+    if not reasons:
         return
     problems = [
         Problem(
@@ -138,9 +155,9 @@ def _refuse_undefined(name: str, found: Measured) -> None:
             "undefined-metric",
             name,
         )
-        for (i, j), reason in sorted(found.reasons.items())
+        for (i, j), reason in sorted(reasons.items())
     ]
-    metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(found.reasons)))
+    metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(reasons)))
     raise DataError(
         problems,
         hint=f"name other measures than {metrics} with --metric, or the models to rank with "

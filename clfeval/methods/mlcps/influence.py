@@ -32,7 +32,7 @@ def metric_rows(ranking: Ranking) -> list[Row]:
             "high": scale.high,
             "weight": scale.weight,
             "least": float(raw.min()),
-            "average": float(raw.mean()),
+            "average": float(np.sort(raw).mean()),  # the order of models is no matter
             "most": float(raw.max()),
         }
         without, doubled = (None, None) if areas is None else areas(i)

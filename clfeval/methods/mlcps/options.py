@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeVar, get_args
 
 from clfeval.errors import bad_option
+from clfeval.measures.catalog import same_measure
+from clfeval.measures.metric_names import folded
 from clfeval.methods.mlcps.wishes import Wish
 from clfeval.methods.proportions import check_level
 
@@ -56,6 +58,10 @@ class MlcpsOptions:
             weights=_written_out(self.weights, metrics),
             directions=_written_out(self.directions, metrics),
             rescale=_written_out(self.rescale, metrics),
+            wishes=tuple(
+                replace(wish, metric=next(iter(_meant(wish.metric, metrics)), wish.metric))
+                for wish in self.wishes
+            ),
         )
 
     def check(self) -> None:
@@ -93,11 +99,23 @@ class MlcpsOptions:
 
 
 def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
-    """Replace each glob by the metrics it matches; what matches none stays, to be refused."""
+    """Replace each glob by the metrics it matches, and other names of a measure by the one here.
+
+    What means no metric stays, to be refused.
+    """
     found: dict[str, T] = {}
     for name, value in given.items():
-        matched = [] if name in metrics else [m for m in metrics if fnmatchcase(m, name)]
-        found |= {metric: value for metric in matched if metric not in given}
-        if not matched:
+        meant = _meant(name, metrics)
+        found |= {metric: value for metric in meant if metric == name or metric not in given}
+        if not meant:
             found[name] = value
     return found
+
+
+def _meant(name: str, metrics: Sequence[str]) -> list[str]:
+    """Return the metrics a name means: itself, what it matches, or the same measure."""
+    if name in metrics:
+        return [name]
+    matched = [metric for metric in metrics if fnmatchcase(metric, name)]
+    same = same_measure(folded(name))
+    return matched or [metric for metric in metrics if metric in same][:1]

@@ -21,7 +21,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
 
     r is Pearson's over models, from four models on, undefined for a metric that is constant. The
     sign that counts is that of the rays: `less` names the metrics of which less is better. Where
-    it is negative the two are opposite and weigh each other out.
+    it is negative the two are opposite and pull against each other.
 
     Shapes: values (k, n), raw.
     """
@@ -46,7 +46,9 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
             )
             if turned:
                 why = "opposite"
-                note += ": as one gets better the other gets worse, and they weigh each other out"
+                note += (
+                    ": as one gets better the other gets worse, and they pull against each other"
+                )
             rows.append(
                 {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
             )
@@ -56,7 +58,10 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
 def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
     """Say which metrics count twice, and which against each other."""
     said = []
-    for opposite, words in ((False, "together they weigh double"), (True, "they cancel out")):
+    for opposite, words in (
+        (False, "together they weigh double"),
+        (True, "they pull against each other"),
+    ):
         found = [row for row in rows if (row["why"] == "opposite") == opposite]
         if found:
             pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]

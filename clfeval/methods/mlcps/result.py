@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clfeval.errors import bad_option
 from clfeval.methods.mlcps.compare import compared
 from clfeval.methods.mlcps.given import Given
@@ -9,7 +11,7 @@ from clfeval.methods.mlcps.influence import metric_rows
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import ranking_of
 from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
-from clfeval.methods.mlcps.scale import RAYS
+from clfeval.methods.mlcps.scale import RAYS, Scale
 from clfeval.methods.mlcps.scaling import scaled_alike, scales_of
 from clfeval.methods.mlcps.sensitivity import dethroning_rows, weight_rows
 from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
@@ -51,8 +53,7 @@ def mlcps_result(
     redundant = redundant_rows(
         [given.metrics[place] for place in places],
         given.values[:, places],
-        {scale.metric for scale in scales if scale.best == "min"}
-        | {wish.metric for wish in options.wishes if wish.goal == "minimize"},
+        _less_is_better(scales, options),
     )
     tables["redundant"] = redundant
     notes += redundancy_note(redundant)
@@ -79,6 +80,13 @@ def mlcps_result(
         tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
     )
+
+
+def _less_is_better(scales: Sequence[Scale], options: MlcpsOptions) -> set[str]:
+    """Return the metrics of which less is better: as rays, else as wished."""
+    wished = {w.metric for w in options.wishes if w.goal == "minimize" and w.weight > 0}
+    rays = {scale.metric for scale in scales}
+    return {scale.metric for scale in scales if scale.best == "min"} | (wished - rays)
 
 
 def _notes_of(other: Given | None) -> list[Warn]:

@@ -50,9 +50,11 @@ class Scale:
             d = values
         else:
             d = (values - self.low) / (self.high - self.low)
-        if self.weight:  # a ray of length 0 has no say in its scale
-            with np.errstate(invalid="ignore"):
-                d = np.where((d < -ROUNDING) | (d > 1 + ROUNDING), np.nan, d)
+        if not self.weight:  # a ray of length 0 has no say in its scale
+            d = np.nan_to_num(d)
+        with np.errstate(invalid="ignore"):
+            outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
+        d = np.where(outside & bool(self.weight), np.nan, d)
         d = np.clip(d, 0.0, 1.0)
         return d if self.best == "max" else 1.0 - d
 
@@ -98,7 +100,13 @@ def hint_for(code: str, metric: str, given: Given) -> str:
         low = measure.low
     hint, name = _HINTS[code], quote(metric)
     unknown = measure is None and values.max() <= 0
-    if code == "negative-metric" and (negated(metric) or unknown):
+    if code == "negative-metric" and measure is not None and measure.low == 0:
+        hint = "a share cannot be negative: mend the value"
+        if measure.high != 1:
+            hint = "this measure cannot be negative: mend the value"
+    elif code == "negative-metric" and measure is None and values.max() > 1:
+        hint = "--rescale {metric}=LOW:HIGH, with the least and the most it can be"
+    elif code == "negative-metric" and (negated(metric) or unknown):
         hint, low = "--rescale {metric}={low}:0 maps its range to 0..1", math.floor(values.min())
     elif code == "above-one" and measure is not None and measure.high == 1:
         hint = "--rescale {metric}=0:100 maps percentages to 0..1"

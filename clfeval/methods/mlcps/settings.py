@@ -12,7 +12,7 @@ from clfeval.methods.signature import cuts_in_force, signature
 
 
 def parameters_of(ranking: Ranking, compare: str | None, missing: str) -> dict[str, Any]:
-    """Return every setting that changes a number."""
+    """Return the settings of the score; how predictions were read stands in the signature."""
     options, given, orders = ranking.options, ranking.given, ranking.orders
     return {
         "from": options.source,
@@ -57,12 +57,14 @@ def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
     resampled = given.replicates is not None
+    drawn = resampled or options.draws or (ranking.orders and not ranking.orders.everything)
+    weights = {name: w for name in given.metrics if (w := options.weights.get(name, 1.0)) != 1}
     listed: list[tuple[str, Any]] = [
         ("pos", given.positive),
         ("cut", cuts_in_force(given.thresholds) if given.positive is not None else None),
         ("metrics", ",".join(given.metrics)),
-        ("weights", _pairs({s.metric: s.weight for s in ranking.scales if s.weight != 1})),
-        ("zero", "ray" if options.zero_weight == "ray" else None),
+        ("weights", _pairs(weights)),
+        ("zero", "ray" if options.zero_weight == "ray" and 0 in weights.values() else None),
         ("less", ",".join(s.metric for s in ranking.scales if s.best == "min")),
         ("scale", _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None})),
         ("wish", ";".join(f"{w.metric} {_wish(w)}" for w in options.wishes)),
@@ -70,7 +72,7 @@ def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
         ("compare", "yes" if other is not None else None),
         ("miss", missing),
         ("ci", f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None),
-        ("seed", options.seed),
+        ("seed", options.seed if drawn else None),
     ]
     settings = [("cmd", "mlcps"), ("from", options.source)]
     settings += [(name, value) for name, value in listed if value not in (None, "")]

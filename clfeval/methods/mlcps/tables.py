@@ -57,12 +57,11 @@ def model_rows(ranking: Ranking) -> Table:
 def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     """Return the function from a model's place to one score with its limits, or why it has none."""
     values = ranking.scores[name].tolist()
-    few = len(ranking.scales) < RAYS
-    lacking = "too_few_metrics" if few and name not in ("mean", "sd") else "zero_weight"
+    # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
+    enough = len(ranking.scales) >= RAYS and name in ("normalised", "mlcps")
+    lacking = "zero_weight" if enough else "too_few_metrics"
     if name == "desirability":
         lacking = "missing_component"
-    elif name == "sd":
-        lacking = "too_few_metrics"
     low, high = ([None] * len(values),) * 2
     if name in ranking.limits:
         low, high = (
@@ -130,12 +129,16 @@ def profile_rows(ranking: Ranking) -> Table:
                 lower if np.isfinite(lower) else None,
                 upper if np.isfinite(upper) else None,
             )
-        return {
+        cells: dict[str, Cell] = {
             "model": given.models[i],
             "metric": scales[j].metric,
             "value": cell,
             "d": ranking.d[i, j].item(),
         }
+        if given.sds is not None:  # of the raw value over splits
+            sd = given.sds[i, place].item()
+            cells["sd"] = sd if sd == sd else None
+        return cells
 
     return LazyRows(len(given.models) * n, row)
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.methods.mlcps.ranks import TIE
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Whole = NDArray[np.int64]
 Real = NDArray[np.floating[Any]]
 Score = Callable[[Real, Real], Real]
 
-TIE = 1e-12  # what differs by less of itself is equal
 
 _CLEAR = 1 + 10 * TIE
 _STRONG = 64  # models that others are held against, metric by metric

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clfeval.errors import listing
 from clfeval.measures.metric_names import measure_of
 from clfeval.methods.mlcps.ranking import Ranking
 from clfeval.result import Warn
-
-NEAR = 0.01  # of the area: a lead below it is hardly one
 
 
 def ranking_notes(ranking: Ranking) -> list[Warn]:
@@ -25,6 +25,9 @@ def ranking_notes(ranking: Ranking) -> list[Warn]:
                 "on the order"
             )
             said.append(Warn("some-orders", text))
+    if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
+        text = "no two neighbours have a weight above 0: every area is 0"
+        said.append(Warn("no-area", text))
     if len(best) > 1:
         said.append(Warn("tie", f"first together: {listing([names[i] for i in best], 5)}"))
     said += _wish_notes(ranking)
