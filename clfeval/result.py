@@ -9,12 +9,10 @@ from typing import Any, TypeVar, overload
 
 from clfeval import __version__
 
-# Schema history: 1 the first.
-# Adding keys keeps the number; removing, renaming or retyping one raises it.
+# history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
-
 
 T = TypeVar("T")
 
@@ -32,17 +30,19 @@ class Estimate:
 Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]
 Table = Sequence[Row]
+Columns = Mapping[str, Sequence[Cell]]
 
 
 class LazyRows(Sequence[Row]):
     """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
 
-    __slots__ = ("_length", "_make_row")
+    __slots__ = ("_length", "_make_row", "columns")
 
-    def __init__(self, length: int, make_row: Callable[[int], Row]) -> None:
-        """Hold the number of rows and the function that makes row i."""
-        self._length = length
-        self._make_row = make_row
+    def __init__(
+        self, length: int, make_row: Callable[[int], Row], columns: Columns | None = None
+    ) -> None:
+        """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
+        self._length, self._make_row, self.columns = length, make_row, columns or {}
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from itertools import islice
 from math import inf
 
-from clfeval.result import Cell, Result, Row, Table
+from clfeval.result import Cell, LazyRows, Result, Row, Table
 from clfeval.views.rows import DIGITS, Section, Write, heading, number, section, value_of
 
 BEST = 20  # models shown to a person; files get them all
@@ -33,7 +33,7 @@ class Best:
     def of(cls, result: Result, most: int = BEST) -> Best:
         """Find them: by rank, then as in the table; a model without rank is last."""
         table, by = result.tables["ranks"], result.parameters["ranked_by"]  # rows quickly made
-        ordered = nsmallest(most, ((_order(row[by]), i) for i, row in enumerate(table)))
+        ordered = nsmallest(most, ((_order(rank), i) for i, rank in enumerate(_column(table, by))))
         return cls._at(result, [i for _, i in ordered])
 
     @classmethod
@@ -41,7 +41,7 @@ class Best:
         """Find those of rank 1, or as many of them as are shown."""
         table, by = result.tables["ranks"], result.parameters["ranked_by"]
         wanted = min(BEST, len(result.summary["best"]))
-        found = (i for i, row in enumerate(table) if row[by] == 1)
+        found = (i for i, rank in enumerate(_column(table, by)) if rank == 1)
         return cls._at(result, list(islice(found, wanted)))
 
     @classmethod
@@ -170,6 +170,12 @@ def _as_given(headings: Sequence[str], columns: Iterable[str]) -> list[str]:
     """Undo what was made of the names of columns: names of metrics stay as they are."""
     left = list(columns)
     return [left.pop(0) if left and head == heading(left[0]) else head for head in headings]
+
+
+def _column(table: Table, name: str) -> Iterable[Cell]:
+    """Return a column, without making the rows where it is at hand."""
+    columns = table.columns if isinstance(table, LazyRows) else {}
+    return columns[name] if name in columns else (row[name] for row in table)
 
 
 def _order(rank: Cell) -> float:

@@ -98,7 +98,11 @@ def rank_rows(ranking: Ranking) -> Table:
     if orders is not None and k <= MOST_WEIGHED:
         columns["weight_dependent"] = weight_dependent(ranking.rays).tolist()
     names, lists = tuple(columns), tuple(columns.values())
-    return LazyRows(k, lambda i: dict(zip(names, [column[i] for column in lists], strict=True)))
+
+    def row(i: int) -> Row:
+        return dict(zip(names, [column[i] for column in lists], strict=True))
+
+    return LazyRows(k, row, columns)
 
 
 def _known(orders: OrderRanks) -> list[bool | None]:
