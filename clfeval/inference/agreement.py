@@ -57,18 +57,6 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     return _ratio(_sum(u * v), _sum(u * u), _sum(v * v))
 
 
-def average_ranks(x: ArrayLike) -> Floats:
-    """Return ranks from 1, the smallest value's, to k; those that tie share the mean of theirs.
-
-    Shapes: (k,); (k,). Undefined (all NaN) with a NaN.
-    Errors: ValueError unless x is a vector.
-    """
-    values = _vector(x)
-    if np.isnan(values).any():
-        return np.full(len(values), np.nan)
-    return _twice_ranks(_dense(values)) / 2
-
-
 def _vector(x: ArrayLike) -> Floats:
     """Return values as floats."""
     values = np.asarray(x, np.float64)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.agreement import average_ranks, kendall_tau_b, spearman
+from clfeval.inference.agreement import kendall_tau_b, spearman
 
 value = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.25, 0.1 + 0.2, 0.3, 7.0])
 pairs = st.lists(st.tuples(value, value), min_size=2, max_size=30)
@@ -28,10 +28,8 @@ def test_by_hand_with_ties() -> None:
     """x = 1 1 2 3 and y = 1 2 2 2: of the six pairs one ties in x, three in y, none goes wrong."""
     x, y = [1, 1, 2, 3], [1, 2, 2, 2]
     assert kendall_tau_b(x, y) == pytest.approx(2 / math.sqrt((6 - 1) * (6 - 3)), rel=1e-15)
-    # ranks less their mean of 2.5: -1 -1 1/2 3/2 and -3/2 1/2 1/2 1/2
+    # ranks 1.5 1.5 3 4 and 1 3 3 3, less their mean of 2.5: -1 -1 1/2 3/2 and -3/2 1/2 1/2 1/2
     cross = 1.5 - 0.5 + 0.25 + 0.75
-    assert average_ranks(x).tolist() == [1.5, 1.5, 3, 4]
-    assert average_ranks(y).tolist() == [1, 3, 3, 3]
     assert spearman(x, y) == pytest.approx(cross / math.sqrt(4.5 * 3), rel=1e-15)
 
 
@@ -58,7 +56,6 @@ def test_scipy_says_the_same(k: int, values: int) -> None:
         expected = stats.kendalltau(x, y).statistic
         assert kendall_tau_b(x, y) == pytest.approx(expected, abs=1e-14)
         assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-14)
-        assert average_ranks(x).tolist() == stats.rankdata(x).tolist()
 
 
 @given(pairs, st.randoms(use_true_random=False))
@@ -124,16 +121,8 @@ def test_undefined(x: list[float], y: list[float]) -> None:
     assert math.isnan(spearman(x, y))
 
 
-def test_ranks_of_nothing_and_of_nan() -> None:
-    assert average_ranks([]).tolist() == []
-    assert average_ranks([3]).tolist() == [1]
-    assert np.isnan(average_ranks([1, math.nan])).tolist() == [True, True]
-
-
 @pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2, 3]), ([[1, 2]], [[1, 2]]), (1, 2)])
 def test_what_is_refused(x: list[float], y: list[float]) -> None:
     for function in (kendall_tau_b, spearman):
         with pytest.raises(ValueError, match=r"length|vector"):
             function(x, y)
-    with pytest.raises(ValueError, match="vector"):
-        average_ranks([[1, 2]])

@@ -16,6 +16,7 @@ from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.mlcps_look import named
 from clfeval.views.terminal import as_text
+from tests.views.page import same_without_colour
 from tests.views.ranked import FIVE, METRICS, ranked
 from tests.views.rankings import NAMES, RESULTS, column, crowd, titled
 
@@ -71,15 +72,7 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_colour_tells_nothing(name: str) -> None:
-    result = RESULTS[name]
-    plain, colored = (
-        as_text(result, width=80, color=c, plots=plots(result, width=80, color=c))
-        for c in (False, True)
-    )
-    assert "\x1b" not in plain
-    assert "\x07" not in colored
-    without = re.sub(r"\x1b\[[\d;]*m", "", colored)
-    assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+    same_without_colour(RESULTS[name])
 
 
 def test_names_are_shown_as_they_are_but_cannot_steer_the_terminal() -> None:

@@ -19,6 +19,7 @@ from clfeval.views.markdown import markdown_lines
 from clfeval.views.rows import Section, title_of
 from clfeval.views.terminal import as_text
 from clfeval.views.tune_jpt_look import LISTED, PLACE
+from tests.views.page import same_without_colour
 from tests.views.tuned import MODELS, ORDER, Counts, tuned
 
 ONE = {"anti-CCP": MODELS["anti-CCP"]}
@@ -142,14 +143,7 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_colour_tells_nothing(name: str) -> None:
-    result = RESULTS[name]
-    plain, colored = (
-        as_text(result, width=80, color=c, plots=plots(result, width=80, color=c))
-        for c in (False, True)
-    )
-    assert "\x1b" not in plain
-    without = re.sub(r"\x1b\[[\d;]*m", "", colored)
-    assert [line.rstrip() for line in without.splitlines()] == plain.splitlines()
+    same_without_colour(RESULTS[name])
 
 
 def test_names_are_shown_as_they_are() -> None:
