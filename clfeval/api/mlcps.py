@@ -130,7 +130,9 @@ def mlcps(
             raise bad_option("--transpose turns a metric table, and these are predictions")
         if interval == "none" and resamples is not None:
             raise bad_option("--resamples is of the bootstrap, and --interval none wants none")
-        check_ahead(measure_names(wanted) or DEFAULT, options)
+        wanted = measure_names(wanted) or DEFAULT
+        options = options.over(wanted)
+        check_ahead(wanted, options)
         given = _measured(table, roles, wanted, options, reading, on_open)
         plain = replace(options, interval="none")  # its intervals are not shown
         other = compare if compare is None else _measured(
@@ -199,5 +201,5 @@ def _measured(
             metrics,
             resamples=options.replicates,
             seed=options.seed,
-            unused={name for name, weight in options.weights.items() if weight == 0},
+            unused=options.unused,
         )

@@ -51,6 +51,13 @@ class MlcpsOptions:
         """How many bootstrap replicates are wanted: None for as many as the table bears."""
         return 0 if self.interval == "none" else self.resamples
 
+    @property
+    def unused(self) -> set[str]:
+        """The metrics that nothing is made of: dropped by weight 0, and not wished for."""
+        wished = {wish.metric for wish in self.wishes}
+        dropped = self.weights if self.zero_weight == "drop" else {}
+        return {name for name, weight in dropped.items() if weight == 0} - wished
+
     def over(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs written out: a metric's own name goes before them."""
         return replace(

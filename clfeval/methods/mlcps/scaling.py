@@ -75,7 +75,7 @@ def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
         statistics="",
         problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
     )
-    scales_of(nobody, options.over(metrics))
+    scales_of(nobody, options)
 
 
 def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
@@ -184,9 +184,8 @@ def _notes(
         said.append(("weights", "weights given change MLcps; those of D stand with the wishes"))
     for scale in scales:
         if scale.metric in options.rescale and given.models:
-            highest = float(scale.of(given.values[:, scale.place]).max())
-            lowest = float(scale.of(given.values[:, scale.place]).min())
-            if highest < NARROW or lowest > 1 - NARROW:
+            d = scale.of(given.values[:, scale.place])
+            if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
                 text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
                 said.append(("narrow", f"{text}: it hardly tells models apart"))

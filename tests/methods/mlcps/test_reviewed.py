@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,13 @@ def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
         clfeval.mlcps(path, **options)
     dropped = clfeval.mlcps(path, weight={"precision": 0}, **options)
     assert dropped.parameters["metrics"] == ["sensitivity", "specificity", "npv"]
-    ray = clfeval.mlcps(path, weight={"precision": 0}, zero_weight="ray", **options)
-    never_row = ray.tables["models"][1]
-    assert never_row["mlcps"].value == 0.5 * (0 * 1 + 1 * 0 + 0 * 0.5 + 0.5 * 0)
+    assert json.loads(dropped.to_json())["summary"]["models"] == 2
+    aliased = clfeval.mlcps(path, weight={"ppv": 0}, **options)
+    assert aliased.tables == dropped.tables
+    # it is something still as a ray, and as a wish
+    for other in ({"zero_weight": "ray"}, {"desirability": {"precision": "maximize"}}):
+        with pytest.raises(clfeval.DataError, match="precision of 'never' is undefined"):
+            clfeval.mlcps(path, weight={"precision": 0}, **other, **options)
 
 
 def test_of_many_classes_one_is_held_against_the_rest() -> None:
