@@ -13,13 +13,14 @@ from clfeval.result import Row, Warn
 Floats = NDArray[np.float64]
 
 CLOSE = 0.999  # |r| over models, above which two metrics are one
-FEWEST = 4  # models: of three, one pair in 35 lies that close to a line by chance
+FEWEST = 3  # models: two points always lie on a line
+SURE = 4  # models: of three, one pair in 35 lies that close to a line by chance
 
 
 def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
     """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
 
-    r is Pearson's over models, from four models on, undefined for a metric that is constant. The
+    r is Pearson's over models, from three models on, undefined for a metric that is constant. The
     sign that counts is that of the rays: `less` names the metrics of which less is better. Where
     it is negative the two are opposite and pull against each other.
 
@@ -28,6 +29,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     k, n = values.shape
     r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
     sign = np.array([-1 if metric in less else 1 for metric in metrics])
+    over = "models" if k >= SURE else "three models, maybe by chance"
     rows: list[Row] = []
     for i in range(n):
         for j in range(i + 1, n):
@@ -42,7 +44,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
             note = words or (
                 "every model has the same value in both"
                 if same
-                else f"r = {number:.5f} over models"
+                else f"r = {number:.5f} over {over}"
             )
             if turned:
                 why = "opposite"

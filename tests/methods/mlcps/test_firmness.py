@@ -135,9 +135,10 @@ def test_redundant_metrics_and_why() -> None:
     assert rows[3]["r"] == pytest.approx(float(np.corrcoef(values[:, 2], values[:, 3])[0, 1]))
 
 
-def test_two_models_always_lie_on_a_line_and_three_do_by_chance() -> None:
-    three = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3001]])
-    assert redundant_rows(["x", "y"], three) == []
+def test_two_models_always_lie_on_a_line_and_three_may_by_chance() -> None:
+    (row,) = redundant_rows(["x", "y"], np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3001]]))
+    assert row["why"] == "correlated"
+    assert str(row["note"]).endswith("over three models, maybe by chance")
     assert redundant_rows(["x", "y"], np.array([[0.1, 0.3], [0.2, 0.5]])) == []
     assert len(redundant_rows(["x", "y"], np.array([[0.1, 0.1], [0.2, 0.2]]))) == 1
 
