@@ -13,7 +13,7 @@ from clfeval.methods.mlcps.ranking import ranking_of
 from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
 from clfeval.methods.mlcps.scale import RAYS, Scale
 from clfeval.methods.mlcps.scaling import scaled_alike, scales_of
-from clfeval.methods.mlcps.sensitivity import dethroning_rows, weight_rows
+from clfeval.methods.mlcps.sensitivity import dethroning_rows, factors_of, weight_rows
 from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
 from clfeval.methods.mlcps.tables import (
     MOST_PAIRS,
@@ -22,6 +22,7 @@ from clfeval.methods.mlcps.tables import (
     model_rows,
     profile_rows,
     rank_rows,
+    scored_splits,
     split_rows,
 )
 from clfeval.methods.mlcps.words import ranking_notes
@@ -41,8 +42,9 @@ def mlcps_result(
     ranking = ranking_of(given, scales, options)
     if options.draws is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
+    splits = scored_splits(ranking)
     tables: dict[str, Table] = {
-        "models": model_rows(ranking),
+        "models": model_rows(ranking, splits),
         "ranks": rank_rows(ranking),
         "metrics": metric_rows(ranking),
         "profile": profile_rows(ranking),
@@ -59,11 +61,12 @@ def mlcps_result(
     notes += redundancy_note(redundant)
     if len(given.models) <= MOST_PAIRS:
         tables["dominance"] = dominance_rows(ranking)
-    if given.splits and len(scales) >= RAYS:
-        tables["splits"] = split_rows(ranking)
+    if splits is not None:
+        tables["splits"] = split_rows(ranking, splits)
     if options.draws is not None:
-        tables["weights"] = weight_rows(ranking, options.draws)
-        tables["dethroning"] = dethroning_rows(ranking)
+        factors = factors_of(ranking)
+        tables["weights"] = weight_rows(ranking, factors, options.draws)
+        tables["dethroning"] = dethroning_rows(ranking, factors)
     if options.wishes:
         tables["desirability"] = desirability_rows(ranking)
     if other is not None:

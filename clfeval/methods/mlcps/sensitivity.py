@@ -15,15 +15,14 @@ from clfeval.result import Estimate, Row
 Floats = NDArray[np.float64]
 
 
-def weight_rows(ranking: Ranking, draws: int) -> list[Row]:
-    """Return per model the share of all weights that make it first, and the factor it takes."""
+def weight_rows(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
+    """Return per model the share of all weights that make it first, and the factor needed."""
     options = ranking.options
     wins, free = winner_shares(ranking.rays, draws=draws, rng=stream(options.seed, "weights"))
     shares = [
         proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
         for part in (wins, free)
     ]
-    needed = factors_of(ranking).tolist()
     return [
         {
             "model": model,
@@ -34,7 +33,7 @@ def weight_rows(ranking: Ranking, draws: int) -> list[Row]:
             else Estimate(None, reason="winner" if factor != factor else "never"),
         }
         for model, share, order_free, factor in zip(
-            ranking.given.models, *shares, needed, strict=True
+            ranking.given.models, *shares, needed.tolist(), strict=True
         )
     ]
 
@@ -49,10 +48,10 @@ def factors_of(ranking: Ranking) -> Floats:
     return needed
 
 
-def dethroning_rows(ranking: Ranking) -> list[Row]:
+def dethroning_rows(ranking: Ranking, needed: Floats) -> list[Row]:
     """Return per metric the weight at which the winner loses, all moving, and each alone."""
     winner, names = _winner(ranking), ranking.given.models
-    nearest = dethroner(ranking.d, ranking.weights, winner, known=factors_of(ranking))
+    nearest = dethroner(ranking.d, ranking.weights, winner, known=needed)
     lower, lower_by, upper, upper_by = alone(ranking.d, ranking.weights, winner)
 
     def crossing(value: float) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from clfeval.methods.mlcps.weights import weight_dependent
 from clfeval.result import Cell, Estimate, LazyRows, Row, Table
 
 Floats = NDArray[np.float64]
+Splits = Mapping[str, Floats]
 
 MOST_PAIRS = 500  # models whose dominators are all named
 MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
 
 
-def model_rows(ranking: Ranking) -> Table:
+def model_rows(ranking: Ranking, splits: Splits | None) -> Table:
     """Return a row per model, in the order of the input."""
-    given, spread = ranking.given, _spread(ranking)
+    given, spread = ranking.given, None if splits is None else _spread(splits["mlcps"])
     scored = {name: estimates(ranking, name) for name in ranking.scores}
     ranks, on_front, under = (
         column.tolist() for column in (ranking.ranks[ranking.main], ranking.on_front, ranking.under)
@@ -157,13 +158,10 @@ def dominance_rows(ranking: Ranking) -> list[Row]:
     ]
 
 
-def split_rows(ranking: Ranking) -> list[Row]:
+def split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
     """Return a row per split and model."""
     given = ranking.given
-    scored = _by_split(ranking)
     rows: list[Row] = []
-    if scored is None:
-        return rows
     ranks = dense_ranks(scored["mlcps"].T).T
     for s, split in enumerate(given.splits):
         for i, model in enumerate(given.models):
@@ -206,21 +204,18 @@ def _dealbreakers(ranking: Ranking, i: int) -> list[str]:
     return [wish.metric for wish, d in pairs if d == 0 and wish.weight > 0]
 
 
-def _spread(ranking: Ranking) -> Sequence[Floats] | None:
-    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
-    scored = _by_split(ranking)
-    if scored is None:
-        return None
-    areas = scored["mlcps"]
-    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], np.nan)
-    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
-
-
-def _by_split(ranking: Ranking) -> dict[str, Floats] | None:
+def scored_splits(ranking: Ranking) -> Splits | None:
+    """Return the scores (splits, k) of each split; None without splits or without a polygon."""
     by_split = ranking.given.by_split
     if by_split is None or len(ranking.scales) < RAYS:
         return None
-    return dict(scores_of(rays_of(ranking.scales, by_split), ranking.weights))
+    return scores_of(rays_of(ranking.scales, by_split), ranking.weights)
+
+
+def _spread(areas: Floats) -> Sequence[Floats]:
+    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
+    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], np.nan)
+    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
 
 
 def _value(value: float, reason: str) -> Estimate:
