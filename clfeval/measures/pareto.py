@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.int64]
-_Ranks = NDArray[np.int32]
+Levels = NDArray[np.int32]
 _Words = NDArray[np.uint64]
 _Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
 
@@ -22,7 +22,7 @@ _PAUSE = 8  # metrics after which models that nobody can dominate any more leave
 _SAMPLE = 32  # judges and judged that tell which metrics part them
 
 
-def front(d: ArrayLike) -> Bools:
+def front(d: ArrayLike, *, levels: Levels | None = None) -> Bools:
     """Return for each model whether it is on the Pareto front.
 
     A model has a greater sum of ranks than the models it dominates, ranks counted per metric from
@@ -34,12 +34,12 @@ def front(d: ArrayLike) -> Bools:
     of 10 random metrics, a quarter of them on the front, that is half a second; with all of them on
     the front seconds, and up to half a minute when there are 200 metrics.
 
-    Shapes: d (k, n), higher better; (k,).
+    Shapes: d (k, n), higher better; (k,). `levels` are those of `levels_of(d)`, where known.
     Errors: ValueError for NaN, or without a metric.
     Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
     Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
     """
-    ranks = _ranks(d)
+    ranks = levels_of(d) if levels is None else levels
     result = np.zeros(ranks.shape[1], np.bool_)
     queue = np.argsort(-ranks[-1])
     size = _FEW
@@ -51,7 +51,9 @@ def front(d: ArrayLike) -> Bools:
     return result
 
 
-def example(d: ArrayLike, front: ArrayLike, order: ArrayLike) -> Indices:
+def example(
+    d: ArrayLike, front: ArrayLike, order: ArrayLike, *, levels: Levels | None = None
+) -> Indices:
     """Return for each dominated model one model of the front that dominates it.
 
     Of several it is the one that comes first in the order, the best ranked one, say.
@@ -60,7 +62,7 @@ def example(d: ArrayLike, front: ArrayLike, order: ArrayLike) -> Indices:
     all models; (k,) indices, -1 for the models of the front.
     Errors: ValueError for NaN, without a metric, or unless front and order have each model once.
     """
-    ranks = _ranks(d)
+    ranks = levels_of(d) if levels is None else levels
     best, models = np.asarray(front, np.bool_), np.asarray(order, np.int64)
     result = np.full(ranks.shape[1], -1, np.int64)
     if best.shape != result.shape or not np.array_equal(np.sort(models), np.arange(len(result))):
@@ -83,14 +85,14 @@ def dominators(d: ArrayLike) -> list[Indices]:
     The work is k**2 n: for hundreds of models.
     Errors: ValueError for NaN, or without a metric.
     """
-    ranks = _ranks(d)
+    ranks = levels_of(d)
     dominated = ranks[-1] > ranks[-1][:, None]
     for metric in ranks[:-1]:
         dominated &= metric >= metric[:, None]
     return [np.flatnonzero(row) for row in dominated]
 
 
-def _ranks(d: ArrayLike) -> _Ranks:
+def levels_of(d: ArrayLike) -> Levels:
     """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
     given = np.asarray(d, np.float64)
     if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
@@ -113,7 +115,7 @@ def _dense(values: NDArray[np.float64] | Indices) -> Indices:
     return result
 
 
-def _first(ranks: _Ranks, judges: Indices, judged: Indices) -> Indices:
+def _first(ranks: Levels, judges: Indices, judged: Indices) -> Indices:
     """Return for each model judged the place of the first judge that dominates it, or -1.
 
     A set of judges is a row of bits. Every metric has one set for each rank that a judged model can
@@ -143,7 +145,7 @@ def _first(ranks: _Ranks, judges: Indices, judged: Indices) -> Indices:
     return result
 
 
-def _most_telling_first(ranks: _Ranks, judges: Indices, judged: Indices) -> list[int]:
+def _most_telling_first(ranks: Levels, judges: Indices, judged: Indices) -> list[int]:
     """Return the rows of ranks: their sum, then the metrics that part most judges from most judged.
 
     Each metric is the one that leaves the fewest of the pairs that those before it left, in a

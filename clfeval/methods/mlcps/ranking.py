@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clfeval.inference.bootstrap import percentiles
 from clfeval.measures.desirability import overall
-from clfeval.measures.pareto import example, front
+from clfeval.measures.pareto import example, front, levels_of
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.orders import OrderRanks, order_ranks
@@ -83,14 +83,15 @@ def ranking_of(
     }
     limits, first, failed = _resampled(given, scales, weights, options, main)
     better = _better(given, d, scales, wished, options.wishes)
-    on_front = front(better)
+    levels = levels_of(better)
+    on_front = front(better, levels=levels)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     orders = None
     if all_orders and len(scales) >= RAYS:
         orders = order_ranks(d * weights, seed=options.seed)
     return Ranking(
         given, options, scales, d, wished, scores, limits, first, failed, ranks, main, better,
-        on_front, example(better, on_front, by_rank), orders,
+        on_front, example(better, on_front, by_rank, levels=levels), orders,
     )  # fmt: skip
 
 

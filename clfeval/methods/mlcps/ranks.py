@@ -18,7 +18,7 @@ def dense_ranks(values: Floats) -> Ints:
 
     Shapes: values (k, ...), models first; the ranks likewise.
     """
-    order = np.argsort(-values, axis=0, kind="stable")  # NaN last
+    order = np.argsort(-values, axis=0)  # NaN last; equal values share a rank in any order
     ordered = np.take_along_axis(values, order, axis=0)
     with np.errstate(invalid="ignore"):
         lower = ordered[:-1] - ordered[1:] > TIE * np.abs(ordered[:-1])
