@@ -91,7 +91,7 @@ def top_imports(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_is_short_and_says_what_it_is_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 250
+    assert len(text.splitlines()) <= 400
     docstring = ast.get_docstring(ast.parse(text))
     assert docstring
     assert docstring.splitlines()[0].endswith((".", ":"))

@@ -19,8 +19,7 @@ from clfeval.api.mlcps_given import (
 from clfeval.api.numbers import number, pair, whole
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
-from clfeval.methods.mlcps.given import Given, of_metrics, of_predictions
-from clfeval.methods.mlcps.measured import DEFAULT, measure_names
+from clfeval.methods.mlcps.given import DEFAULT, Given, measure_names, of_metrics, of_predictions
 from clfeval.methods.mlcps.options import (
     Direction,
     From,
@@ -29,9 +28,9 @@ from clfeval.methods.mlcps.options import (
     ZeroWeight,
 )
 from clfeval.methods.mlcps.result import mlcps_result
-from clfeval.methods.mlcps.scaling import check_ahead
+from clfeval.methods.mlcps.scale import check_ahead
 from clfeval.result import Result
-from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import Predictions, open_predictions
 from clfeval.tables.roles import Kind, LayoutName, Missing, Roles
 

@@ -9,8 +9,7 @@ from typing import Any
 from clfeval.api.numbers import number, whole
 from clfeval.errors import Problem, UsageError, bad_option
 from clfeval.methods.mlcps.options import DRAWS
-from clfeval.methods.mlcps.weighting import read_weights
-from clfeval.methods.mlcps.wishes import Wish, read_wishes, wishes_of
+from clfeval.methods.mlcps.wishes import Wish, read_weights, read_wishes, wishes_of
 from clfeval.tables.roles import Roles
 
 Weights = Mapping[str, float] | str | os.PathLike[str] | None

@@ -9,16 +9,16 @@ from typing import Any, Literal, SupportsFloat
 
 from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
-from clfeval.counts.feature_cuts import Cut
+from clfeval.counts.features.cuts import Cut
 from clfeval.errors import bad_option
-from clfeval.methods.phidelta.classifiers import classifier_result
-from clfeval.methods.phidelta.feature_result import feature_result
+from clfeval.methods.phidelta.features import feature_result
 from clfeval.methods.phidelta.options import (
     ClassifierOptions,
     FeatureOptions,
     Interval,
     PlaneOptions,
 )
+from clfeval.methods.phidelta.result import classifier_result
 from clfeval.result import Result
 from clfeval.tables.feature import FeatureTable, open_features
 from clfeval.tables.prediction import Predictions, open_predictions

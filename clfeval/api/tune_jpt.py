@@ -11,8 +11,8 @@ from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
 from clfeval.errors import Problem, UsageError, bad_option, listing
 from clfeval.measures.table import Stakes
-from clfeval.methods.jpt.given import of_counts, of_rates, of_table
-from clfeval.methods.jpt.options import (
+from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
+from clfeval.methods.tune_jpt.options import (
     FULL_SWEEP,
     Interval,
     Ratio,
@@ -21,7 +21,7 @@ from clfeval.methods.jpt.options import (
     check_points,
     measure_ids,
 )
-from clfeval.methods.jpt.result import tune_result
+from clfeval.methods.tune_jpt.result import tune_result
 from clfeval.result import Result
 from clfeval.tables.prediction import Predictions, open_predictions
 from clfeval.tables.roles import Kind, LayoutName, Missing, Roles

@@ -133,7 +133,7 @@ def _read(name: str, input_format: str | None, delimiter: str | None) -> tuple[S
     """Read the head of one file, with polars only where the format leaves no other way."""
     from tempfile import TemporaryDirectory
 
-    from clfeval.tables.csv_head import read_csv_head
+    from clfeval.tables.csv import read_csv_head
     from clfeval.tables.source import open_sources
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
@@ -158,7 +158,7 @@ def _unpacked_head(name: str, folder: str) -> str:
     from pathlib import Path
 
     from clfeval.errors import DataError
-    from clfeval.tables.unpack import CHUNK, packing_of, unpack
+    from clfeval.tables.source import CHUNK, packing_of, unpack
 
     with open(name, "rb") as stream:
         start = stream.read(CHUNK)

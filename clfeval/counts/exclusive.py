@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clfeval.counts.count import Counted
 from clfeval.counts.patterns import Bools
-from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import MISSING, collect, vote_expression
 from clfeval.counts.reading import frames
-from clfeval.tables.labels import natural
+from clfeval.tables.names import natural
 from clfeval.tables.peek import as_text
 
 ROW = "__clfeval_row"

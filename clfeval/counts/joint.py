@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.counts.count import Counted
 from clfeval.counts.patterns import Bools, Counts, PatternCounts
-from clfeval.counts.predictions import Counted
 from clfeval.counts.raw import (
     MISSING,
     collect,

@@ -8,16 +8,12 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw
-from clfeval.counts.widen import widen
+from clfeval.counts.raw import CountPlan, RawCounts, collect, count_raw, widen
 from clfeval.errors import HEADER_ONLY, DataError, Problem
-from clfeval.tables.csv_check import inspect_structure, looks_ragged
-from clfeval.tables.fingerprint import FingerprintTask
-from clfeval.tables.labels import known_labels, natural
-from clfeval.tables.layout import ModelColumns, guess_kind
-from clfeval.tables.names import match_names
+from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
+from clfeval.tables.names import known_labels, match_names, natural
 from clfeval.tables.peek import distinct_texts
-from clfeval.tables.prediction import Predictions
+from clfeval.tables.prediction import ModelColumns, Predictions, guess_kind
 from clfeval.tables.scan import (
     ENGINE_ERRORS,
     NO_TAIL,

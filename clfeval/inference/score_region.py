@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clfeval.inference.differences import critical_value, wilson
+from clfeval.inference.shares import critical_value, wilson
 
 Floats = NDArray[np.float64]
 Measure = Callable[[Floats, Floats], Floats]

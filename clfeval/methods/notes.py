@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.counts.predictions import Counted, FileCount
+from clfeval.counts.count import Counted, FileCount
 from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.result import Warn
 

@@ -6,17 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clfeval.counts.complaints import missing_run
-from clfeval.counts.confusion import ConfusionCounts
-from clfeval.counts.judge import slice_label
-from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.predictions import Counted, FileCount, count_predictions
+from clfeval.counts.count import Counted, FileCount, count_predictions
+from clfeval.counts.judge import missing_run, slice_label
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.methods.notes import check_thresholds
 from clfeval.tables.confusion import Confusion, read_confusions
-from clfeval.tables.fingerprint import FingerprintTask
-from clfeval.tables.labels import natural
-from clfeval.tables.names import COUNT_NAMES, find, match_names
+from clfeval.tables.csv import FingerprintTask
+from clfeval.tables.names import COUNT_NAMES, find, match_names, natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import FILE_NAME
 

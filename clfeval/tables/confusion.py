@@ -9,7 +9,7 @@ import narwhals as nw
 import polars as pl
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
-from clfeval.tables.csv_check import inspect_structure
+from clfeval.tables.csv import inspect_structure
 from clfeval.tables.names import COUNT_NAMES, find
 from clfeval.tables.peek import is_absent
 from clfeval.tables.roles import Roles

@@ -11,7 +11,6 @@ import narwhals as nw
 import polars as pl
 
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
-from clfeval.tables.files import open_files, peek_at, with_delimiter_hint
 from clfeval.tables.names import (
     FEATURE_NAMES,
     ID_NAMES,
@@ -22,6 +21,7 @@ from clfeval.tables.names import (
     match_names,
 )
 from clfeval.tables.peek import Peek
+from clfeval.tables.prediction import open_files, peek_at, with_delimiter_hint
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile
 

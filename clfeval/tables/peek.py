@@ -1,13 +1,18 @@
-"""A peek at each column's first values: enough to guess its kind, never trusted for a count."""
+"""What the first rows hold, and whether all ids differ."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from clfeval.tables.csv_head import SAMPLE_ROWS
-from clfeval.tables.scan import TableFile
+import narwhals as nw
+import polars as pl
+
+from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.scan import TableFile, scan
 
 _SCORE = re.compile(
     r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
@@ -90,3 +95,33 @@ def is_absent(value: object) -> bool:
 def is_score(text: str) -> bool:
     """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
     return bool(_SCORE.fullmatch(text))
+
+
+def all_distinct(files: Sequence[TableFile], column: str, peek: Peek) -> bool:
+    """Tell whether no value of a column stands in two rows of the files; missing ones are ignored.
+
+    Ascending whole numbers are distinct, also as text. Otherwise distinct hashes are enough; equal
+    hashes may be chance, and then False only means that somebody must look.
+    """
+    if len(files) == 1 and files[0].head and all(text.isdecimal() for text in peek.texts):
+        frame = scan(files[0], {column: "integer"}).to_native()
+        rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
+        with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
+            if frame.select(rising).collect(engine="streaming").item():
+                return True
+    return _distinct_hashes(_ids(files, column))
+
+
+def _ids(files: Sequence[TableFile], column: str) -> nw.LazyFrame[Any]:
+    frames = [scan(file, {column: "text"}) for file in files]
+    return (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
+
+
+def _distinct_hashes(frame: nw.LazyFrame[Any]) -> bool:
+    if frame.implementation.is_polars():
+        native: pl.LazyFrame = frame.to_native()
+        found = native.select(pl.all().hash().n_unique().alias("n"), pl.len().alias("rows"))
+        return bool(found.select(pl.col("n") == pl.col("rows")).collect(engine="streaming").item())
+    name = frame.collect_schema().names()[0]
+    counted = frame.select(n=nw.col(name).n_unique(), rows=nw.len()).collect()
+    return bool(counted["n"].item() == counted["rows"].item())

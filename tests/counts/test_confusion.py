@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from clfeval.counts.confusion import ConfusionCounts
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.tables.confusion import Confusion
 from tests.reference import Row, confusion
 from tests.strategies import counts_of, tables

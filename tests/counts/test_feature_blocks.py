@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from clfeval.counts import feature_rows
+from clfeval.counts.features import wide as feature_rows
 from tests.methods.features.door import cells, features, rows_of, table_text
 
 COLUMNS, ROWS = 20_000, 2_000

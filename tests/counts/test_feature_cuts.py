@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clfeval.counts.feature_cuts import Distribution, Split, split, split_rows
+from clfeval.counts.features.cuts import Distribution, Split, split, split_rows
 from tests.methods.features import brute
 
 INF = math.inf

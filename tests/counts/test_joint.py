@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from clfeval.counts import joint
+from clfeval.counts.count import count_predictions
 from clfeval.counts.joint import JointCounts, joint_counts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.predictions import count_predictions
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES

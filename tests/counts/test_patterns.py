@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.predictions import count_predictions
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.reference import Row

@@ -15,7 +15,7 @@ import clfeval
 from clfeval.counts.judge import judge, slices_of
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.raw import MISSING, CountPlan, RawCounts, count_raw
-from clfeval.tables.layout import ModelColumns
+from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import Row

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from clfeval.counts import score_counts
-from clfeval.counts.predictions import count_predictions
-from clfeval.counts.score_counts import ScoreCounts, model_scores
+from clfeval.counts import scores as score_counts
+from clfeval.counts.count import count_predictions
+from clfeval.counts.scores import ScoreCounts, model_scores
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.predictions import count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.counts.scores import (
     ScoreTable,
     grouped_scores,

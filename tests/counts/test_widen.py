@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.raw import collect
-from clfeval.counts.widen import widen
+from clfeval.counts.raw import collect, widen
 from tests.engines import ENGINES
 
 LONG = pl.DataFrame(

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import beta, betaprime, binom, chisquare, kstest
 
-from clfeval.inference.bootstrap import beta_odds, percentiles, resampled_rates, stream
+from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.differences import (
+from clfeval.inference.shares import (
     combination,
     critical_value,
     normal_quantile,

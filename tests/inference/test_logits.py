@@ -13,8 +13,7 @@ from scipy.stats import binom
 from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from clfeval.inference.differences import critical_value
-from clfeval.inference.logits import odds_ratio, predictive_value, rate_ratio
+from clfeval.inference.shares import critical_value, odds_ratio, predictive_value, rate_ratio
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare, multinomial
 
-from clfeval.inference.bootstrap import stream
-from clfeval.inference.multinomial import resampled_counts
+from clfeval.inference.resampling import resampled_counts, stream
 
 pytestmark = pytest.mark.filterwarnings("error")
 

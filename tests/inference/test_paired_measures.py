@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from clfeval.inference.differences import paired_difference
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.inference.score_region import range_over_region
+from clfeval.inference.shares import paired_difference
 from clfeval.measures import binary
 
 pytestmark = pytest.mark.filterwarnings("error")

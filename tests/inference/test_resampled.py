@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.resampled import ResampledT, corrected_t
+from clfeval.inference.resampling import ResampledT, corrected_t
 
 
 def test_by_hand() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference.differences import critical_value
 from clfeval.inference.score_region import range_over_region
+from clfeval.inference.shares import critical_value
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from clfeval.errors import ClfevalError, DataError, UsageError
-from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable, read_metrics
 from tests.tables.door import encoded, write
 
 Shown = tuple[tuple[str, ...], tuple[str, ...], list[list[float]]]

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable, read_metrics
 from tests.tables.door import write
 from tests.tables.metric_door import data_message, read, shown, usage_message
 
@@ -164,7 +164,7 @@ def test_two_hundred_metrics_of_two_thousand_models() -> None:
 def test_a_delimited_table_is_read_without_the_engines() -> None:
     name = write("t.csv", CONTENT)
     script = (
-        "import sys; from clfeval.tables.metric import read_metrics\n"
+        "import sys; from clfeval.tables.metric.table import read_metrics\n"
         f"read_metrics(['{name}'], wanted=['f1'], models=['r*'])\n"
         "print([m for m in ('polars', 'narwhals', 'pandas', 'scipy') if m in sys.modules])"
     )

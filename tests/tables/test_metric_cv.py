@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable, read_metrics
 from tests.tables.metric_door import data_message, read
 
 SCORING = ["accuracy", "f1", "roc_auc"]

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from clfeval.tables.metric import read_metrics
+from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import packed
 from tests.tables.metric_door import FILES, FRAMES, WAYS, Shown, data_message, read, shown
 

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from clfeval.tables.metric import read_metrics
+from clfeval.tables.metric.table import read_metrics
 from tests.tables.metric_door import data_message, frame_message, read
 
 GAP = "hint: fill the cells, or add --missing drop to leave such models out"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from clfeval.errors import DataError, UsageError
-from clfeval.tables.metric import read_metrics
+from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import write
 from tests.tables.metric_door import data_message, frame_message, read, usage_message
 

@@ -13,7 +13,7 @@ from clfeval.api.phidelta import phidelta
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.errors import DataError
 from clfeval.result import Estimate, Result
-from clfeval.tables.metric import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.views.csv import csv_lines
 from tests.tables.metric_door import data_message, read, shown, usage_message
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clfeval.tables.metric import read_metrics
+from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import write
 from tests.tables.metric_door import read, shown
 

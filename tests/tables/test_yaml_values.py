@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clfeval.tables.yaml_file import read_yaml
-from clfeval.tables.yaml_values import plain
+from clfeval.tables.yaml import plain, read_yaml
 
 # by the core schema, YAML 1.2.2 section 10.3.2; those marked differ in YAML 1.1
 SCALARS: dict[str, object] = {

@@ -5,15 +5,19 @@ Source: Restrepo, Mali, Abrahams, Ractham 2022, F1000Research 11:391 v2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Bools, Counts, TargetCounts
+from clfeval.counts.patterns import Bools, Counts, PatternCounts, TargetCounts
+from clfeval.errors import Problem, UsageError
+from clfeval.methods.mars.options import MarsOptions, estimates
+from clfeval.result import Estimate, LazyRows, Row, Table
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
 _CELLS = 1 << 24  # subsets x patterns handled at once
@@ -163,3 +167,116 @@ def _chunks(
     while chunk := list(islice(items, size)):
         yield start, chunk
         start += len(chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One slice seen from the target class."""
+
+    label: str | None
+    counts: TargetCounts
+    options: MarsOptions
+    ttp: int | float
+
+    def estimates(self, k: Counts, n: Counts | int | float, reason: str) -> list[Estimate]:
+        """Return k / n with intervals, one per row; undefined with the reason where n is 0."""
+        return estimates(k, n, reason, self.options)
+
+    def scores(self, subsets: SubsetScores) -> list[dict[str, Any]]:
+        """Return the four MARS columns of each subset."""
+        options = self.options
+        missed = subsets.missed(options.rule)
+        shine = self.estimates(subsets.exclusive_found, self.ttp, "nothing_found")
+        hidden = self.estimates(missed, self.ttp, "nothing_found")
+        everyone = np.asarray(subsets.members.all(axis=1))
+        return [
+            {
+                options.found_name: subsets.exclusive_found[i].item(),
+                "shine_through": shine[i],
+                options.missed_name: missed[i].item(),
+                "occlusion": Estimate(None, reason="no_other_model")
+                if everyone[i] and self.ttp
+                else hidden[i],
+            }
+            for i in range(len(subsets))
+        ]
+
+
+def subset_rows(view: View, subsets: SubsetScores) -> list[dict[str, Any]]:
+    """Return the columns every table of subsets has."""
+    gained = view.estimates(subsets.covered, subsets.effort, "zero_margin")
+    return [
+        {
+            "slice": view.label,
+            "models": _names(view.counts, subsets.members[i]),
+            "covered": subsets.covered[i].item(),
+            "effort": subsets.effort[i].item(),
+            "yield": gained[i],
+            **scores,
+        }
+        for i, scores in enumerate(view.scores(subsets))
+    ]
+
+
+def _names(counts: TargetCounts, members: Bools) -> list[str]:
+    return [counts.models[j] for j in np.flatnonzero(members)]
+
+
+MOST_SUBSETS = 2_000_000
+
+
+def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScores:
+    """Score every subset up to a size: by size, then most covered, least effort, table order."""
+    k = len(counts.models)
+    most = k if up_to == "all" else min(up_to, k)
+    if k <= EXACT_MODELS:
+        scores = score_all_subsets(counts)
+        size = scores.members.sum(axis=1)
+        scores = scores.take((size > 0) & (size <= most))
+    else:
+        total = sum(comb(k, size) for size in range(1, most + 1))
+        if total > MOST_SUBSETS:
+            raise UsageError(
+                Problem(
+                    f"{k} models have {total:,} subsets of up to {most}; the limit is "
+                    f"{MOST_SUBSETS:,}", "too-many-subsets",
+                ),
+                hint="a smaller --subsets, or --best K, which searches without listing",
+            )  # fmt: skip
+        members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
+        scores = score_subsets(counts, members)
+    size = scores.members.sum(axis=1)
+    first = [~scores.members[:, i] for i in reversed(range(k))]
+    return scores.take(np.lexsort((*first, scores.effort, -scores.covered, size)))
+
+
+def subset_table(
+    parts: list[tuple[str | None, SubsetScores, Counts]],
+    options: MarsOptions,
+    slices: Mapping[str | None, PatternCounts],
+) -> Table:
+    """Return rows made on demand, a block at a time: there may be a million."""
+    block = 1024
+    views = [
+        View(
+            label,
+            slices[label].targets(options.target).grouped(options.groups),
+            options,
+            ttp.item(),
+        )
+        for label, _, ttp in parts
+    ]
+    starts = np.cumsum([0, *(len(scores) for _, scores, _ in parts)])
+    made: dict[tuple[int, int], list[dict[str, Any]]] = {}
+
+    def make_row(index: int) -> Row:
+        part = int(np.searchsorted(starts, index, side="right")) - 1
+        number, offset = divmod(index - int(starts[part]), block)
+        if (part, number) not in made:
+            made.clear()
+            scores = parts[part][1]
+            rows = np.arange(number * block, min((number + 1) * block, len(scores)))
+            made[part, number] = subset_rows(views[part], scores.take(rows))
+        return made[part, number][offset]
+
+    return LazyRows(int(starts[-1]), make_row)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from clfeval.counts.patterns import Counts
 from clfeval.errors import bad_option
-from clfeval.methods.proportions import check_level, proportions
+from clfeval.methods.estimates import check_level, proportions
 from clfeval.result import Estimate
 
 Target = Literal["positive", "negative"]

@@ -1,4 +1,4 @@
-"""How far weights must change until the first model is no longer first: all at once, or one alone.
+"""What weights do to the first place: which change of them dethrones, and the tables that say so.
 
 Under weights w a rival B leads the winner A by the sum of w_i w_(i+1) c_i around the polygon, with
 c_i = b_i b_(i+1) - a_i a_(i+1). In each weight by itself that lead is a straight line.
@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clfeval.methods.mlcps.ranks import TIE
-from clfeval.methods.mlcps.weights import Bools, Floats, Whole, products
+from clfeval.inference.resampling import stream
+from clfeval.methods.estimates import proportions
+from clfeval.methods.mlcps.ranking import TIE, Ranking
+from clfeval.methods.mlcps.weights import Bools, Floats, Whole, products, winner_shares
+from clfeval.result import Estimate, Row
 
 _CELLS = 2**18  # products of rivals at a time
 _SHORTER = 1 - 4 * float(np.finfo(np.float64).eps)
@@ -224,3 +228,68 @@ def _corner(gains: Floats, stretch: Floats) -> Bools:
         choice = came[i, choice, first, np.arange(m)].astype(np.int64)
     high[0] = first
     return high.T
+
+
+def weight_rows(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
+    """Return per model the share of all weights that make it first, and the factor needed."""
+    options = ranking.options
+    wins, free = winner_shares(ranking.rays, draws=draws, rng=stream(options.seed, "weights"))
+    shares = [
+        proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
+        for part in (wins, free)
+    ]
+    return [
+        {
+            "model": model,
+            "share": share,
+            "share_order_free": order_free,
+            "factor": Estimate(factor)
+            if np.isfinite(factor)
+            else Estimate(None, reason="winner" if factor != factor else "never"),
+        }
+        for model, share, order_free, factor in zip(
+            ranking.given.models, *shares, needed.tolist(), strict=True
+        )
+    ]
+
+
+def factors_of(ranking: Ranking) -> Floats:
+    """Return the factor by which weights must change for each model to pass; NaN for the first.
+
+    Models that tie for the first place are first, all of them.
+    """
+    needed = factors(ranking.d, ranking.weights, _winner(ranking))
+    needed[ranking.ranks["mlcps"] == 1] = np.nan
+    return needed
+
+
+def dethroning_rows(ranking: Ranking, needed: Floats) -> list[Row]:
+    """Return per metric the weight at which the winner loses, all moving, and each alone."""
+    winner, names = _winner(ranking), ranking.given.models
+    nearest = dethroner(ranking.d, ranking.weights, winner, known=needed)
+    lower, lower_by, upper, upper_by = alone(ranking.d, ranking.weights, winner)
+
+    def crossing(value: float) -> Estimate:
+        return Estimate(value) if value == value else Estimate(None, reason="never")
+
+    rows: list[Row] = []
+    for i, scale in enumerate(ranking.scales):
+        there = nearest.rival >= 0
+        rows.append(
+            {
+                "metric": scale.metric,
+                "weight": scale.weight,
+                "joint": float(nearest.weights[i]) if there else None,
+                "joint_winner": names[nearest.rival] if there else None,
+                "lower": crossing(float(lower[i])),
+                "lower_winner": names[lower_by[i]] if lower_by[i] >= 0 else None,
+                "upper": crossing(float(upper[i])),
+                "upper_winner": names[upper_by[i]] if upper_by[i] >= 0 else None,
+            }
+        )
+    return rows
+
+
+def _winner(ranking: Ranking) -> int:
+    """Return who is first by MLcps; of several that tie, the first in the table."""
+    return int(np.flatnonzero(ranking.ranks["mlcps"] == 1)[0])

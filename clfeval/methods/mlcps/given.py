@@ -2,24 +2,229 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.counts.predictions import count_predictions
-from clfeval.errors import DataError, Problem, listing
-from clfeval.methods.mlcps.evaluator import OF_RANKING
-from clfeval.methods.mlcps.looks import check_sides
-from clfeval.methods.mlcps.measured import Measured, measure_names, measured
+from clfeval.counts.count import Counted, count_predictions
+from clfeval.counts.joint import JointCounts, joint_counts
+from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
+from clfeval.inference.resampling import CELLS, resampled_counts, stream
+from clfeval.measures import probability
+from clfeval.measures.catalog import find_measure, same_measure
+from clfeval.measures.jpt import Floats
+from clfeval.measures.metric_names import folded, measure_of
+from clfeval.methods.estimates import undrawable_weights
+from clfeval.methods.mlcps.evaluator import (
+    OF_PROBABILITIES,
+    OF_RANKING,
+    OF_TABLE,
+    cells_of,
+    evaluator,
+)
 from clfeval.methods.notes import check_thresholds, counting_notes
 from clfeval.result import Input, Warn
-from clfeval.tables.metric import MetricTable
+from clfeval.tables.metric.table import MetricTable
 from clfeval.tables.prediction import Predictions
 
-Floats = NDArray[np.float64]
+
+def check_sides(table: MetricTable, *, chosen: bool) -> None:
+    """Raise DataError for a table whose numbers would be ranked and mean something else.
+
+    Not where the metrics were chosen by name: then somebody knows what they are.
+    """
+    if chosen:
+        return
+    known = [name for name in table.ignored if measure_of(name) is not None]
+    if known:
+        raise DataError(
+            [Problem("holds text, no numbers", "bad-number", table.name, None, n) for n in known],
+            hint="write plain numbers, or name the metrics to take with --metric",
+        )
+    if all(map(_is_number, table.metrics)) and not all(map(str.isdigit, table.metrics)):
+        raise DataError(
+            Problem(
+                f"the columns are called {listing(table.metrics, 4)}: is the header missing?",
+                "no-header", table.name, 1,
+            ),
+            hint="put a line of names on top, such as model,f1,recall,roc_auc",
+        )  # fmt: skip
+    rows_known = all(measure_of(name) is not None for name in table.models)
+    if rows_known and not any(measure_of(name) is not None for name in table.metrics):
+        raise DataError(
+            Problem(
+                f"its rows are metrics ({listing(table.models, 3)}) and its columns models",
+                "turned-table", table.name,
+            ),
+            hint="add --transpose",
+        )  # fmt: skip
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
+DEFAULT = ("sensitivity", "specificity", "precision", "npv")
+RESAMPLES, FEWEST = 1000, 100
+MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Measures of k models and, where wanted, their joint replicates.
+
+    values: (k, n), NaN where undefined. reasons: why value i, j is undefined, or that it is
+    infinite. replicates: (B, k, n), NaN where undefined; all models on the same rows in each.
+    clipped: per model, rows whose truth had a probability too small for log_loss.
+    """
+
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Floats
+    reasons: Mapping[tuple[int, int], str]
+    replicates: Floats | None
+    digest: str
+    clipped: Mapping[str, int | float]
+
+
+def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, ...]:
+    """Return the measures by id, each once; UsageError for names of none that is computed here."""
+    found = []
+    for name in names:
+        plain = folded(name)
+        same = same_measure(plain)
+        one = plain if plain in MEASURED else next((k for k in MEASURED if k in same), None)
+        if one is None:
+            other = find_measure(plain)
+            what = f"no measure '{name}'"
+            if other is not None:
+                what = f"{other.id} is not computed from predictions here"
+            problem = Problem(f"{option}: {what}", "unknown-measure")
+            raise UsageError(problem, hint=_hint(option, name))
+        found.append(one)
+    return tuple(dict.fromkeys(found))
+
+
+def measured(
+    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int
+) -> Measured:
+    """Measure every model of a table; `resamples` 0 for no replicates, None for a fit number.
+
+    Without a number there are 1000 replicates, or fewer where 1000 times the distinct rows would
+    be more than 500 million, and never fewer than 100. No metrics: the default ones.
+
+    Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
+    replicates of rows of fractional weight; DataError where probabilities are none.
+    """
+    names = measure_names(metrics) or DEFAULT
+    joint = _joint(counted, names)
+    m = len(joint.n)
+    if resamples is None:
+        resamples = max(FEWEST, min(RESAMPLES, MOST_DRAWN // m))
+    if resamples and joint.n.dtype.kind == "f":
+        raise undrawable_weights()
+    measure = evaluator(joint, names)
+    values = measure(joint.n[None])[0]
+    replicates = None
+    if resamples:
+        rng = stream(seed, "mlcps")
+        draws = resampled_counts(joint.n, resamples=resamples, rng=rng, cells=CELLS)
+        replicates = np.concatenate([measure(counts) for counts in draws])
+    lost: dict[str, int | float] = {}
+    if joint.scores is not None and "log_loss" in names:
+        for name, p in zip(joint.models, joint.scores.T, strict=True):
+            lost[name] = probability.clipped(p, joint.truth, joint.n).item()
+    return Measured(
+        models=joint.models,
+        metrics=names,
+        values=values,
+        reasons=_reasons(joint, names, values),
+        replicates=replicates,
+        digest=joint.digest(),
+        clipped={name: count for name, count in lost.items() if count},
+    )
+
+
+def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
+    """Count rows of votes, and of scores where a measure needs them; refuse what has none."""
+    wanted = [name for name in names if name in (*OF_RANKING, *OF_PROBABILITIES)]
+    if not wanted:
+        return JointCounts.of_patterns(counted.slices[None])
+    file = counted.predictions.files[0].name
+    labels = [model.name for model in counted.models if model.kind == "label"]
+    if labels:
+        hold = f"{listing(labels)} hold{'s' * (len(labels) == 1)} labels"
+        raise UsageError(
+            Problem(f"{_need(wanted)} scores, but {hold}", "needs-scores", file),
+            hint="name measures of labels with --metric, leave these models out with --model, or "
+            "give a table of scores",
+        )
+    joint = joint_counts(counted)
+    of_probabilities = [name for name in wanted if name in OF_PROBABILITIES]
+    if of_probabilities and joint.scores is not None:
+        low, high = joint.scores.min(axis=0).tolist(), joint.scores.max(axis=0).tolist()
+        problems = [
+            Problem(
+                f"scores from {least:g} to {most:g}, where {_need(of_probabilities)} probabilities",
+                "bad-probability", file, None, model,
+            )
+            for model, least, most in zip(joint.models, low, high, strict=True)
+            if least < 0 or most > 1
+        ]  # fmt: skip
+        if problems:
+            hint = "name other measures with --metric, or give scores between 0 and 1"
+            raise DataError(problems, hint=hint)
+    return joint
+
+
+def _need(names: Sequence[str]) -> str:
+    """Say that some measures need something."""
+    return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
+
+
+def _reasons(
+    joint: JointCounts, names: Sequence[str], values: Floats
+) -> dict[tuple[int, int], str]:
+    """Say why values are undefined, or that they are infinite."""
+    found: dict[tuple[int, int], str] = {}
+    places = np.argwhere(~np.isfinite(values)).tolist()
+    if not places:
+        return found
+    cells = cells_of(joint)
+    for i, j in places:
+        tp, fp, fn, tn = cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]
+        empty = {
+            "no_positive_truth": not tp + fn,
+            "no_negative_truth": not fp + tn,
+            "no_positive_prediction": not tp + fp,
+            "no_negative_prediction": not fn + tn,
+        }
+        measure, value = find_measure(names[j]), values[i, j]
+        known = measure.undefined.split(", ") if measure else []
+        why = next((one for one in known if empty.get(one)), known[-1] if known else "zero_margin")
+        if not math.isnan(value):
+            why = "infinite" if value > 0 else "minus_infinite"
+        found[i, j] = why
+    return found
+
+
+def _hint(option: str, name: str) -> str:
+    """Suggest a measure by id or alias, or to repeat the option."""
+    if "," in name:
+        parts = [part.strip() for part in name.split(",") if part.strip()]
+        return f"one at a time: {' '.join(f'{option} {part}' for part in parts)}"
+    known = [find_measure(one) for one in MEASURED]
+    aliases = [alias for one in known if one for alias in one.aliases]
+    return suggestion(name, (*MEASURED, *aliases)) or f"one of {', '.join(MEASURED)}"
+
 
 INFINITE = ("infinite", "minus_infinite")
 

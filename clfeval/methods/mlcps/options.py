@@ -10,8 +10,8 @@ from typing import Literal, TypeVar, get_args
 from clfeval.errors import bad_option
 from clfeval.measures.catalog import same_measure
 from clfeval.measures.metric_names import folded
+from clfeval.methods.estimates import check_level
 from clfeval.methods.mlcps.wishes import Wish
-from clfeval.methods.proportions import check_level
 
 From = Literal["metrics", "predictions"]
 ZeroWeight = Literal["drop", "ray"]

@@ -4,23 +4,183 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.inference.bootstrap import percentiles
+from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.desirability import overall
 from clfeval.measures.pareto import example, front, levels_of
+from clfeval.measures.polygon import (
+    area,
+    areas_over,
+    cyclic_orders,
+    extremes,
+    greatest,
+    order_free,
+    sampled_orders,
+)
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.orders import OrderRanks, order_ranks
-from clfeval.methods.mlcps.ranks import ascending_ranks, dense_ranks, firsts
 from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
-from clfeval.methods.mlcps.scores import SCORES, scores_of
 from clfeval.methods.mlcps.wishes import Wish, desirabilities
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+TIE = 1e-12  # relative: a sum of products in another order may differ by less
+
+
+def dense_ranks(values: Floats) -> Ints:
+    """Return the dense ranks of each column: 1 for the greatest, 0 for NaN.
+
+    Neighbours in order tie when they differ by at most 1e-12 of the greater one.
+
+    Shapes: values (k, ...), models first; the ranks likewise.
+    """
+    order = np.argsort(-values, axis=0)  # NaN last; equal values share a rank in any order
+    ordered = np.take_along_axis(values, order, axis=0)
+    with np.errstate(invalid="ignore"):
+        lower = ordered[:-1] - ordered[1:] > TIE * np.abs(ordered[:-1])
+    ranks = np.ones(values.shape, np.int64)
+    ranks[1:] += np.cumsum(lower, axis=0)
+    ranks[np.isnan(ordered)] = 0
+    out = np.empty_like(ranks)
+    np.put_along_axis(out, order, ranks, axis=0)
+    return out
+
+
+def ascending_ranks(values: Floats) -> Ints:
+    """Return dense ranks with 1 for the least, 0 for NaN: fewer is better."""
+    return dense_ranks(-values)
+
+
+def firsts(ranks: Ints) -> list[int]:
+    """Return who is first: one model, or several that tie."""
+    found: list[int] = np.flatnonzero(ranks == 1).tolist()
+    return found
+
+
+SCORES = ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd")
+
+
+def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
+    """Return each score of models, NaN where there is no polygon or no spread.
+
+    mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
+    order_free, lowest, highest: mean, least and greatest area over all orders; mean, sd: of the
+    metrics themselves, those of weight 0 aside, the standard deviation with n - 1.
+
+    Shapes: d (..., k, n), weights (n,); each score (..., k).
+    """
+    rays = d * weights
+    mlcps = area(rays)
+    most = greatest(weights)
+    lowest, highest = extremes(rays)
+    # rounded each in its own way: they must not part
+    free = np.clip(order_free(rays), lowest, highest)
+    mean, sd = _mean_and_sd(d[..., weights > 0])
+    return {
+        "mlcps": mlcps,
+        "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
+        "order_free": free,
+        "lowest": lowest,
+        "highest": highest,
+        "mean": mean,
+        "sd": sd,
+    }
+
+
+def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation, NaN of no metrics and of one; the order is no matter."""
+    shape, n = d.shape[:-1], d.shape[-1]
+    mean, sd = np.full(shape, np.nan), np.full(shape, np.nan)
+    if not n:
+        return mean, sd
+    ordered = np.sort(d, axis=-1)
+    # a sum of equal numbers may be off by a rounding, and their SD would not be 0
+    constant = ordered[..., 0] == ordered[..., -1]
+    mean = np.where(constant, ordered[..., 0], ordered.mean(axis=-1))
+    if n > 1:
+        sd = np.where(constant, 0.0, ordered.std(axis=-1, ddof=1))
+    return mean, sd
+
+
+Bools = NDArray[np.bool_]
+
+ALL_UP_TO = 9  # metrics: 20 160 orders
+CELLS = 2**24  # models x orders looked at, at most, where not all can be
+FEWEST, SAMPLED = 10, 2000  # orders then
+_CHUNK = 2**20  # models x orders held at a time
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderRanks:
+    """Ranks over orders: least and greatest of each model, and who is first in some order.
+
+    `dependent` and `settled` (k,): the rank is seen to change, is proved not to; where neither
+    holds nobody knows.
+    """
+
+    looked_at: int
+    everything: bool
+    best: Ints
+    worst: Ints
+    dependent: Bools
+    settled: Bools
+    winners: tuple[int, ...]
+
+
+def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
+    """Rank the models in every order of their rays, or in a seeded sample of orders.
+
+    All (n - 1)! / 2 orders are looked at for n <= 9 metrics, unless models times orders exceed
+    2**24. A sample shows that a rank depends on the order, never that it does not: that is proved
+    where a model's least and greatest area over all orders overlap with nobody else's.
+
+    Shapes: rays (k, n), n >= 3.
+    """
+    k, n = rays.shape
+    total = factorial(n - 1) // 2
+    everything = n <= ALL_UP_TO and k * total <= CELLS
+    if everything:
+        orders = cyclic_orders(n)
+    else:
+        count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
+        orders = sampled_orders(n, count, stream(seed, "orders"))
+    best = np.full(k, k + 1, np.int64)
+    worst = np.zeros(k, np.int64)
+    first = np.zeros(k, bool)
+    step = max(1, _CHUNK // k)
+    for start in range(0, len(orders), step):
+        ranks = dense_ranks(areas_over(rays, orders[start : start + step]))
+        best = np.minimum(best, ranks.min(axis=1))
+        worst = np.maximum(worst, ranks.max(axis=1))
+        first |= (ranks == 1).any(axis=1)
+    dependent = best < worst
+    settled = ~dependent if everything else ~dependent & _apart(rays)
+    winners = tuple(int(i) for i in np.flatnonzero(first))
+    return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
+
+
+def _apart(rays: Floats) -> Bools:
+    """Tell whose area overlaps with nobody's over all orders, as with all of those above it.
+
+    The distinct areas above such a model are as many in every order.
+    """
+    lowest, highest = extremes(rays)
+    by_low = np.argsort(lowest, kind="stable")
+    low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
+    alone = np.ones(len(low), bool)
+    alone[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
+    alone[:-1] &= low[1:] > high[:-1]
+    out = np.empty(len(low), bool)
+    out[by_low] = np.logical_and.accumulate(alone[::-1])[::-1]
+    return out
+
+
 Limits = tuple[Floats, Floats]
 
 _PIECE = 2**22  # replicates x models x metrics scored at a time

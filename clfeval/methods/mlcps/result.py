@@ -1,32 +1,86 @@
-"""From models by metrics to the Result of mlcps: every table the options ask for."""
+"""From models by metrics to the Result of mlcps: every table the options ask for, and its notes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.errors import bad_option
-from clfeval.methods.mlcps.compare import compared
+import numpy as np
+
+from clfeval.errors import bad_option, listing
+from clfeval.measures.metric_names import measure_of
+from clfeval.methods.mlcps.compare import compared, redundancy_note, redundant_rows
+from clfeval.methods.mlcps.dethroning import dethroning_rows, factors_of, weight_rows
 from clfeval.methods.mlcps.given import Given
-from clfeval.methods.mlcps.influence import metric_rows
 from clfeval.methods.mlcps.options import MlcpsOptions
-from clfeval.methods.mlcps.ranking import ranking_of
-from clfeval.methods.mlcps.redundancy import redundancy_note, redundant_rows
-from clfeval.methods.mlcps.scale import RAYS, Scale
-from clfeval.methods.mlcps.scaling import scaled_alike, scales_of
-from clfeval.methods.mlcps.sensitivity import dethroning_rows, factors_of, weight_rows
+from clfeval.methods.mlcps.ranking import Ranking, ranking_of
+from clfeval.methods.mlcps.scale import RAYS, Scale, scaled_alike, scales_of
 from clfeval.methods.mlcps.settings import parameters_of, signature_of, summary_of
 from clfeval.methods.mlcps.tables import (
     MOST_PAIRS,
     desirability_rows,
     dominance_rows,
+    metric_rows,
     model_rows,
     profile_rows,
     rank_rows,
     scored_splits,
     split_rows,
 )
-from clfeval.methods.mlcps.words import ranking_notes
 from clfeval.result import Result, Table, Warn
+
+
+def ranking_notes(ranking: Ranking) -> list[Warn]:
+    """Say whether order or rounding decides who is first."""
+    said: list[Warn] = []
+    names, orders, best = ranking.given.models, ranking.orders, ranking.best
+    if orders is not None and ranking.main == "mlcps" and len(names) > 1:
+        if len(orders.winners) > 1 and set(orders.winners) != set(best):
+            winners = listing([names[i] for i in orders.winners], 5)
+            text = f"who is first depends on the order of the metrics: {winners}"
+            said.append(Warn("order", f"{text}; order-free scores do not"))
+        if not orders.everything:
+            text = (
+                f"{orders.looked_at:,} of all orders looked at: more ranks than these may depend "
+                "on the order"
+            )
+            said.append(Warn("some-orders", text))
+    if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
+        text = "no two neighbours have a weight above 0: every area is 0"
+        said.append(Warn("no-area", text))
+    if len(best) > 1:
+        said.append(Warn("tie", f"first together: {listing([names[i] for i in best], 5)}"))
+    said += _wish_notes(ranking)
+    if ranking.failed:
+        text = (
+            f"up to {ranking.failed} of {ranking.given.resamples} resamples of a model have no "
+            "score (a metric undefined, or outside its scale): its interval leaves them out, and "
+            "it is first in none of them"
+        )
+        said.append(Warn("resamples-lost", text))
+    return said
+
+
+def _wish_notes(ranking: Ranking) -> list[Warn]:
+    """Say where a wish took its range from the catalogue, and which wishes go against it."""
+    given, said = ranking.given, []
+    for wish in ranking.options.wishes:
+        values = given.values[:, given.metrics.index(wish.metric)]
+        low, high = wish.low, wish.high
+        if wish.assumed and low is not None and high is not None:
+            outside = int(((values < low) | (values > high)).sum())
+            if outside:
+                text = (
+                    f"'{wish.metric}': {outside} of {len(values)} values lie outside {low:g} to "
+                    f"{high:g}, the range of the measure; give low and high in its own unit"
+                )
+                said.append(Warn("wish-range", text))
+        measure = measure_of(wish.metric)
+        against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
+        if measure is not None and measure.best == against:
+            less = "less" if against == "min" else "more"
+            text = f"'{wish.metric}' is to be {wish.goal}d, and {less} of it is better"
+            said.append(Warn("wish-direction", text))
+    return said
 
 
 def mlcps_result(

@@ -3,17 +3,202 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from shlex import quote
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.errors import Problem
-from clfeval.measures.metric_names import measure_of, negated
+from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
+from clfeval.measures.metric_names import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
-from clfeval.methods.mlcps.options import Direction
+from clfeval.methods.mlcps.options import Direction, MlcpsOptions
+from clfeval.result import Warn
+
+# of a result of clfeval, what has no place in a polygon is left out rather than refused
+NARROW = 0.05  # of the scale
+SCALELESS = ("no-direction", "unbounded-metric", "above-one")
+
+
+def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
+    """Return the scales of the polygon's metrics, in the order of the table, and what to note.
+
+    A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
+    Errors: UsageError for options that name no metric; DataError naming every metric that is
+    negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
+    """
+    _check_names(given.metrics, options)
+    wished = {wish.metric for wish in options.wishes}
+    scales: list[Scale] = []
+    problems: list[Problem] = []
+    unfit: list[str] = []
+    left_out: list[str] = []
+    assumed: list[str] = []
+    for place, metric in enumerate(given.metrics):
+        weight = options.weights.get(metric, 1.0)
+        if weight == 0 and options.zero_weight == "drop":
+            continue
+        if metric in wished and not _has_scale(metric, options):  # whatever its values are
+            left_out.append(metric)
+            continue
+        scale, problem = _scale(given, place, weight, options)
+        if problem is None:
+            scales.append(scale)
+            known = measure_of(metric) is not None or negated(metric)
+            if metric not in options.directions and not known:
+                assumed.append(metric)
+        elif metric in wished or (given.lenient and problem.code in SCALELESS):
+            left_out.append(metric)
+        else:
+            problems.append(problem)
+            unfit.append(metric)
+    if problems:
+        raise DataError(problems, hint=hint_for(problems[0].code, unfit[0], given))
+    if not any(scale.weight for scale in scales) and not wished:
+        raise UsageError(
+            Problem("every metric has weight 0", "zero-weight"), hint="give some a weight above 0"
+        )
+    if len(scales) < RAYS and not wished:
+        raise _too_few(given, [scale.metric for scale in scales])
+    return tuple(scales), _notes(given, options, scales, left_out, assumed)
+
+
+def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
+    """Raise, before predictions are read, what will be wrong whatever they hold."""
+    nobody = Given(
+        name="--metric",
+        models=(),
+        metrics=tuple(metrics),
+        values=np.empty((0, len(metrics))),
+        inputs=(),
+        statistics="",
+        problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
+    )
+    scales_of(nobody, options)
+
+
+def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
+    """Return the scales of another table for this one's columns.
+
+    Errors: DataError naming every metric whose values have no ray on its scale.
+    """
+    alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
+    found = [(scale.metric, outside(given, scale)) for scale in alike if scale.weight]
+    problems = [(metric, problem) for metric, problem in found if problem is not None]
+    if problems:
+        metric, first = problems[0]
+        raise DataError([p for _, p in problems], hint=hint_for(first.code, metric, given))
+    return tuple(alike)
+
+
+def _has_scale(metric: str, options: MlcpsOptions) -> bool:
+    """Tell whether a metric is known, or its scale was given."""
+    return (
+        metric in options.rescale or metric in options.directions or measure_of(metric) is not None
+    )
+
+
+def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
+    groups: Iterable[tuple[str, Mapping[str, Any] | Sequence[str]]] = (
+        ("--weight", options.weights),
+        ("--direction", options.directions),
+        ("--rescale", options.rescale),
+        ("--desirability", [wish.metric for wish in options.wishes]),
+    )
+    for option, names in groups:
+        for name in names:
+            if name not in metrics:
+                raise UsageError(
+                    Problem(f"{option} names no metric: '{name}'", "unknown-metric"),
+                    hint=suggestion(name, metrics) or f"metrics: {listing(metrics)}",
+                )
+
+
+def _scale(
+    given: Given, place: int, weight: float, options: MlcpsOptions
+) -> tuple[Scale, Problem | None]:
+    """Return one metric's scale, and what is wrong with it."""
+    metric = given.metrics[place]
+    measure = measure_of(metric)
+    said = options.directions.get(metric)
+    span = options.rescale.get(metric)
+    what = code = None
+    best: Direction = said or "max"
+    if said is None and measure is not None and measure.best == "zero":
+        what, code = "is best at 0: neither more nor less of it is better", "no-direction"
+    elif said is None and measure is not None:
+        best = "min" if measure.best == "min" else "max"
+        if best == "min" and span is None:
+            if not (math.isfinite(measure.low) and math.isfinite(measure.high)):
+                what = "less is better and it has no upper end: nothing to take it from"
+                code = "unbounded-metric"
+            elif (measure.low, measure.high) != (0, 1):
+                span = measure.low, measure.high
+    elif said is None and sounds_like_less(metric) and not negated(metric):
+        what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
+    low, high = span or (None, None)
+    scale = Scale(metric, place, best, low, high, weight)
+    if what is not None and code is not None:
+        return scale, given.problem(0, place, what, code)
+    if not weight:
+        return scale, None  # whatever it holds, its ray has length 0
+    return scale, outside(given, scale)
+
+
+def _too_few(given: Given, metrics: Sequence[str]) -> DataError:
+    there = f"{len(metrics)} metric{'s' * (len(metrics) != 1)} ({listing(metrics)})"
+    return DataError(
+        Problem(
+            f"{there if metrics else 'no metric'}: a polygon has at least {RAYS} corners",
+            "too-few-metrics",
+            given.name,
+        ),
+        hint="take in more metrics; --desirability FILE.yaml ranks by any number of them",
+    )
+
+
+def _notes(
+    given: Given,
+    options: MlcpsOptions,
+    scales: Sequence[Scale],
+    left_out: Sequence[str],
+    assumed: Sequence[str],
+) -> list[Warn]:
+    """Say what was removed, flipped, assumed, and what is on a scale of its own."""
+    said: list[tuple[str, str]] = []
+    dropped = options.zero_weight == "drop"
+    removed = [m for m in given.metrics if options.weights.get(m) == 0 and dropped]
+    if removed:
+        said.append(("zero-weight", f"weight 0 leaves out {listing(removed)}"))
+    if left_out:
+        text = f"{listing(left_out)}: no ray of the polygon, for want of a scale (--rescale)"
+        said.append(("left-out", text))
+    flipped = [s.metric for s in scales if s.best == "min"]
+    if flipped:
+        said.append(("flipped", f"less is better, so 1 minus it is scored: {listing(flipped)}"))
+    if assumed:
+        text = f"no measures known here, taken as better the higher: {listing(assumed)}"
+        said.append(("assumed-direction", text))
+    if options.weights and options.wishes:
+        said.append(("weights", "weights given change MLcps; those of D stand with the wishes"))
+    for scale in scales:
+        if scale.metric in options.rescale and given.models:
+            d = scale.of(given.values[:, scale.place])
+            if d.max() < NARROW or d.min() > 1 - NARROW:
+                ends = f"{scale.low:g}:{scale.high:g}"
+                text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
+                said.append(("narrow", f"{text}: it hardly tells models apart"))
+        measure = measure_of(scale.metric)
+        if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
+            low = f"{measure.low:g}" if math.isfinite(measure.low) else "minus infinity"
+            text = f"'{scale.metric}' goes down to {low} and is scored as it is"
+            if low == "-1":
+                text += f"; --rescale {scale.metric}=-1:1 puts chance at 0.5"
+            said.append(("other-scale", text))
+    return [Warn(code, text) for code, text in said]
+
 
 Floats = NDArray[np.float64]
 

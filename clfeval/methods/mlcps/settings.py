@@ -7,7 +7,7 @@ from typing import Any
 
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.ranking import Ranking
-from clfeval.methods.mlcps.wish import Wish
+from clfeval.methods.mlcps.wishes import Wish
 from clfeval.methods.signature import cuts_in_force, signature
 
 

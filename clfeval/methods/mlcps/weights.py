@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.methods.mlcps.ranks import TIE
+from clfeval.methods.mlcps.ranking import TIE
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

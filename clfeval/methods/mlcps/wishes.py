@@ -3,15 +3,218 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from math import isfinite
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from numbers import Real
+from typing import Literal, TypeAlias, cast
 
-from clfeval.errors import quoted, suggestion
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clfeval.errors import Problem, UsageError, quoted, suggestion
+from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.mlcps.entries import Entries, items_of, shown
-from clfeval.methods.mlcps.wish import Goal, Wish, desirabilities
-from clfeval.tables.yaml_file import read_yaml
+from clfeval.tables.yaml import read_yaml
+
+HINT = "one metric a line with its weight, for example f1: 2"
+
+
+def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
+    """Read a mapping of metrics to weights; UsageError with line and column for anything else."""
+    file = read_yaml(name)
+    if not isinstance(file.value, dict) or not file.value:
+        raise file.wrong((), "weights are a mapping of metrics to numbers", HINT)
+    entries = Entries(file.place)
+    weights = {
+        metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
+        for metric, weight in file.value.items()
+    }
+    entries.done()
+    return {metric: weight for metric, weight in weights.items() if weight is not None}
+
+
+Floats = NDArray[np.float64]
+Goal = Literal["maximize", "minimize", "target", "box", "custom"]
+
+SHOWN_POINTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of one metric; only the numbers its goal takes are set.
+
+    gamma: one exponent for maximize and minimize, two for target, below it and above it.
+    assumed: which of low and high were not given and are ends of the measure's range.
+    """
+
+    metric: str
+    goal: Goal
+    low: float | None = None
+    target: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    gamma: tuple[float, ...] = ()
+    points: tuple[tuple[float, float], ...] = ()
+    weight: float = 1.0
+    assumed: tuple[str, ...] = field(default=(), compare=False)
+
+    def of(self, x: ArrayLike) -> Floats:
+        """Return d of raw values, in their shape, 0..1; NaN for NaN."""
+        if self.goal == "box":
+            return desirability.box(x, self.low, self.high, above=self.above, below=self.below)
+        if self.goal == "custom":
+            return desirability.custom(x, self.points)
+        low, high = cast(float, self.low), cast(float, self.high)
+        if self.goal == "target":
+            aim, (rising, falling) = cast(float, self.target), self.gamma
+            return desirability.target(x, low, aim, high, gamma_low=rising, gamma_high=falling)
+        ramp = desirability.maximize if self.goal == "maximize" else desirability.minimize
+        return ramp(x, low, high, gamma=self.gamma[0])
+
+    def described(self) -> str:
+        """Say in words what is wanted, for example `minimize from 0.1 down to 0`."""
+        n = {name: f"{end:.10g}" for name, end in self.as_dict().items() if isinstance(end, float)}
+        if self.goal == "custom":
+            corners = [f"({x:.10g}, {d:.10g})" for x, d in self.points]
+            if len(corners) > SHOWN_POINTS:
+                corners[2:-1] = [f"... {len(corners) - 3} more ..."]
+            return f"custom {' '.join(corners)}"
+        if self.goal == "box":
+            words = {"low": "from", "above": "above", "high": "up to", "below": "below"}
+            return "box " + " and ".join(f"{words[k]} {n[k]}" for k in words if k in n)
+        text = {
+            "maximize": "maximize from {low} to {high}",
+            "minimize": "minimize from {high} down to {low}",
+            "target": "target {target} within {low} to {high}",
+        }[self.goal].format(**n)
+        if len(set(self.gamma)) == 2:
+            return text + ", γ {:.10g} below it and {:.10g} above".format(*self.gamma)
+        return text if self.gamma[0] == 1 else f"{text}, γ {self.gamma[0]:.10g}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the wish as a mapping that `wishes_of` reads back."""
+        entry: dict[str, object] = {"goal": self.goal}
+        for name in ("low", "target", "high", "above", "below"):
+            if getattr(self, name) is not None:
+                entry[name] = getattr(self, name)
+        if self.gamma:
+            entry["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
+        if self.points:
+            entry["points"] = [list(point) for point in self.points]
+        return {**entry, "weight": self.weight}
+
+
+def desirabilities(wishes: Sequence[Wish], columns: Mapping[str, ArrayLike]) -> Floats:
+    """Return d of every wish: columns of shape (...,) by metric give (..., m), m wishes."""
+    return np.stack([wish.of(columns[wish.metric]) for wish in wishes], axis=-1)
+
+
+CODE = "configuration"
+LONGEST = 40  # of a text in a message
+Path: TypeAlias = "tuple[str | int, ...]"
+Bound = Literal["", ">= 0", "> 0"]
+
+
+@dataclass(slots=True)
+class Entries:
+    """Checks entries; `place` says for messages where the key or item at a path stands."""
+
+    place: Callable[..., str]
+    problems: list[Problem] = field(default_factory=list)
+    hint: str | None = None
+
+    def wrong(self, path: Path, what: str, hint: str | None = None) -> None:
+        """Keep a problem; the first hint is the one given."""
+        self.problems.append(Problem(what, CODE, self.place(*path)))
+        self.hint = self.hint or hint
+
+    def done(self) -> None:
+        """Raise UsageError with all that is wrong, if anything is."""
+        if self.problems:
+            raise UsageError(self.problems, hint=self.hint)
+
+    def keys(self, path: Path, entry: Mapping[str, object], known: Sequence[str], who: str) -> None:
+        """Say of every key that is not known which are."""
+        for key, value in entry.items():
+            if key not in known:
+                name = str(key)
+                hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
+                if ":" in name and value is None:
+                    hint = "a space goes after the ':'"
+                self.wrong((*path, key), f"{who} takes no {quoted(name)}", hint)
+
+    def number(self, path: Path, name: str, value: object, bound: Bound = "") -> float | None:
+        """Return a finite number within the bound; None for anything else."""
+        if not isinstance(value, Real) or isinstance(value, bool):
+            self.wrong(path, f"{name} is {shown(value)}, not a number", _remedy(value))
+            return None
+        try:
+            number = float(value)
+        except OverflowError:
+            number = inf
+        if not isfinite(number):
+            self.wrong(path, f"{name} is {number:g}, not a finite number")
+        elif (number < 0 and bound) or (number == 0 and bound == "> 0"):
+            what = "is negative" if bound == ">= 0" else "is not above 0"
+            self.wrong(path, f"{name} {number:.10g} {what}")
+        else:
+            return number
+        return None
+
+    def pair(
+        self, path: Path, name: str, value: object, names: tuple[str, str], bound: Bound = ""
+    ) -> tuple[float, float] | None:
+        """Return two finite numbers of a list; None for anything else."""
+        both = items_of(value)
+        if both is None or len(both) != 2:
+            wanted = f"[{', '.join(names)}]"
+            count = "" if both is None else f" of {len(both)}"
+            self.wrong(path, f"{name} is {shown(value)}{count}, not a list of two: {wanted}")
+            return None
+        first, second = (
+            self.number((*path, i), f"{name} ({part})", item, bound)
+            for i, (part, item) in enumerate(zip(names, both, strict=True))
+        )
+        return None if first is None or second is None else (first, second)
+
+
+def items_of(value: object) -> list[object] | None:
+    """Return the items of a list, a tuple or an array; None for anything else."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return list(value) if isinstance(value, (list, tuple)) else None
+
+
+def shown(value: object) -> str:
+    """Name a value for a message as its file has it."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        line = " ".join(value.split())
+        return quoted(line if len(line) <= LONGEST else line[:LONGEST].rstrip() + "...")
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, Real):
+        return f"{value}"
+    return "a list" if items_of(value) is not None else f"a {type(value).__name__}"
+
+
+def _remedy(value: object) -> str | None:
+    """Return how a number is written that a text was meant to be."""
+    text = value.strip() if isinstance(value, str) else ""
+    percent = text.endswith("%")
+    try:
+        number = float(text.rstrip("% ")) / (100 if percent else 1)
+    except ValueError:
+        return None
+    if not isfinite(number):
+        return None
+    return f"write {number:.10g}" + ("" if percent else ", a plain number without quotes")
+
 
 __all__ = ["Wish", "desirabilities", "read_wishes", "wishes_of"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.counts.patterns import for_products
-from clfeval.counts.score_counts import Floats, ScoreCounts
+from clfeval.counts.scores import Floats, ScoreCounts
 from clfeval.inference.delong import delong_auc
 from clfeval.result import Estimate, Row
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from clfeval.counts.feature_cuts import Cut
+from clfeval.counts.features.cuts import Cut
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.measures.population import Population
-from clfeval.methods.proportions import check_level
+from clfeval.methods.estimates import check_level
 
 Interval = Literal["exact", "none"]
 ISOMETRICS = {

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from clfeval.inference.resampled import corrected_t
+from clfeval.inference.resampling import corrected_t
 from clfeval.measures.jpt import Floats
 from clfeval.methods.estimates import Plane, rows_of
 from clfeval.methods.phidelta.tables import rates

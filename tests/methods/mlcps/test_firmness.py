@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.methods.mlcps.orders import order_ranks
-from clfeval.methods.mlcps.ranks import ascending_ranks, dense_ranks
-from clfeval.methods.mlcps.redundancy import redundant_rows
+from clfeval.methods.mlcps.compare import redundant_rows
+from clfeval.methods.mlcps.ranking import ascending_ranks, dense_ranks, order_ranks
 
 
 def frame(models: dict[str, list[float]], names: str = "abcdefghij") -> pl.DataFrame:

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from sklearn import metrics as sk
 
-from clfeval.counts.predictions import count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
 from clfeval.methods.mlcps.evaluator import OF_TABLE
-from clfeval.methods.mlcps.measured import DEFAULT, MEASURED, Measured, measure_names, measured
+from clfeval.methods.mlcps.given import DEFAULT, MEASURED, Measured, measure_names, measured
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from clfeval.errors import UsageError
-from clfeval.methods.mlcps import measured as module
-from clfeval.methods.mlcps.measured import Measured
+from clfeval.methods.mlcps import given as module
+from clfeval.methods.mlcps.given import Measured
 from tests.methods.mlcps.test_measured import measures, scored
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.methods.phidelta.reading import read_position
+from clfeval.methods.phidelta.tables import read_position
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import Cells, one
 

@@ -1,0 +1,1 @@
+"""Feature tables counted: per feature, how often it is true among positives and negatives."""

@@ -1,0 +1,329 @@
+"""Feature counts, and where a numeric or categorical feature turns true to make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.counts.judge import resolve_positive, values_of
+from clfeval.counts.patterns import Bools, Counts, for_products
+from clfeval.counts.raw import collect, usable_weight
+from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
+from clfeval.tables.names import natural
+from clfeval.tables.peek import as_text, distinct_texts, is_absent
+from clfeval.tables.roles import Roles
+
+WEIGHT = "__clfeval_weight"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCounts:
+    """Rows by class; `values` are, per frame, truth's raw values that mean the positive class.
+
+    missing: rows without a class; bad_weights: rows whose weight is no weight.
+    """
+
+    classes: tuple[str, ...]
+    positive: str
+    values: tuple[tuple[Any, ...], ...]
+    positives: int | float
+    negatives: int | float
+    rows: tuple[int, ...]  # of each file, those that have a class
+    missing: tuple[int, ...]
+    bad_weights: int
+    fractional: bool
+
+    def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
+        """Return 1 for positive rows and 0 for negative ones of a frame."""
+        return nw.col(truth).is_in(list(self.values[frame])).cast(nw.Int8)
+
+
+def count_classes(
+    file: str,
+    frames: Sequence[nw.LazyFrame[Any]],
+    truth: str,
+    weight: str | None,
+    roles: Roles,
+    *,
+    column: str | None = None,
+) -> ClassCounts:
+    """Count the rows of each class; raises DataError for no rows, and for too many classes.
+
+    `truth` is the column in the frames, `column` its name in the file.
+    """
+    sums = [nw.len().alias("rows")]
+    if weight is not None:
+        number = nw.col(weight).cast(nw.Float64)
+        good = usable_weight(weight)
+        broken = good & (number.round(0) != number)
+        sums += [
+            nw.when(good).then(number).otherwise(nw.lit(0.0)).sum().alias("n"),
+            (~good).cast(nw.Int64).sum().alias("bad"),
+            broken.cast(nw.Int64).sum().alias("broken"),
+        ]
+    tables = [collect(frame.group_by(truth).agg(*sums)) for frame in frames]
+    found = [row for table in tables for row in table.rows(named=True)]
+    texts = [as_text(row[truth]) for row in found]
+    classes = tuple(sorted(distinct_texts(row[truth] for row in found), key=natural))
+    if not classes:
+        hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
+        raise DataError(Problem("no rows to evaluate", "empty-table", file), hint=hint)
+    positive = resolve_positive(file, classes, roles)
+    count = "rows" if weight is None else "n"
+    fractional = weight is not None and any(row["broken"] for row in found)
+    totals = {True: 0.0, False: 0.0}
+    for row, text in zip(found, texts, strict=True):
+        if text is not None:
+            totals[text == positive] += row[count]
+    kind = float if fractional else int
+    return ClassCounts(
+        classes=classes,
+        positive=positive,
+        values=tuple(
+            values_of([v for v in table[truth].to_list() if not is_absent(v)], positive)
+            for table in tables
+        ),
+        positives=kind(totals[True]),
+        negatives=kind(totals[False]),
+        rows=tuple(_rows(table, truth, absent=False) for table in tables),
+        missing=tuple(_rows(table, truth, absent=True) for table in tables),
+        bad_weights=sum(row["bad"] for row in found) if weight is not None else 0,
+        fractional=fractional,
+    )
+
+
+def need_both(file: str, classes: ClassCounts, column: str) -> None:
+    """Raise DataError unless there are rows of both classes."""
+    if classes.positives and classes.negatives:
+        return
+    which = "negative" if classes.positives else "positive"
+    what = f"no {which} row: truth holds {' and '.join(map(quoted, classes.classes))}"
+    raise DataError(
+        Problem(what, "single-class", file, column=column),
+        hint="what a feature tells of a class shows only beside rows of another",
+    )
+
+
+def _rows(table: nw.DataFrame[Any], truth: str, *, absent: bool) -> int:
+    pairs = zip(table[truth].to_list(), table["rows"].to_list(), strict=True)
+    return sum(rows for value, rows in pairs if is_absent(value) == absent)
+
+
+Cut = Literal["median", "mean", "best", "soft"] | float
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A feature made true or false: its cut, and the weight of positives and negatives above."""
+
+    cut: float
+    rule: Rule | None
+    tp: float
+    fp: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """Distinct values (m,), ascending, and the weight of positives and negatives at each."""
+
+    values: Floats
+    positives: Counts
+    negatives: Counts
+
+    @classmethod
+    def of(cls, x: Floats, truth: Bools, n: Counts | None) -> Distribution:
+        """Gather the rows of one feature: values x, classes truth, weights n, all (rows,).
+
+        n is None where every row counts once.
+        """
+        order = np.argsort(x)
+        values, hits = x[order], truth[order]
+        starts = np.flatnonzero(values[1:] != values[:-1]) + 1
+        starts = np.concatenate([np.zeros(min(1, len(x)), np.int64), starts])
+        if n is None:
+            positives = np.add.reduceat(hits, starts, dtype=np.int64)
+            return cls(values[starts], positives, np.diff(starts, append=len(x)) - positives)
+        weights = n[order]
+        by_class = (np.where(hits == one, weights, 0) for one in (True, False))
+        return cls(values[starts], *(np.add.reduceat(part, starts) for part in by_class))
+
+
+def split(given: Distribution, cut: Cut) -> Split:
+    """Make a numeric feature true or false.
+
+    `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
+    above it); a number: true at or above it;
+    `best`: true at or above the value of largest |tp - fp| (shares), which is the two-sample
+    Kolmogorov-Smirnov distance; of equal ones the least biased (|tp + fp - 1|), then the lowest.
+    `soft`: no cut, votes are values scaled to 0..1 by the least and greatest one.
+    Two values only are told apart at the greater one, except where the cut is a number or soft.
+    One value is constant: never true by a median or mean, and without a soft vote.
+    """
+    values, positives, negatives = given.values, given.positives, given.negatives
+    if not len(values):
+        return Split(np.nan, None, 0, 0)
+    constant = len(values) == 1
+    if cut == "soft":
+        if constant:
+            return Split(np.nan, "soft", np.nan, np.nan)
+        halves = values / 2  # the whole range of two large numbers may be none
+        votes = (halves - halves[0]) / (halves[-1] - halves[0])
+        return Split(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
+    rule: Rule = ">="
+    if isinstance(cut, float):
+        place, first = cut, int(np.searchsorted(values, cut, side="left"))
+    elif len(values) == 2:
+        place, first = float(values[1]), 1
+    elif cut == "best" and not constant:
+        first = _best(positives, negatives)
+        place = float(values[first])
+    else:
+        weights = positives + negatives
+        place = _mean(values, weights) if cut == "mean" else _median(values, weights)
+        rule, first = ">", int(np.searchsorted(values, place, side="right"))
+        if first == len(values) and not constant:  # the median is the greatest value
+            rule, first = ">=", int(np.searchsorted(values, place, side="left"))
+    tp, fp = positives[first:].sum().item(), negatives[first:].sum().item()
+    return Split(place, rule, tp, fp)
+
+
+def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
+    """Split rows as `split` does; the common cuts without sorting them.
+
+    x (rows,) without NaN; n None where every row counts once. Sums that are no whole numbers are
+    taken over distinct values in order, so that neither the order of rows nor repeating them,
+    instead of weighing, changes a digit.
+    """
+    sortless = isinstance(cut, float) or (cut == "median" and n is None)
+    if not sortless or _few(x):
+        return split(Distribution.of(x, truth, n), cut)
+    rule: Rule = ">"
+    if isinstance(cut, float):
+        place, above, rule = cut, x >= cut, ">="
+    else:
+        middle = [(len(x) - 1) // 2, len(x) // 2]
+        place = _between(*np.partition(x, middle)[middle])
+        above = x > place
+        if not above.any():  # the median is the greatest value
+            above, rule = x >= place, ">="
+    return Split(place, rule, weight_of(above & truth, n), weight_of(above & ~truth, n))
+
+
+def weight_of(rows: Bools, n: Counts | None) -> Any:
+    """Return how many rows a mask holds, or what they weigh."""
+    return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
+
+
+def _few(x: Floats) -> bool:
+    """Tell whether there are at most two distinct values."""
+    return len(np.unique(x[:100])) <= 2 and (
+        not len(x) or bool(((x == x.min()) | (x == x.max())).all())
+    )
+
+
+def _best(positives: Counts, negatives: Counts) -> int:
+    """Return the position of the cut: whole numbers are compared exactly, without division."""
+    positives, negatives, p, n = for_products(
+        positives, negatives, positives.sum(), negatives.sum()
+    )
+    tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]
+    gain = np.abs(tp * n - fp * p)
+    most = np.flatnonzero(gain == gain.max())
+    bias = np.abs(tp * n + fp * p - p * n)[most]
+    return int(most[bias.argmin()])
+
+
+def _mean(values: Floats, weights: Counts) -> float:
+    with np.errstate(over="ignore"):
+        mean = float(values @ weights / weights.sum())
+    if np.isfinite(mean) or not np.isfinite(values).all():
+        return mean
+    largest = float(np.abs(values).max())
+    return float((values / largest) @ weights / weights.sum()) * largest
+
+
+def _median(values: Floats, weights: Counts) -> float:
+    """Return the middle value, or halfway between the two middle ones, of rows repeated n times."""
+    below = weights.cumsum()
+    half = below[-1] / 2
+    lower = values[np.searchsorted(below, half, side="left")]
+    upper = values[np.searchsorted(below, half, side="right")]
+    return _between(lower, upper)
+
+
+def _between(lower: float, upper: float) -> float:
+    """Return halfway; next to infinity the lower one, as what lies above it is the same."""
+    halfway = lower + (upper - lower) / 2 if np.isfinite([lower, upper]).all() else lower
+    return float(halfway)
+
+
+Floats = NDArray[np.float64]
+Rule = Literal[">=", ">", "soft"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureCounts:
+    """The sufficient statistic of k features, all fields of length k.
+
+    names, columns (where they come from), kinds (binary, numeric, category, term).
+    cuts and rules: a numeric feature is true where its value is `rule` (`>=` or `>`) the cut; cuts
+    are NaN and rules None for features that need none, and for `soft` votes.
+    tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
+    positives, negatives: those whose value is not missing; missing: rows without a value.
+    A feature that is constant has no soft votes: NaN.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    cuts: Floats
+    rules: tuple[Rule | None, ...]
+    tp: Counts
+    fp: Counts
+    positives: Counts
+    negatives: Counts
+    missing: Counts
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+        return len(self.names)
+
+    @classmethod
+    def joined(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
+        """Put several sets of features behind one another."""
+        fields: dict[str, Any] = {
+            name: tuple(item for part in parts for item in getattr(part, name)) for name in _TEXTS
+        }
+        fields |= {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
+        }
+        return cls(**fields)
+
+    def take(self, order: NDArray[np.int64]) -> FeatureCounts:
+        """Return the features at these positions, in this order."""
+        fields: dict[str, Any] = {
+            name: tuple(getattr(self, name)[i] for i in order.tolist()) for name in _TEXTS
+        }
+        return FeatureCounts(**fields, **{name: getattr(self, name)[order] for name in _ARRAYS})
+
+    def digest(self) -> str:
+        """Return the sha256 of the counts, whatever the order of features was."""
+        columns = (self.tp, self.fp, self.positives, self.negatives)
+        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        lines = sorted(
+            f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
+            for name, cut, rule, row in zip(
+                self.names, self.cuts.tolist(), self.rules, numbers, strict=True
+            )
+        )
+        return sha256("\n".join(lines).encode()).hexdigest()
+
+
+_TEXTS = ("names", "columns", "kinds", "rules")
+_ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing")

@@ -1,0 +1,251 @@
+"""Resampled counts: how often each distinct row of a table comes up when its rows are drawn again.
+
+Drawing all N rows with replacement is one multinomial draw over the m distinct ones. What is
+measured on a draw is measured on the same rows for every model: differences of models stay paired.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+CELLS = 2**18  # counts drawn at a time
+_DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
+
+
+def resampled_counts(
+    n: ArrayLike, *, resamples: int, rng: np.random.Generator, cells: int = CELLS
+) -> Iterator[NDArray[np.int64]]:
+    """Yield counts of resampled rows, some replicates at a time: Multinomial(N, n / N), N = sum n.
+
+    Where rows hardly repeat they are drawn one by one, otherwise count by count from binomials: the
+    same distribution. The draws depend on the counts and the stream, not on `cells`.
+
+    Shapes: n (m,); yields (b, m), in all `resamples` replicates, each b x m at most `cells` or a
+    single replicate. Each replicate sums to N.
+    Errors: ValueError unless counts are a vector of whole numbers above 0 and resamples a whole
+    number that is not negative.
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 6.
+    """
+    given = np.asarray(n)
+    whole = (given > 0) & (given < np.inf) & (given == np.floor(given))
+    if given.ndim != 1 or not given.size or not whole.all():
+        raise ValueError("counts must be a vector of whole numbers above 0")
+    if resamples < 0 or int(resamples) != resamples:
+        raise ValueError("resamples must be a whole number that is not negative")
+    counts = given.astype(np.int64)
+    return _draws(counts, int(resamples), rng, max(1, cells // len(counts)))
+
+
+def _draws(
+    counts: NDArray[np.int64], resamples: int, rng: np.random.Generator, most: int
+) -> Iterator[NDArray[np.int64]]:
+    m, total = len(counts), int(counts.sum())
+    for start in range(0, resamples, most):
+        b = min(most, resamples - start)
+        if total > _DRAWN_BY_ROW * m:
+            yield rng.multinomial(total, counts / total, size=b).astype(np.int64, copy=False)
+            continue
+        drawn = np.empty((b, m), np.int64)
+        first = np.cumsum(counts) - counts
+        for row in drawn:
+            rows = np.bincount(rng.integers(0, total, total), minlength=total)
+            row[:] = rows if total == m else np.add.reduceat(rows, first)
+        yield drawn
+
+
+Floats = NDArray[np.float64]
+
+_LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds fit a float
+_GREATEST_LOGIT = 1022 * math.log(2)
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """Return the random numbers of a name: one independent stream for every seed and name.
+
+    The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name", so that a model's draws
+    depend on no other model, on no order and on no machine. Any whole number is a seed.
+
+    Errors: ValueError when the seed is no whole number.
+    Source: O'Neill 2014, PCG (Harvey Mudd College HMC-CS-2014-0905); numpy's SeedSequence.
+    """
+    text = f"{seed:d}:{name}".encode("utf-8", "surrogatepass")
+    words = np.frombuffer(hashlib.sha256(text).digest(), "<u4")
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words.tolist())))
+
+
+def resampled_rates(
+    tp: float,
+    positives: float,
+    fp: float,
+    negatives: float,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return the true and false positive rates of resampled positives and resampled negatives.
+
+    Each class is resampled by itself, its size stays. Drawing P rows with replacement from P rows
+    of which TP are called positive is a multinomial draw over two counts: Binomial(P, TP / P),
+    and likewise Binomial(N, FP / N).
+
+    Shapes: (resamples,) each. Range 0..1; all NaN for a class without rows.
+    Errors: ValueError unless counts are whole with 0 <= tp <= positives and 0 <= fp <= negatives
+    (rows of fractional weight cannot be drawn), and resamples is whole and at least 1.
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 8 (two samples).
+    """
+    draws = _whole(resamples, "resamples")
+    if draws < 1:
+        raise ValueError("at least one resample is needed")
+    rates = []
+    for hits, rows in ((tp, positives), (fp, negatives)):
+        k, n = _whole(hits, "counts"), _whole(rows, "counts")
+        if not 0 <= k <= n:
+            raise ValueError("k must lie between 0 and n")
+        rates.append(rng.binomial(n, k / n, draws) / n if n else np.full(draws, np.nan))
+    return rates[0], rates[1]
+
+
+def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return the percentile limits of replicates and how many of them are undefined.
+
+    Of m sorted values, numbered from 0, the low limit is the one at h = (m-1) (1-level) / 2,
+    between two neighbours on the straight line from one to the other (numpy's default quantile);
+    the high limit is the one as far from the upper end. From or to an infinite neighbour there is
+    no line: then the outer neighbour is the limit, the lower one below and the upper one above.
+
+    Shapes: values (r, ...), replicates first; the limits and `failed` (...). NaN replicates are
+    left out and counted in `failed`; limits are NaN where fewer than half of all are defined.
+    Errors: ValueError unless 0 < level < 1, or for values without an axis.
+    Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
+    50:361, definition 7.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"the level {level} is not between 0 and 1")
+    given = np.asarray(values, np.float64)
+    if not given.ndim:
+        raise ValueError("replicates need an axis")
+    replicates = len(given)
+    failed = np.asarray(np.isnan(given).sum(axis=0), np.int64)
+    defined = replicates - failed
+    if not replicates:
+        return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
+    enough = 2 * defined >= replicates
+    tail = (1 - level) / 2
+    low = _from_below(np.sort(given, axis=0), defined, tail)
+    high = 0.0 - _from_below(np.sort(-given, axis=0), defined, tail)  # never -0.0
+    return np.where(enough, low, np.nan), np.where(enough, high, np.nan), failed
+
+
+def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Floats:
+    """Return draws of the odds p / (1-p) of a proportion p of distribution Beta(a, b).
+
+    odds = X / Y with X of distribution Gamma(a), Y of Gamma(b), independent
+
+    which keeps the digits where p is next to 1. The ratio is taken of logarithms, for X and Y may
+    be too small for a float where their ratio is not. A draw is made again when its odds or their
+    inverse would not fit a float, so the distribution is that of p given that they fit: all but
+    one in e**350 with a and b from 1/2 on, half of all at 0.001, where p is mostly 0 or 1.
+
+    Shapes: (draws,). Range 2**-1022 to 2**1022.
+    Errors: ValueError unless 0.001 <= a, b <= 10**18, or when draws is not whole or negative.
+    Source: Devroye 1986, Non-Uniform Random Variate Generation, sections IX.3.5 and IX.4.1.
+    """
+    count = _whole(draws, "draws")
+    if count < 0:
+        raise ValueError("draws must not be negative")
+    for shape in (a, b):
+        if not _LEAST_SHAPE <= shape <= _GREATEST_SHAPE:
+            raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
+    logits = np.empty(count)
+    again = np.arange(count)
+    while again.size:
+        with np.errstate(invalid="ignore"):
+            logits[again] = _log_gamma(a, again.size, rng) - _log_gamma(b, again.size, rng)
+        again = again[~(np.abs(logits[again]) <= _GREATEST_LOGIT)]  # NaN too
+    return np.exp(logits)
+
+
+def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
+    """Return logarithms of gamma variables: Gamma(s) is Gamma(s+1) U**(1/s), U uniform on 0..1."""
+    with np.errstate(divide="ignore"):
+        if shape >= 1:
+            return np.log(rng.standard_gamma(shape, draws))
+        lift = rng.standard_exponential(draws) / shape
+        return np.log(rng.standard_gamma(shape + 1, draws)) - lift
+
+
+def _from_below(ordered: Floats, defined: NDArray[np.int64], tail: float) -> Floats:
+    """Return the low limit of sorted replicates, NaN last, of which so many are defined."""
+    place = np.maximum(defined - 1, 0) * tail
+    nearest = np.rint(place)
+    # (1 - level) / 2 is off by a rounding: a whole place is meant to be one
+    place = np.where(np.abs(place - nearest) < 1e-9, nearest, place)
+    before = np.floor(place).astype(np.int64)
+    after = np.minimum(before + 1, np.maximum(defined - 1, 0))
+    lower = np.take_along_axis(ordered, before[None], axis=0)[0]
+    upper = np.take_along_axis(ordered, after[None], axis=0)[0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        between = lower + (place - before) * (upper - lower)
+    return np.asarray(np.where(np.isfinite(lower) & np.isfinite(upper), between, lower))
+
+
+def _whole(number: float, what: str) -> int:
+    """Return a whole number as int."""
+    if not float(number).is_integer():
+        raise ValueError(f"{what} must be whole numbers, not {number}")
+    return int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class ResampledT:
+    """A mean over splits, its interval, and the t test that it is 0; t is None where infinite."""
+
+    mean: float
+    low: float
+    high: float
+    t: float | None
+    df: int
+    p_value: float
+
+
+def corrected_t(values: ArrayLike, train_fraction: float, *, level: float) -> ResampledT:
+    """Return the mean of one value per random split, its interval and whether it is 0.
+
+    t = mean / sqrt((1/J + (1-f)/f) s²)   df = J - 1   p = P(|T| >= |t|)
+    interval: mean -+ (the two-sided t quantile of the level) sqrt((1/J + (1-f)/f) s²)
+
+    with J values, s² their variance (denominator J - 1) and f the share of rows trained on, so that
+    (1-f)/f is test rows over training rows: the splits share rows, and 1/J alone would promise more
+    certainty the more splits are drawn. With J equal values s is 0 and the interval is the mean;
+    p is then 1 at a mean of 0, otherwise 0.
+
+    Shapes: values is a vector (J,) of finite numbers.
+    Errors: ValueError when J < 2, when a value is not finite, unless 0 < f < 1 and 0 < level < 1.
+    Source: Nadeau and Bengio 2003, Machine Learning 52:239, section 3.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"the level {level} is not between 0 and 1")
+    if not 0 < train_fraction < 1:
+        raise ValueError(f"the training fraction {train_fraction} is not between 0 and 1")
+    x = np.asarray(values, np.float64)
+    if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
+        raise ValueError("the test needs a vector of at least two finite values")
+    df = len(x) - 1
+    equal = bool(x.min() == x.max())  # their mean may miss them by a rounding error
+    mean = float(x[0] if equal else x.mean())
+    inflation = 1 / len(x) + (1 - train_fraction) / train_fraction
+    error = 0.0 if equal else math.sqrt(inflation) * float(x.std(ddof=1))
+    if not error:
+        t, p_value = (0.0, 1.0) if mean == 0 else (None, 0.0)
+        return ResampledT(mean, mean, mean, t, df, p_value)
+    from scipy.special import stdtr, stdtrit
+
+    reach = -float(stdtrit(df, (1 - level) / 2)) * error
+    t = mean / error
+    return ResampledT(mean, mean - reach, mean + reach, t, df, 2 * float(stdtr(df, -abs(t))))

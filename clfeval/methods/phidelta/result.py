@@ -1,0 +1,294 @@
+"""From opened predictions to the Result of phidelta for classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from clfeval.counts.scores import model_scores
+from clfeval.errors import Problem, UsageError, listing, unknown_model
+from clfeval.measures.population import BALANCED, Population
+from clfeval.methods.estimates import Plane, fractional_weights
+from clfeval.methods.notes import counting_notes
+from clfeval.methods.phidelta import curves as over_scores
+from clfeval.methods.phidelta import runs as over_runs
+from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
+from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
+from clfeval.methods.signature import cuts_in_force, signature
+from clfeval.methods.sources import Sources, read_sources
+from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.tables.prediction import Predictions
+from clfeval.tables.roles import Roles
+
+# which interval belongs to what
+INTERVAL_METHODS = {
+    "shares of rows": "Clopper-Pearson",
+    "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
+    "differences on the same rows": "Newcombe paired square-and-add",
+    "other measures": "range over the score region (Newcombe 2011)",
+    "gini, roc_auc": "DeLong, logit",
+    "means over runs": "corrected resampled t (Nadeau-Bengio)",
+    "joint region": "two Clopper-Pearson intervals at the square root of the level",
+}
+
+
+def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
+    """Return the corners of the diamonds to draw, and the lines asked for in each."""
+    populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
+    tables: dict[str, Table] = {"corners": corner_rows(populations)}
+    if plane.isometrics:
+        tables["isometrics"] = isometric_rows(plane.isometrics, populations)
+    return tables
+
+
+def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table], odds: str | None) -> list[Warn]:
+    """Say which lines are nowhere in the diamond, and at which class ratio lines were taken."""
+    drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
+    said = []
+    free = ("sensitivity", "specificity")
+    if not plane.populations and any(name not in free for name, _ in plane.isometrics):
+        text = (
+            f"lines are drawn at equal classes (1:1); at the sample's ratio: --odds {odds or 'P:N'}"
+        )
+        said.append(Warn("lines-at-one-to-one", text))
+    for name, values in plane.isometrics:
+        lost = [f"{value:g}" for value in values if (name, value) not in drawn]
+        if lost:
+            text = f"no line of {name} {', '.join(lost)}: no more than a corner has it"
+            said.append(Warn("no-line", text))
+    return said
+
+
+def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
+    """Return the settings classifiers and features share."""
+    return {
+        "level": plane.level,
+        "interval": plane.interval,
+        "interval_methods": INTERVAL_METHODS if plane.confidence is not None else {},
+        "prevalences": [
+            {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
+        ],
+        "isometrics": {name: list(values) for name, values in plane.isometrics},
+    }
+
+
+def classifier_result(
+    predictions: Predictions, plane: PlaneOptions, options: ClassifierOptions
+) -> Result:
+    """Count the predictions and compute every table the options ask for."""
+    sources = read_sources(predictions)
+    level, whole = plane.confidence, sources.slices[None]
+    if level is not None and whole.tp.dtype.kind == "f":
+        raise fractional_weights()
+    _check_reference(sources, options)
+    # rows of several runs may be the same observations again: together they are no sample
+    pooled = None if options.runs else level
+    planes = {label: Plane(counts, pooled) for label, counts in sources.slices.items()}
+    tables: dict[str, Table] = {
+        "models": [
+            row
+            for label, one in planes.items()
+            for row in model_rows(label, one, sources.thresholds)
+        ]
+    }
+    if plane.populations:
+        tables["populations"] = [
+            row
+            for label, one in planes.items()
+            for row in population_rows(label, one, plane.populations)
+        ]
+    if options.reference is not None and not options.runs:
+        tables["comparisons"] = [
+            row
+            for label, patterns in sources.patterns.items()
+            for row in comparison_rows(label, patterns, options.reference, level)
+        ]
+    statistics = [counts.digest() for counts in (whole, *sources.runs.values())]
+    if options.reference is not None and sources.patterns:
+        statistics.append(sources.patterns[None].digest())
+    if options.curve:
+        curves, scores = _curve_tables(sources, options, level)
+        tables |= curves
+        statistics.append(scores)
+    if options.runs:
+        tables |= _run_tables(sources, options, level)
+    tables |= plane_tables(plane)
+    ratio = _population(sources)
+    return Result(
+        command="phidelta",
+        signature=_signature(sources, plane, options, predictions.roles, statistics),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        parameters={
+            "mode": "classifiers",
+            "positive": sources.positive,
+            "negative": list(sources.negative),
+            **plane_parameters(plane),
+            "missing": predictions.roles.missing,
+            "by": list(predictions.roles.by) if predictions.roles.run is None else [],
+            "run": options.run,
+            "run_files": options.run_files,
+            "train_fraction": options.train_fraction,
+            "reference": options.reference,
+        },
+        summary=_summary(sources, ratio),
+        tables=tables,
+        warnings=(
+            *_warnings(sources, options, ratio),
+            *lines_missing(plane, tables, ratio.odds if ratio else None),
+        ),
+    )
+
+
+def _curve_tables(
+    sources: Sources, options: ClassifierOptions, level: float | None
+) -> tuple[dict[str, Table], str]:
+    """Return the tables of curves, and the digest of the scores they come from."""
+    counted = sources.counted
+    if counted is None or all(model.kind == "label" for model in counted.models):
+        why = "a counts table has none" if counted is None else "every model holds labels"
+        raise UsageError(
+            Problem(f"--curve needs scores: {why}", "needs-scores"),
+            hint="leave --curve out, or give a table of scores",
+        )
+    rows: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    points: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    digests: dict[str, str] = {}
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        scores = model_scores(counted, i)
+        digests[model.name] = scores[None].digest()
+        for label in sources.slices:
+            counts = scores[label]
+            if not (counts.positives.sum() and counts.negatives.sum()):
+                rows[label].append(over_scores.undefined_row(label, model.name))
+                continue
+            curve = over_scores.Curve.of(counts)
+            rows[label].append(over_scores.curve_row(label, model.name, curve, level))
+            points[label] += over_scores.point_rows(label, model.name, curve, options.points)
+    digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
+    tables = {"curves": rows, "curve": points}
+    return {
+        name: list(chain.from_iterable(found.values())) for name, found in tables.items()
+    }, digest
+
+
+def _run_tables(
+    sources: Sources, options: ClassifierOptions, level: float | None
+) -> dict[str, Table]:
+    planes = {run: Plane(counts, level) for run, counts in sources.runs.items()}
+    points = over_runs.points_of(planes)
+    fraction = options.train_fraction
+    rows = [
+        row
+        for run, plane in planes.items()
+        for row in over_runs.run_rows(run, plane, sources.thresholds)
+    ]
+    models = sources.slices[None].models
+    tables: dict[str, Table] = {
+        "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
+        "run_spread": over_runs.spread_rows(points, fraction, level),
+    }
+    if len(points) > 1:
+        reference = options.reference
+        tables["run_comparisons"] = over_runs.comparison_rows(points, reference, fraction, level)
+    return tables
+
+
+def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
+    reference, models = options.reference, sources.slices[None].models
+    if reference is None:
+        return
+    if reference not in models:
+        raise unknown_model("--reference", reference, models)
+    if len(models) == 1:
+        what = f"--reference '{reference}' is the only model: nothing to compare"
+        raise UsageError(Problem(what, "bad-option"))
+    if not sources.patterns and not options.runs:
+        raise UsageError(
+            Problem(
+                "--reference compares models on the same rows, and counts do not say which rows "
+                "models share", "needs-predictions",
+            ),
+            hint="give the predictions themselves, or several runs with --run",
+        )  # fmt: skip
+
+
+def _population(sources: Sources) -> Population | None:
+    """Return the sample's class ratio; None when models differ in it or a class is absent."""
+    counts = sources.slices[None]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    if len(pairs) != 1 or 0 in next(iter(pairs)):
+        return None
+    return Population.of_counts(*pairs.pop())
+
+
+def _summary(sources: Sources, ratio: Population | None) -> dict[str, Any]:
+    counts = sources.slices[None]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
+    return {
+        "rows": None if positives is None else positives + negatives,
+        "positives": positives,
+        "negatives": negatives,
+        "prevalence": ratio.prevalence if ratio else None,
+        "odds": ratio.odds if ratio else None,
+        **({"runs": len(sources.runs)} if sources.runs else {}),
+    }
+
+
+def _signature(
+    sources: Sources,
+    plane: PlaneOptions,
+    options: ClassifierOptions,
+    roles: Roles,
+    statistics: Sequence[str],
+) -> str:
+    given: list[tuple[str, Any]] = [
+        ("weight", "yes" if roles.weight else None),
+        ("by", None if roles.run else ",".join(roles.by)),
+        ("run", "file" if options.run_files else options.run),
+        ("train", options.train_fraction),
+        ("ref", options.reference),
+        ("odds", ",".join(one.odds for one in plane.populations)),
+    ]
+    settings: list[tuple[str, Any]] = [
+        ("cmd", "phidelta"),
+        ("pos", sources.positive),
+        ("cut", cuts_in_force(sources.thresholds)),
+        ("miss", roles.missing),
+        *((name, value) for name, value in given if value),
+        ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
+    ]
+    together = statistics[0]
+    if len(statistics) > 1:
+        together = sha256("".join(statistics).encode()).hexdigest()
+    return signature(settings, sources.files, together)
+
+
+def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
+    said: list[Warn] = []
+    counts = sources.slices[None]
+    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+        if not totals.all():
+            text = f"no {name} row: φ, δ and all that rests on both classes are undefined"
+            said.append(Warn("single-class", text))
+    if ratio is None and not said:
+        text = "the models were counted on different class totals: compare their φ and δ only"
+        said.append(Warn("different-totals", text))
+    if options.curve:
+        text = "the largest δ of a curve was chosen on these rows: on new ones expect less"
+        said.append(Warn("chosen-threshold", text))
+    if options.runs and options.train_fraction is None:
+        text = "runs may share rows: means get intervals, and models a test, with --train-fraction"
+        said.append(Warn("runs-dependent", text))
+    lacking = [
+        run for run, c in sources.runs.items() if not (c.positives.all() and c.negatives.all())
+    ]
+    if lacking:
+        text = f"runs with one class only are not in the means: {listing(lacking)}"
+        said.append(Warn("runs-left-out", text))
+    return said + (counting_notes(sources.counted) if sources.counted is not None else [])

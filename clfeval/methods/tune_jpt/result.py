@@ -1,0 +1,180 @@
+"""From counts to the Result of tune-jpt: every table the options ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import model_scores
+from clfeval.errors import bad_option
+from clfeval.inference.resampling import stream
+from clfeval.measures.population import BALANCED
+from clfeval.measures.table import measures
+from clfeval.methods.estimates import fractional_weights, undrawable_weights
+from clfeval.methods.tune_jpt.contest import Contest, shared_answers
+from clfeval.methods.tune_jpt.crossfit import honest_estimates
+from clfeval.methods.tune_jpt.notes import Given, warnings_of
+from clfeval.methods.tune_jpt.options import FULL_SWEEP, Sweep, TuneOptions
+from clfeval.methods.tune_jpt.ranges import range_rows, simulated_rows
+from clfeval.methods.tune_jpt.settings import (
+    parameters_of,
+    repeats_of,
+    sample_of,
+    signature_of,
+    summary_of,
+)
+from clfeval.methods.tune_jpt.tables import Tuner, expected_rows
+from clfeval.methods.tune_jpt.thresholds import Fixed, candidates, cutoff_rows, threshold_rows
+from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
+from clfeval.result import Input, Result, Row, Table
+
+
+def tune_result(given: Given, options: TuneOptions) -> Result:
+    """Tune the tables of every model to every population asked for.
+
+    Errors: UsageError for weights that are not whole where intervals are wanted, and for comparing
+    a single model; DataError from reading scores.
+    """
+    sources = given.sources
+    fractions = given.sampled and sources.slices[None].tp.dtype.kind == "f"
+    if fractions and options.confidence is not None:
+        raise fractional_weights() if options.interval == "exact" else undrawable_weights()
+    if options.crossover is not None and len(sources.slices[None].models) == 1:
+        raise bad_option("--crossover compares models, and there is only one")
+
+    def tuner(slices: Mapping[str | None, ConfusionCounts]) -> Tuner:
+        return Tuner.of_slices(slices, sources.thresholds, options, sampled=given.sampled)
+
+    everything = tuner(sources.slices)
+    tables: dict[str, Table] = {}
+    tables["models"], failed = everything.model_rows()
+    if options.population is not None:
+        tables["expected"] = [
+            row
+            for label, counts in sources.slices.items()
+            for row in expected_rows(
+                tuner({label: counts}), _few(given, label, options), options.population
+            )
+        ]
+    statistics = [sources.slices[None].digest()]
+    if options.compared is not None and len(sources.slices[None].models) > 1:
+        tables |= _contests(given, options)
+        if sources.patterns:
+            statistics.append(sources.patterns[None].digest())
+    found, scores, unbounded = _thresholds(given, options)
+    tables |= found
+    statistics += scores
+    if options.prevalence_range is not None:
+        tables["ranges"] = range_rows(everything, options.prevalence_range)
+    if options.beta_prior is not None:
+        tables["simulated"] = simulated_rows(everything, options.beta_prior)
+    if options.sweep is not None:
+        whole = tuner({None: sources.slices[None]})
+        tables["sweep"], lost = whole.sweep_rows(options.sweep.populations)
+        failed = max(failed, lost)
+    return Result(
+        command="tune-jpt",
+        signature=signature_of(given, options, statistics),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        parameters=parameters_of(given, options),
+        summary=summary_of(given),
+        tables=tables,
+        warnings=warnings_of(given, options, tables, failed, unbounded),
+    )
+
+
+def _places(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+    """Return the populations of a slice by kind, its own where its models share one.
+
+    Swept odds are for the whole table only.
+    """
+    sample = sample_of(given, label)
+    swept = options.sweep.populations if options.sweep is not None and label is None else ()
+    return [
+        *([("sample", sample)] if sample is not None else []),
+        ("1:1", BALANCED),
+        *(("target", target) for target in options.targets),
+        *(("sweep", one) for one in swept),
+    ]
+
+
+def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+    """Return the populations of a slice but the swept ones."""
+    return [one for one in _places(given, label, options) if one[0] != "sweep"]
+
+
+def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
+    """Return which model leads where, over the swept odds or else over the full range."""
+    sweep = options.sweep or Sweep.parse(FULL_SWEEP, 2)
+    looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.targets)]
+    ends = min(looked_at), max(looked_at)
+    crossovers: list[Row] = []
+    winners: list[Row] = []
+    for label, counts in given.sources.slices.items():
+        contest = Contest(
+            name=str(options.compared),
+            counts=counts,
+            both=shared_answers(given.sources.patterns.get(label)),
+            level=options.confidence if given.sampled else None,
+            beta=options.beta,
+            stakes=options.stakes,
+        )
+        crossovers += crossover_rows(label, contest, ends)
+        places = [place for place in _places(given, label, options) if place[0] != "1:1"]
+        if places:
+            winners += winner_rows(label, contest, places)
+    return {"crossovers": crossovers, "winners": winners}
+
+
+def _thresholds(
+    given: Given, options: TuneOptions
+) -> tuple[dict[str, Table], list[str], list[str]]:
+    """Return the tables of thresholds, the digests of scores, and models with infinite scores.
+
+    One model's scores are held at a time. Where scores are infinite no threshold can be written.
+    """
+    counted, sources = given.sources.counted, given.sources
+    if counted is None or not options.tuned:
+        return {}, [], []
+    known = measures(options.beta, options.stakes)
+    chosen = {name: known[name] for name in options.tuned}
+    by_slice: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    digests: list[str] = []
+    unbounded: list[str] = []
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        for label, scores in model_scores(counted, i).items():
+            if label is None:
+                digests.append(f"{model.name}{scores.digest()}")
+                if not np.isfinite(scores.scores).all():
+                    unbounded.append(model.name)
+            counts = sources.slices[label]
+            if not (counts.positives[i] and counts.negatives[i]) or model.name in unbounded:
+                continue
+            places = _places(given, label, options)
+            ratios = np.array([place.ratio for _, place in places])
+            by_slice[label] += threshold_rows(
+                label,
+                model.name,
+                candidates(scores),
+                places,
+                chosen,
+                Fixed(
+                    sources.thresholds.get(model.name),
+                    counts.tp[i].item(),
+                    counts.fp[i].item(),
+                    counts.positives[i].item(),
+                    counts.negatives[i].item(),
+                ),
+                honest_estimates(
+                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
+                    rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
+                ),
+            )  # fmt: skip
+    if not digests:
+        return {}, [], []
+    rows = [row for found in by_slice.values() for row in found]
+    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded

@@ -1,0 +1,126 @@
+"""What a Result of tune-jpt says beside its tables: settings, sample, signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.population import Population
+from clfeval.methods.signature import cuts_in_force, signature
+from clfeval.methods.tune_jpt.limits import METHODS
+from clfeval.methods.tune_jpt.notes import Given
+from clfeval.methods.tune_jpt.options import LARGE, REPEATS, ROWS, TuneOptions
+from clfeval.methods.tune_jpt.ranges import DRAWS
+
+
+def sample_of(given: Given, label: str | None) -> Population | None:
+    """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
+    counts = given.sources.slices[label]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
+        return None
+    return Population.of_counts(*pairs.pop())
+
+
+def repeats_of(given: Given) -> int:
+    """Return how often cross-fitting deals the rows anew: once where there are many."""
+    counts = given.sources.slices[None]
+    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
+
+
+def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
+    """Return every setting, and which method makes which interval."""
+    sweep = options.sweep
+    sure = options.confidence is not None and given.sampled
+    exact = dict(METHODS) if sure and options.interval == "exact" else {}
+    drawn = {
+        "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
+        "everywhere else": "by formula, as with exact",
+    }
+    return {
+        "positive": given.sources.positive,
+        "negative": list(given.sources.negative),
+        "level": options.level,
+        "interval": options.interval if given.sampled else "none",
+        "interval_methods": drawn if sure and options.interval == "bootstrap" else exact,
+        "measures": list(options.measures),
+        "invariant": [name for name in options.measures if CATALOG[name].invariant],
+        "beta": options.beta,
+        "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.targets],
+        "sweep": None
+        if sweep is None
+        else {"from": sweep.first.odds, "to": sweep.last.odds, "points": sweep.points},
+        "crossover": options.compared if len(given.sources.slices[None].models) > 1 else None,
+        "paired": bool(given.sources.patterns),
+        "cost": None if options.stakes is None else asdict(options.stakes),
+        "risk_threshold": None if options.stakes is None else options.stakes.probability,
+        "ratio": options.ratio,
+        "rows_per": ROWS,
+        "population": options.population,
+        "range": None if options.prevalence_range is None else list(options.prevalence_range),
+        "beta_prior": None if options.beta_prior is None else list(options.beta_prior),
+        "draws": None if options.beta_prior is None else DRAWS,
+        "folds": options.folds,
+        "repeats": repeats_of(given),
+        "resamples": options.resamples,
+        "seed": options.seed,
+        "missing": given.roles.missing,
+        "by": list(given.roles.by),
+    }
+
+
+def _exact(one: Population) -> str:
+    """Write odds as they were given, or with every digit where that says less than the ratio."""
+    left, _, right = one.odds.partition(":")
+    return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
+
+
+def summary_of(given: Given) -> dict[str, Any]:
+    """Return the class totals and the ratio of the sample, null where models differ in them."""
+    sample = sample_of(given, None)
+    counts = given.sources.slices[None]
+    both = [counts.positives[0].item(), counts.negatives[0].item()] if sample else [None, None]
+    return {
+        "rows": sum(both) if sample else None,
+        "positives": both[0],
+        "negatives": both[1],
+        "prevalence": sample.prevalence if sample else None,
+        "odds": sample.odds if sample else None,
+    }
+
+
+def signature_of(given: Given, options: TuneOptions, statistics: Sequence[str]) -> str:
+    """Return the settings that change numbers, and the hash of the sufficient statistics."""
+    sweep, stakes = options.sweep, options.stakes
+    sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
+    if options.interval == "bootstrap":
+        sure += f"-{options.resamples}"
+    listed: list[tuple[str, Any]] = [
+        ("weight", "yes" if given.roles.weight else None),
+        ("by", ",".join(given.roles.by)),
+        ("odds", ",".join(map(_exact, options.targets))),
+        ("sweep", f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None),
+        ("range", options.prevalence_range and "..".join(map(repr, options.prevalence_range))),
+        ("prior", options.beta_prior and ",".join(map(repr, options.beta_prior))),
+        ("measures", ",".join(options.wanted)),
+        ("ratio", options.ratio),
+        ("per", options.population),
+        ("by-measure", options.compared),
+        ("beta", options.beta if options.beta != 1 else None),
+        ("cost", stakes and ",".join(map(repr, asdict(stakes).values()))),
+    ]
+    settings: list[tuple[str, Any]] = [
+        ("cmd", "tune-jpt"),
+        ("pos", given.sources.positive),
+        ("cut", cuts_in_force(given.sources.thresholds)),
+        ("miss", given.roles.missing),
+        *((name, value) for name, value in listed if value),
+        ("folds", options.folds),
+        ("seed", options.seed),
+        ("ci", sure),
+    ]
+    together = sha256("".join(statistics).encode()).hexdigest()
+    return signature(settings, given.sources.files, together)

@@ -1,0 +1,287 @@
+"""The tables of tuned models: measures at every class ratio, cells, expected numbers of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.shares import combination
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.table import measures
+from clfeval.methods.estimates import Column, rows_of
+from clfeval.methods.tune_jpt.limits import (
+    Cells,
+    Limits,
+    bootstrap_limits,
+    counted_limits,
+    limits,
+)
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
+from clfeval.result import Estimate, Row
+
+_LACKING = {
+    "ppv": "no_positive_prediction",
+    "ppv_odds": "no_positive_prediction",
+    "lr_pos": "no_positive_prediction",
+    "npv": "no_negative_prediction",
+    "npv_odds": "no_negative_prediction",
+    "lr_neg": "no_negative_prediction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tuner:
+    """Models of slices, ready to be tuned all at once.
+
+    labels: the slice of each model, None for the whole table. `sampled` is False where only rates
+    are known.
+    """
+
+    labels: tuple[str | None, ...]
+    counts: ConfusionCounts
+    thresholds: Mapping[str, float | None]
+    options: TuneOptions
+    sampled: bool = True
+
+    @classmethod
+    def of_slices(
+        cls,
+        slices: Mapping[str | None, ConfusionCounts],
+        thresholds: Mapping[str, float | None],
+        options: TuneOptions,
+        *,
+        sampled: bool,
+    ) -> Tuner:
+        """Put the models of all slices in one row: hundreds of slices cost little more than one."""
+        parts = list(slices.values())
+        columns = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("tp", "fp", "fn", "tn", "positives", "negatives")
+        )
+        models = tuple(model for part in parts for model in part.models)
+        labels = tuple(label for label, part in slices.items() for _ in part.models)
+        return cls(labels, ConfusionCounts(models, *columns), thresholds, options, sampled)
+
+    @property
+    def level(self) -> float | None:
+        """The level of intervals; None without them, and where nobody knows how many rows."""
+        return self.options.confidence if self.sampled else None
+
+    def model_rows(self) -> tuple[list[Row], int]:
+        """Return a row per model as counted, at 1:1, and at each target; undefined replicates."""
+        rows, failed = self._counted_rows() if self.sampled else ([], 0)
+        for kind, population in (
+            ("1:1", BALANCED), *(("target", target) for target in self.options.targets),
+        ):  # fmt: skip
+            more, lost = self._population_rows(kind, population)
+            rows += more
+            failed = max(failed, lost)
+        # population by population so far: together by model
+        k = len(self.counts.models)
+        return [rows[i] for model in range(k) for i in range(model, len(rows), k)], failed
+
+    def sweep_rows(self, populations: Sequence[Population]) -> tuple[list[Row], int]:
+        """Return a row per model and swept population; undefined replicates."""
+        cells = Cells.of(self.counts, [one.ratio for one in populations])
+        found, failed = self.estimates(cells, cells.tuned)
+        k = len(self.counts.models)
+        columns: dict[str, Sequence[Any]] = {
+            "slice": list(self.labels) * len(populations),
+            "model": list(self.counts.models) * len(populations),
+            "prevalence": [one.prevalence for one in populations for _ in range(k)],
+            "odds": [one.odds for one in populations for _ in range(k)],
+            "ratio": [one.ratio for one in populations for _ in range(k)],
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def estimates(
+        self, cells: Cells, tables: Jpt, *, counted: bool = False
+    ) -> tuple[dict[str, Column], int]:
+        """Return every measure shown, of `tables`; exact limits for shares of counted rows."""
+        options, level = self.options, self.level
+        known = measures(options.beta, options.stakes)
+        chosen = {name: known[name] for name in options.measures}
+        nothing: Limits = (np.full(len(cells.tp), np.nan),) * 2
+        bounds, failed = dict.fromkeys(chosen, nothing), 0
+        if level is not None and options.interval == "bootstrap":
+            bounds, failed = bootstrap_limits(
+                chosen, cells, self.counts.models, level=level,
+                resamples=options.resamples, seed=options.seed,
+            )  # fmt: skip
+        elif level is not None:
+            made: dict[str, Limits] = {}
+            for name in chosen:
+                made[name] = limits(
+                    name, cells, level=level, beta=options.beta, stakes=options.stakes, known=made
+                )
+            exact = counted_limits(cells, level=level) if counted else {}
+            bounds = {name: exact.get(name, made[name]) for name in made}
+        # what does not move keeps all its digits
+        return {
+            name: column(
+                name, measure(cells.counted if CATALOG[name].invariant else tables), bounds[name],
+                cells,
+            )
+            for name, measure in chosen.items()
+        }, failed  # fmt: skip
+
+    def _counted_rows(self) -> tuple[list[Row], int]:
+        counts, cells = self.counts, Cells.as_counted(self.counts)
+        found, failed = self.estimates(cells, cells.counted, counted=True)
+        total = counts.positives + counts.negatives
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        samples = [Population.of_counts(p, n) if p and n else None for p, n in pairs]
+        columns = self._named("sample", samples) | {
+            "rows": total.tolist(),
+            "tp": counts.tp.tolist(),
+            "fp": counts.fp.tolist(),
+            "fn": counts.fn.tolist(),
+            "tn": counts.tn.tolist(),
+            **self._cuts(),
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def _population_rows(self, kind: str, population: Population) -> tuple[list[Row], int]:
+        cells = Cells.of(self.counts, [population.ratio])
+        tables = cells.tuned
+        found, failed = self.estimates(cells, tables)
+        shown = tables.per(ROWS)
+        columns = self._named(kind, [population] * len(self.counts.models)) | {
+            "rows": [ROWS] * len(self.counts.models),
+            **{
+                name: [None if x != x else x for x in getattr(shown, name).tolist()]
+                for name in ("tp", "fp", "fn", "tn")
+            },
+            **self._cuts(),
+            **found,
+        }
+        return rows_of(columns), failed
+
+    def _named(self, kind: str, populations: Sequence[Population | None]) -> dict[str, Any]:
+        models = list(self.counts.models)
+        return {
+            "slice": list(self.labels),
+            "model": models,
+            "population": [kind] * len(models),
+            "prevalence": [one.prevalence if one else None for one in populations],
+            "odds": [one.odds if one else None for one in populations],
+        }
+
+    def _cuts(self) -> dict[str, list[float | None]]:
+        return {"threshold": [self.thresholds.get(model) for model in self.counts.models]}
+
+
+def column(name: str, values: Floats, bounds: Limits, cells: Cells) -> Column:
+    """Return estimates, with the reason where one is undefined or infinite."""
+    given = (values, *bounds, cells.positives, cells.negatives, cells.tp, cells.fp)
+    lists = (np.asarray(part).tolist() for part in given)
+    return [
+        estimate(name, *numbers[:3], classes=numbers[3:5], answers=numbers[5:7])
+        for numbers in zip(*lists, strict=True)
+    ]
+
+
+def estimate(
+    name: str,
+    value: float,
+    low: float,
+    high: float,
+    *,
+    classes: Sequence[float] = (1, 1),
+    answers: Sequence[float] = (1, 1),
+) -> Estimate:
+    """Return one estimate; NaN is undefined, for a reason that the counts tell."""
+    if value != value:
+        return Estimate(None, reason=_why(name, classes, answers))
+    if low != low or high != high:
+        low = high = np.nan
+    else:  # rounding must not part a value from its limits
+        low, high = min(low, value), max(high, value)
+    lower = low if np.isfinite(low) else None
+    upper = high if np.isfinite(high) else None
+    if np.isinf(value):
+        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
+    return Estimate(value, lower, upper)
+
+
+def _why(name: str, classes: Sequence[float], answers: Sequence[float]) -> str:
+    needed = {"sensitivity": (0,), "specificity": (1,)}.get(name, (0, 1))
+    for side in needed:
+        if not classes[side]:
+            return ("no_positive_truth", "no_negative_truth")[side]
+    if name == "epa":
+        return "no_negative_prediction" if any(answers) else "no_positive_prediction"
+    return _LACKING.get(name, "zero_margin")
+
+
+def expected_rows(
+    tuner: Tuner, populations: Sequence[tuple[str, Population]], rows: float
+) -> list[Row]:
+    """Return, per model and population, the cells expected among so many rows, with intervals.
+
+    TP and FN are shares of the positives there, FP and TN of the negatives: their intervals are
+    those of sensitivity and specificity, scaled. `called` is TP + FP, all that are called positive.
+    The class totals are taken as known; what a single sample of that size shows varies more.
+    Range 0..rows; undefined, with a reason, without the class. Intervals: Clopper-Pearson, and for
+    `called` square-and-add of Wilson limits.
+    """
+    counts = tuner.counts
+    out: list[Row] = []
+    for kind, population in populations:
+        cells = Cells.of(counts, [population.ratio])
+        p = rows * population.prevalence
+        n = rows - p if population.ratio < 1 else rows / (1 + population.ratio)
+        tp, fp = cells.rates
+        found = {
+            "tp": _scaled(tuner, cells, "sensitivity", tp, p),
+            "fp": _scaled(tuner, cells, "specificity", fp, n, rest=True),
+            "fn": _scaled(tuner, cells, "sensitivity", 1 - tp, p, rest=True),
+            "tn": _scaled(tuner, cells, "specificity", 1 - fp, n),
+            "called": _called(tuner, cells, p, n),
+        }
+        k = len(counts.models)
+        out += rows_of(
+            {
+                "slice": list(tuner.labels),
+                "model": list(counts.models),
+                "population": [kind] * k,
+                "prevalence": [population.prevalence] * k,
+                "odds": [population.odds] * k,
+                "rows": [rows] * k,
+                "positives": [p] * k,
+                "negatives": [n] * k,
+                **found,
+            }
+        )
+    return out
+
+
+def _scaled(
+    tuner: Tuner, cells: Cells, name: str, share: Floats, total: float, *, rest: bool = False
+) -> list[Estimate]:
+    """Return total times a share of one class; `rest` where the limits are of what is left."""
+    low = high = np.full(len(share), np.nan)
+    if tuner.level is not None:
+        low, high = limits(name, cells, level=tuner.level, beta=1.0, stakes=None)
+    if rest:
+        low, high = 1 - high, 1 - low
+    return column(name, share * total, (low * total, high * total), cells)
+
+
+def _called(tuner: Tuner, cells: Cells, p: float, n: float) -> list[Estimate]:
+    tp, fp = cells.rates
+    value, low = p * tp + n * fp, np.full(len(tp), np.nan)
+    high = low
+    if tuner.level is not None:
+        _, low, high = combination(
+            p, n, cells.tp, cells.positives, cells.fp, cells.negatives, level=tuner.level
+        )
+    return column("called", value, (low, high), cells)

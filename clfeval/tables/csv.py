@@ -1,0 +1,302 @@
+"""CSV as bytes: its head, the structure of every line, its hash, and what a fast read hides."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import IO
+
+import numpy as np
+
+from clfeval.errors import KEPT, DataError, Problem, listing
+from clfeval.tables.source import Source
+
+HEAD_BYTES = 1 << 20
+SAMPLE_ROWS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHead:
+    """Header and sample of a delimited file; an empty cell is None, all else is text."""
+
+    columns: tuple[str, ...]
+    sample: tuple[tuple[str | None, ...], ...]
+    header_bytes: int  # of the names alone, without delimiters and line end
+    header_row: int = 1  # more when blank lines stand above it
+
+
+def read_csv_head(source: Source) -> CsvHead:
+    """Read and check the header; raises DataError for what no parser could read rightly."""
+    with source.path.open("rb") as stream:
+        raw = stream.read(HEAD_BYTES)
+    whole = len(raw) < HEAD_BYTES
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(
+            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
+            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+        )
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    if b"\r" in raw and b"\n" not in raw:
+        raise DataError(
+            Problem("lines end with a bare carriage return (CR)", "cr-only", source.name, 1),
+            hint=r"convert it: tr '\r' '\n' < FILE > NEW",
+        )
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
+    records = _records(source, text, whole)
+    header_row, header = next(records, (1, []))
+    columns = tuple(header)
+    if not any(columns):
+        raise DataError(Problem("no header line", "empty-table", source.name, 1))
+    _check_names(source, columns)
+    sample = tuple(
+        tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
+    )
+    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), header_row)
+
+
+def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records of the head that are surely complete, with their rows; no blank lines."""
+    if not whole:
+        text = text[: text.rfind("\n") + 1]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
+    try:
+        for row, record in enumerate(reader, start=1):
+            if row > SAMPLE_ROWS:
+                return
+            if record:
+                yield row, record
+    except csv.Error as error:
+        raise DataError(
+            Problem(f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num)
+        ) from error
+
+
+def _check_names(source: Source, columns: tuple[str, ...]) -> None:
+    problems = []
+    seen: dict[str, int] = {}
+    for position, name in enumerate(columns, start=1):
+        first = seen.setdefault(name, position)
+        if first < position:
+            shown = f"'{name}'" if name else "(no name)"
+            what = f"column {position} has the name {shown} of column {first}"
+            problems.append(Problem(what, "duplicate-column", source.name, 1))
+        elif "\ufffd" in name:
+            what = f"the name of column {position} is not UTF-8"
+            problems.append(Problem(what, "not-utf8", source.name, 1))
+        elif "\0" in name:
+            what = f"the name of column {position} holds a NUL byte"
+            problems.append(Problem(what, "nul-byte", source.name, 1))
+    if problems:
+        codes = {problem.code for problem in problems}
+        hint = "give every column a plain name of its own"
+        if "duplicate-column" not in codes:
+            hint = ENCODING_HINT if "not-utf8" in codes else NUL_HINT
+        raise DataError(problems, hint=hint)
+
+
+ENCODING_HINT = "often it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+NUL_HINT = r"remove them: tr -d '\0' < FILE > NEW"
+
+
+def one_column_hint(columns: tuple[str, ...], delimiter: str) -> str | None:
+    """Say which delimiter the file seems to have when it was read as a single column."""
+    if len(columns) > 1:
+        return None
+    for other in (";", "\t", "|", ","):
+        if other != delimiter and other in columns[0]:
+            shown = r"'\t'" if other == "\t" else f"'{other}'"
+            return f"only one column was found; is the delimiter another? --delimiter {shown}"
+    return f"only one column was found: {listing(columns)}"
+
+
+_HINTS = {
+    "not-utf8": ENCODING_HINT,
+    "nul-byte": NUL_HINT,
+    "short-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "long-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "cr-only": r"convert line ends: tr -s '\r' '\n' < FILE > NEW",
+    "bad-csv": "a quoted field ends with a single quote mark; one inside it is doubled",
+}
+
+
+def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
+    """Tell from byte counts alone whether some line has too few or too many delimiters.
+
+    Exact for files without quote marks: every line must hold columns - 1 delimiters.
+    """
+    return not fingerprint.quotes and fingerprint.delimiters != fingerprint.lines * (columns - 1)
+
+
+def inspect_structure(source: Source, columns: tuple[str, ...]) -> None:
+    """Read the whole file record by record and raise what is wrong with its shape.
+
+    The header is row 1; blank lines count as rows and are nothing wrong.
+    """
+    problems = _bare_returns(source)
+    totals = Counter(problem.code for problem in problems)
+    for row, record in () if problems else _strict_records(source):
+        for problem in _record_problems(source.name, row, record, columns) if record else ():
+            totals[problem.code] += 1
+            if len(problems) < KEPT:
+                problems.append(problem)
+    if problems:
+        hint = next((_HINTS[p.code] for p in problems if p.code in _HINTS), None)
+        raise DataError(problems, hint=hint, totals=totals)
+
+
+def _bare_returns(source: Source) -> list[Problem]:
+    """Find lines with a carriage return amid them, where no quote mark may make it a character."""
+    found: list[Problem] = []
+    with source.path.open("rb") as stream:
+        for row, line in enumerate(stream, start=1):
+            if b'"' in line:
+                return []
+            if b"\r" in line.rstrip(b"\r\n") and len(found) < KEPT:
+                what = "a bare carriage return (CR) amid the line, a line end to some programs"
+                found.append(Problem(what, "cr-only", source.name, row))
+    return found
+
+
+def read_records(source: Source) -> list[list[str]]:
+    """Read all records at once, blank lines as empty ones; DataError for what is no CSV."""
+    try:
+        with _text(source) as stream:
+            return list(csv.reader(stream, delimiter=source.delimiter, strict=True))
+    except csv.Error:
+        return [record for _, record in _strict_records(source)]  # knows the row of the error
+
+
+def _strict_records(source: Source) -> Iterator[tuple[int, list[str]]]:
+    with _text(source) as stream:
+        reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
+        row = 0
+        try:
+            for row, record in enumerate(reader, start=1):
+                yield row, record
+        except csv.Error as error:
+            problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
+            raise DataError(problem, hint=_HINTS["bad-csv"]) from error
+
+
+def _text(source: Source) -> IO[str]:
+    return source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _record_problems(
+    file: str, row: int, record: list[str], columns: tuple[str, ...]
+) -> Iterator[Problem]:
+    if len(record) < len(columns):
+        what = f"{len(record)} fields where the header has {len(columns)}"
+        yield Problem(what, "short-row", file, row, columns[len(record)])
+    elif len(record) > len(columns):
+        what = f"{len(record)} fields where the header has {len(columns)}"
+        yield Problem(what, "long-row", file, row)
+    for column, cell in zip(columns, record, strict=False):
+        if "\0" in cell:
+            yield Problem("holds a NUL byte", "nul-byte", file, row, column)
+        if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
+            shown = cell.encode(errors="surrogateescape").decode("latin-1")
+            what = f"not UTF-8 (as Latin-1 it reads '{shown}')"
+            yield Problem(what, "not-utf8", file, row, column)
+
+
+CHUNK = 1 << 18  # small enough to stay in the processor's cache between the counts
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The hash of the given bytes and, for delimited text, counts of the bytes that shape it."""
+
+    sha256: str
+    size: int = 0
+    newlines: int = 0
+    returns: int = 0  # carriage returns, each before a newline or not
+    delimiters: int = 0
+    quotes: int = 0
+    ascii: bool = True
+    ends_with_newline: bool = True
+    has_nul: bool = False
+    bad_utf8: bool = False
+
+    @property
+    def lines(self) -> int:
+        """Physical lines, the last one counted with or without its newline."""
+        return self.newlines + (not self.ends_with_newline)
+
+    @property
+    def field_bytes(self) -> int:
+        """Bytes that are neither delimiter nor line end (meaningful without quotes)."""
+        return self.size - self.newlines - self.returns - self.delimiters
+
+
+_AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
+
+
+class FingerprintTask:
+    """Takes a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+
+    def __init__(self, source: Source) -> None:
+        """Start at once."""
+        self._source = source
+        self._result: Fingerprint | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            with _AT_ONCE:
+                self._result = take_fingerprint(self._source)
+        except BaseException as error:  # handed to the thread that waits in result()
+            self._error = error
+
+    def result(self) -> Fingerprint:
+        """Wait for the fingerprint; raises what the reading raised."""
+        self._thread.join()
+        if self._result is None:
+            raise self._error or RuntimeError("the fingerprint thread left no result")
+        return self._result
+
+
+def take_fingerprint(source: Source) -> Fingerprint:
+    """Read the file once: hash it and, for delimited text, count the bytes that shape it."""
+    digest = sha256()
+    size = 0
+    counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
+    has_nul = bad_utf8 = False
+    is_ascii, last = True, b"\n"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with source.path.open("rb", buffering=0) as stream:
+        while chunk := stream.read(CHUNK):
+            if source.sha256 is None:
+                digest.update(chunk)
+            if source.text:
+                view = np.frombuffer(chunk, np.uint8)
+                for byte in counts:
+                    counts[byte] += int(np.count_nonzero(view == byte))
+                has_nul = has_nul or b"\0" in chunk
+                if not bad_utf8 and not (chunk.isascii() and not decoder.getstate()[0]):
+                    is_ascii = False
+                    bad_utf8 = not _decodes(decoder, chunk)
+            size += len(chunk)
+            last = chunk[-1:]
+    bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # a character cut off at the end
+    newlines, returns, delimiters, quotes = counts.values()
+    return Fingerprint(
+        source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
+        is_ascii, last == b"\n", has_nul, bad_utf8,
+    )  # fmt: skip
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
+    try:
+        decoder.decode(chunk)
+    except UnicodeDecodeError:
+        return False
+    return True

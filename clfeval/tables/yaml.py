@@ -1,0 +1,300 @@
+"""YAML files of one YAML 1.2 document: plain values, and where each key stands for messages.
+
+YAML 1.1, which PyYAML follows, reads `no` as False, 1e-3 as text, 12:30 as 750 and 010 as 8, and
+keeps the last of two equal keys in silence. Here only its parser is used, and what an event means
+is decided below: no file can build anything but plain values, and keys are text as written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from clfeval.errors import Problem, UsageError, quoted, suggestion
+
+CODE = "configuration"
+MOST_VALUES = 100_000  # with every alias written out
+DEEPEST = 50
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
+
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_BASES = ((r"[-+]?[0-9]+", 10), (r"0o[0-7]+", 8), (r"0x[0-9a-fA-F]+", 16))
+_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+_NO_FLOAT = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Line and column, from 1, of a key, an item or a whole value, and what is inside."""
+
+    line: int
+    column: int
+    inside: dict[str | int, Spot] = field(default_factory=dict)
+
+
+def plain(text: str) -> bool | int | float | str | None:
+    """Return what a scalar without quotes stands for; all that the core schema lacks is text.
+
+    Source: YAML 1.2.2, section 10.3.2.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    for pattern, base in _BASES:
+        # longer ones are refused by int() itself, and no number of ours has as many digits
+        if re.fullmatch(pattern, text) and len(text) <= 400:
+            return int(text, base)
+    if re.fullmatch(_FLOAT, text):
+        return float(text)
+    if re.fullmatch(_NO_FLOAT, text):
+        return float(text.replace(".", ""))
+    return text
+
+
+@dataclass(slots=True)
+class Composer:
+    """Turns the events of one file into a value; keeps problems that do not end the reading."""
+
+    name: str
+    events: Iterator[Any]
+    problems: list[Problem] = field(default_factory=list)
+    hint: str | None = None
+    values: int = 0
+    anchors: dict[str, tuple[Value, Spot, int] | None] = field(default_factory=dict)
+
+    def document(self) -> tuple[Value, Spot]:
+        """Return the value of the only document; UsageError with all problems of its keys."""
+        next(self.events)  # the start of the stream
+        if kind(next(self.events)) == "StreamEnd":
+            raise UsageError(Problem("the file holds nothing but comments", CODE, self.name))
+        value, spot = self.compose(next(self.events), 0)
+        next(self.events)  # the end of the document
+        after = next(self.events)
+        if kind(after) != "StreamEnd":
+            self.stop(after, "a second document starts", "one file, one document")
+        if self.problems:
+            raise UsageError(self.problems, hint=self.hint)
+        return value, spot
+
+    def compose(self, event: Any, depth: int) -> tuple[Value, Spot]:
+        """Return the value that starts with this event, taking all of its events."""
+        if depth > DEEPEST:
+            self.stop(event, f"nested more than {DEEPEST} deep")
+        before = self.values
+        self.count(event, 1)
+        if kind(event) == "Alias":
+            return self._repeated(event)
+        if event.tag is not None:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.complain(event, f"tags are not read: {quoted(tag)}", "for text use 'quotes'")
+        if event.anchor is not None:
+            self.anchors[event.anchor] = None  # begun, not whole
+        spot = spot_of(event)
+        value: Value
+        if kind(event) == "Scalar":
+            value = event.value if event.style else plain(event.value)
+        elif kind(event) == "SequenceStart":
+            value = self._items(spot, depth)
+        else:
+            value = self._pairs(spot, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value, spot, self.values - before
+        return value, spot
+
+    def _items(self, spot: Spot, depth: int) -> list[Value]:
+        items: list[Value] = []
+        while kind(event := next(self.events)) != "SequenceEnd":
+            value, inner = self.compose(event, depth + 1)
+            spot.inside[len(items)] = inner
+            items.append(value)
+        return items
+
+    def _pairs(self, spot: Spot, depth: int) -> dict[str, Value]:
+        pairs: dict[str, Value] = {}
+        while kind(event := next(self.events)) != "MappingEnd":
+            self.compose(event, depth + 1)
+            value, inner = self.compose(next(self.events), depth + 1)
+            if kind(event) != "Scalar":
+                self.complain(event, "a key must be one text, written out")
+            elif event.value in pairs:
+                first = f"{self.name}:{spot.inside[event.value].line}"
+                first += f":{spot.inside[event.value].column}"
+                what = f"key {quoted(event.value)} is given twice, first at {first}"
+                self.complain(event, what, "keep one of the two")
+            elif event.value == "<<" and not event.style:
+                hint = "write the keys out; a whole value is repeated by &name and *name"
+                self.complain(event, "'<<' merges nothing in YAML 1.2", hint)
+            else:
+                pairs[event.value] = value
+                here = spot_of(event)
+                spot.inside[event.value] = Spot(here.line, here.column, inner.inside)
+        return pairs
+
+    def _repeated(self, event: Any) -> tuple[Value, Spot]:
+        here = spot_of(event)
+        found = self.anchors.get(event.anchor)
+        if found is None:
+            why = "stands inside itself" if event.anchor in self.anchors else "is not defined above"
+            self.complain(event, f"*{event.anchor} {why}", "a text that starts with * needs quotes")
+            return None, here
+        value, spot, values = found
+        self.count(event, values)
+        return value, Spot(here.line, here.column, spot.inside)
+
+    def count(self, event: Any, values: int) -> None:
+        """Count values, aliases written out; UsageError beyond what a configuration can hold."""
+        self.values += values
+        if self.values > MOST_VALUES:
+            self.stop(event, f"more than {MOST_VALUES:,} values, aliases written out")
+
+    def complain(self, event: Any, what: str, hint: str | None = None) -> None:
+        """Keep a problem at an event; the first hint is the one given."""
+        here = spot_of(event)
+        self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
+        self.hint = self.hint or hint
+
+    def stop(self, event: Any, what: str, hint: str | None = None) -> None:
+        """Raise UsageError for what cannot be read on from."""
+        self.complain(event, what)
+        raise UsageError(self.problems[-1], hint=hint)
+
+
+def kind(event: Any) -> str:
+    """Return the name of an event's kind, such as Scalar."""
+    return type(event).__name__.removesuffix("Event")
+
+
+def spot_of(event: Any) -> Spot:
+    """Return where an event starts."""
+    return Spot(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+MOST_BYTES = 2**20
+
+# how a complaint of PyYAML begins, what that means, what to do
+_COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
+    (r"mapping values are", "a ':' where no key can stand", "check the indent, or quote the text"),
+    (r"found character '\\t'", "a tab where a key or value starts", "indent with spaces"),
+    (r"found character", "no text can start with this character", "put the text in 'quotes'"),
+    (r"sequence entries are", "a '-' where no item can stand", "start the list on its own line"),
+    (r"expected the node content", "no value can start like this", "put the text in 'quotes'"),
+    (r"found unknown escape", "an unknown escape in double quotes", "use single quotes"),
+    (r"found undefined tag", "tags are not read", "for text use 'quotes'"),
+    (r"could not find expected ':'", "a key without ':'", "write key: value, a space after ':'"),
+    (r"expected <block end>", "this does not fit the lines above",
+     "keys of one mapping start in one column, and so do items of one list"),
+    (r"found unexpected end of", "a quote is opened here and not closed", None),
+    (r"expected ',' or", "a bracket is opened here; a ',' or the closing one is missing", None),
+    (r"expected '<document start>'", "something follows the end of the value", None),
+    (r"special characters", "a control character", "inside double quotes write it as \\x07"),
+)  # fmt: skip
+# where these began says more than where the file could not go on
+_BEGUN_EARLIER = "could not find expected ':'|found unexpected end of|expected ',' or"
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """A file's one document: `value` holds plain values only, its keys are text as written."""
+
+    name: str
+    value: Value
+    spot: Spot
+
+    def place(self, *path: str | int) -> str:
+        """Return `file:line:column` of a key or item, or of the last one on its path there is."""
+        spot = self.spot
+        for step in path:
+            if step not in spot.inside:
+                break
+            spot = spot.inside[step]
+        return f"{self.name}:{spot.line}:{spot.column}"
+
+    def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
+        """Say what is wrong with the value at a path."""
+        return Problem(what, code, self.place(*path))
+
+    def wrong(self, path: Sequence[str | int], what: str, hint: str | None = None) -> UsageError:
+        """Build the error for what is wrong with the value at a path."""
+        return UsageError(self.problem(path, what), hint=hint)
+
+
+def read_yaml(name: str | os.PathLike[str]) -> YamlFile:
+    """Read a file that holds one document.
+
+    Keys are text as written; other scalars follow the core schema of YAML 1.2. Refused are tags,
+    merge keys, keys given twice, aliases of what is around them, a second document.
+
+    Errors: UsageError with file, line and column for all that cannot be read so.
+    """
+    import yaml
+
+    name = os.fspath(name)
+    text = _text(name)
+    try:
+        return YamlFile(name, *Composer(name, yaml.parse(text, Loader=yaml.SafeLoader)).document())
+    except yaml.MarkedYAMLError as error:
+        complaint = str(error.problem)
+        where = error.problem_mark
+        if re.match(_BEGUN_EARLIER, complaint) and error.context_mark:
+            where = error.context_mark
+        line, column = (where.line + 1, where.column + 1) if where else (1, 1)
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        complaint, line, column = error.reason, *_line_and_column(before)
+    what, hint = complaint, None
+    for start, words, remedy in _COMPLAINTS:
+        if re.match(start, complaint):
+            what, hint = words, remedy
+            break
+    raise UsageError(Problem(f"not YAML: {what}", CODE, f"{name}:{line}:{column}"), hint=hint)
+
+
+def _text(name: str) -> str:
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(Problem("is a directory, not a YAML file", CODE, name))
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise UsageError(
+            Problem("no such file", "no-such-file", name),
+            hint=suggestion(path.name, _names_beside(path), cutoff=0.75),
+        ) from error
+    except OSError as error:
+        raise UsageError(Problem(f"cannot be read: {error.strerror}", CODE, name)) from error
+    if len(content) > MOST_BYTES:
+        what = "more than 1 MiB, too long for a configuration"
+        raise UsageError(Problem(what, CODE, name), hint="is this the table?")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, column = _line_and_column(content[: error.start].decode(errors="replace"))
+        raise UsageError(
+            Problem("not UTF-8", CODE, f"{name}:{line}:{column}"),
+            hint="save it as UTF-8: iconv -f latin1 -t utf-8 FILE > NEW",
+        ) from error
+    if not text.strip():
+        raise UsageError(Problem("the file is empty", CODE, name))
+    return text
+
+
+def _names_beside(path: Path) -> list[str]:
+    folder = path.parent if path.parent.is_dir() else Path()
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _line_and_column(before: str) -> tuple[int, int]:
+    """Return where a text goes on, from 1, after what stands before."""
+    return before.count("\n") + 1, len(before) - before.rfind("\n")

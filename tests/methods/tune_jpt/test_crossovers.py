@@ -1,0 +1,217 @@
+"""Where one model passes another: closed forms in fractions, and a look on either side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from tests.methods.tune_jpt.reference import Cells, Line, four, rows_of
+
+LOW, HIGH = Fraction(1, 1000), Fraction(1000)  # the sweep unless asked otherwise
+SWEPT = np.exp(np.linspace(math.log(1e-3), math.log(1e3), 60))
+EQUAL = "none: equal at every class ratio"
+
+rate = st.integers(0, 100) | st.integers(0, 1000).map(lambda k: Fraction(k, 10))
+classifiers = st.builds(
+    lambda x, y: Cells(int(10 * x), int(10 * y), 1000 - int(10 * x), 1000 - int(10 * y)), rate, rate
+)
+
+
+def cross(a: Cells, b: Cells, measure: str, **options: Any) -> list[Line]:
+    options = {"interval": "none", "cost": (1, 7), "measure": measure, "points": 2} | options
+    result = clfeval.tune_jpt(counts={"a": four(a), "b": four(b)}, crossover=measure, **options)
+    return rows_of(result, "crossovers")
+
+
+def rates(cells: Cells) -> tuple[Fraction, Fraction]:
+    return cells.tp / cells.positives, cells.fp / cells.negatives
+
+
+def spread(cells: Cells) -> tuple[Fraction, Fraction]:
+    """Return x(1-x)/J² and y(1-y)/J²: MCC² = r / (r + 1) / (r times the first + the second)."""
+    x, y = rates(cells)
+    return x * (1 - x) / (x - y) ** 2, y * (1 - y) / (x - y) ** 2
+
+
+def by_accuracy(a: Cells, b: Cells) -> Fraction | None:
+    """Return p* = dtnr / (dtnr - dtpr)."""
+    (x1, y1), (x2, y2) = rates(a), rates(b)
+    dtpr, dtnr = x1 - x2, y2 - y1
+    if dtnr == dtpr:
+        return None
+    p = dtnr / (dtnr - dtpr)
+    return p / (1 - p) if 0 < p < 1 else None
+
+
+def by_cost(a: Cells, b: Cells) -> Fraction | None:
+    """Return the r where r 7 (x1 - x2) = y1 - y2."""
+    (x1, y1), (x2, y2) = rates(a), rates(b)
+    return _over(y1 - y2, 7 * (x1 - x2))
+
+
+def by_f(a: Cells, b: Cells) -> Fraction | None:
+    """Return the r where x1 (r (1 - x2) + y2) = x2 (r (1 - x1) + y1)."""
+    (x1, y1), (x2, y2) = rates(a), rates(b)
+    return _over(x2 * y1 - x1 * y2, x1 - x2)
+
+
+def by_mcc(a: Cells, b: Cells) -> Fraction | None:
+    """Return the r where r u1 + v1 = r u2 + v2, for models that are both right or both wrong."""
+    (u1, v1), (u2, v2) = spread(a), spread(b)
+    same = (a.tp * a.tn > a.fp * a.fn) == (b.tp * b.tn > b.fp * b.fn)
+    return _over(v2 - v1, u1 - u2) if same else None
+
+
+def _over(part: Fraction, whole: Fraction) -> Fraction | None:
+    return part / whole if part * whole > 0 else None
+
+
+CLOSED: dict[str, Callable[[Cells, Cells], Fraction | None]] = {
+    "tar": by_accuracy, "tor": by_accuracy, "expected_cost": by_cost, "net_benefit": by_cost,
+    "f_beta": by_f, "f_odds": by_f, "mcc": by_mcc,
+}  # fmt: skip
+
+
+def at(cells: Cells, measure: str, ratio: Fraction) -> Fraction | None:
+    """Return a measure, high being good."""
+    tuned = cells.tuned(ratio)
+    value = (tuned.values() | tuned.stakes(1, 7))[measure]
+    if isinstance(value, str):
+        return None
+    return Fraction(value) * (-1 if CATALOG[measure].best == "min" else 1)
+
+
+def leader(a: Cells, b: Cells, measure: str, ratio: Fraction) -> str | None:
+    first, second = at(a, measure, ratio), at(b, measure, ratio)
+    assert first is not None
+    assert second is not None
+    return None if first == second else "a" if first > second else "b"
+
+
+@pytest.mark.parametrize("measure", CLOSED)
+@settings(deadline=None, max_examples=25)
+@given(a=classifiers, b=classifiers)
+def test_closed_forms(measure: str, a: Cells, b: Cells) -> None:
+    errors = all(c.fp or c.fn for c in (a, b))
+    assume(errors if measure in ("tor", "f_odds") else True)
+    if measure == "mcc":
+        margins = all(0 < c.tp + c.fp < 2000 and c.tp * c.tn != c.fp * c.fn for c in (a, b))
+        assume(margins)
+    expected = CLOSED[measure](a, b)
+    found = cross(a, b, measure)
+    assert len(found) == 1
+    (row,) = found
+    assert (row["first"], row["second"], row["measure"]) == ("a", "b", measure)
+    crossing = row["crossing"]
+    if expected is not None and abs(math.log(expected)) == pytest.approx(math.log(1000), abs=1e-6):
+        return  # whether the end of the sweep belongs to it is nobody's question
+    if expected is not None and LOW < expected < HIGH:
+        p = float(expected / (1 + expected))
+        assert crossing.value == pytest.approx(p, rel=1e-8, abs=0)
+        assert 1 - crossing.value == pytest.approx(1 - p, rel=1e-8, abs=0)
+        below, above = (leader(a, b, measure, expected * step) for step in (LOW, HIGH))
+        assert (row["leads_below"], row["leads_above"]) == (below, above)
+        assert f"{below} leads below prevalence" in row["verdict"]
+        assert f"{above} above" in row["verdict"]
+    else:
+        throughout = leader(a, b, measure, Fraction(1))
+        assert (crossing.value, row["odds"]) == (None, None)
+        assert crossing.reason == ("identical" if throughout is None else "none")
+        assert (row["leads_below"], row["leads_above"]) == (throughout, throughout)
+        assert row["verdict"].startswith("none")
+
+
+@pytest.mark.parametrize("measure", ["ic", "epa", "ppv", "npv", "ppv_odds", "npv_odds"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Cells(670, 50, 330, 950), Cells(690, 150, 310, 850)),
+        (Cells(500, 1, 500, 999), Cells(900, 100, 100, 900)),
+        (Cells(999, 500, 1, 500), Cells(900, 100, 100, 900)),
+        (Cells(950, 300, 50, 700), Cells(700, 50, 300, 950)),
+        (Cells(4, 1, 16, 19), Cells(9, 8, 11, 12)),
+        (Cells(30, 2, 70, 98), Cells(60, 12, 40, 88)),
+    ],
+    ids=str,
+)
+def test_a_dense_search_finds_no_other(measure: str, a: Cells, b: Cells) -> None:
+    leaders = [leader(a, b, measure, Fraction(float(r))) for r in SWEPT]
+    changes = [i for i in range(1, len(leaders)) if leaders[i] != leaders[i - 1]]
+    found = [row for row in cross(a, b, measure) if row["crossing"].value is not None]
+    assert len(found) == len(changes)
+    for row, i in zip(found, changes, strict=True):
+        p = row["crossing"].value
+        assert SWEPT[i - 1] <= p / (1 - p) <= SWEPT[i]
+        r = Fraction(p) / (1 - Fraction(p))
+        below, above = (
+            leader(a, b, measure, r * (1 + step))
+            for step in (-Fraction(1, 10**7), Fraction(1, 10**7))
+        )
+        assert (below, above) == (row["leads_below"], row["leads_above"])
+        assert (below, above) == (leaders[i - 1], leaders[i])
+    if not changes:
+        (row,) = cross(a, b, measure)
+        assert row["leads_below"] == row["leads_above"] == leaders[0]
+    if measure in ("ppv", "npv", "ppv_odds", "npv_odds"):
+        assert not changes  # their order is that of LR+ and LR-
+
+
+@pytest.mark.parametrize("measure", ["tar", "mcc", "f_beta", "epa", "ppv", "j_index"])
+def test_identical_models(measure: str) -> None:
+    """Ten times the rows at the same rates are no other classifier."""
+    cells = Cells(67, 5, 33, 95)
+    for other in (cells, Cells(670, 50, 330, 950)):
+        (row,) = cross(cells, other, measure, interval="exact")
+        assert row["crossing"].reason == "identical"
+        assert (row["leads_below"], row["leads_above"], row["odds"]) == (None, None, None)
+        assert row["verdict"] == EQUAL
+
+
+@pytest.mark.parametrize("measure", ["tar", "mcc", "f_beta", "ic", "epa", "net_benefit", "ppv"])
+def test_a_dominated_model_leads_nowhere(measure: str) -> None:
+    (row,) = cross(Cells(60, 10, 40, 90), Cells(80, 5, 20, 95), measure)
+    assert row["crossing"].reason == "none"
+    assert row["leads_below"] == row["leads_above"] == "b"
+    assert "b leads from 1:1000 to 1000:1" in row["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "leads"),
+    [("sensitivity", "b"), ("specificity", "a"), ("j_index", "a"), ("lr_pos", "a"),
+     ("lr_neg", "a"), ("dor", "a"), ("dp", "a")],
+)  # fmt: skip
+def test_invariant_measures_do_not_cross(measure: str, leads: str) -> None:
+    """LR- is better low; phi, sens - spec, nearer 0: -.28 against -.16."""
+    (row,) = cross(Cells(67, 5, 33, 95), Cells(69, 15, 31, 85), measure)
+    assert row["crossing"].reason == "invariant"
+    assert row["leads_below"] == row["leads_above"] == leads
+    assert "does not move with the class ratio" in row["verdict"]
+
+
+def test_models_that_are_defined_nowhere() -> None:
+    (row,) = cross(Cells(0, 0, 10, 10), Cells(8, 2, 2, 8), "ppv")
+    assert row["crossing"].reason == "undefined"
+    assert (row["leads_below"], row["leads_above"]) == (None, None)
+    assert row["verdict"].startswith("none")
+
+
+def test_one_model_crosses_nobody() -> None:
+    result = clfeval.tune_jpt(counts=(67, 5, 33, 95))
+    assert not {"crossovers", "winners"} & set(result.tables)
+    assert result.parameters["crossover"] is None
+
+
+def test_every_pair_once() -> None:
+    counts = {name: (60 + i, 5 + 3 * i, 40 - i, 95 - 3 * i) for i, name in enumerate("abcd")}
+    result = clfeval.tune_jpt(counts=counts, interval="none", points=2)
+    pairs = [(row["first"], row["second"]) for row in rows_of(result, "crossovers")]
+    assert pairs == [(one, two) for i, one in enumerate("abcd") for two in "abcd"[i + 1 :]]

@@ -1,0 +1,195 @@
+"""The candidates of a ROC curve: hull vertices by brute force and by scipy, and that they do."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+
+from clfeval.counts.scores import ScoreCounts
+from clfeval.methods.tune_jpt import thresholds as hull
+from clfeval.methods.tune_jpt.thresholds import candidates, roc_points, unbeaten, vertices
+from tests.methods.tune_jpt import brute
+
+Pair = tuple[int, int]  # fp, tp
+
+
+def chain(steps: list[Pair]) -> list[Pair]:
+    """Add up steps from (0, 0)."""
+    points = [(0, 0)]
+    for right, up in steps:
+        points.append((points[-1][0] + right, points[-1][1] + up))
+    return points
+
+
+def side(a: Pair, b: Pair, c: Pair) -> int:
+    """Return more than 0 where c lies left of the way from a to b, exactly."""
+    return (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])
+
+
+def upper(points: list[Pair]) -> list[Pair]:
+    """Ask for every point whether it lies above each line between one before and one after it."""
+    distinct = list(dict.fromkeys(points))
+    return [
+        point
+        for i, point in enumerate(distinct)
+        if all(side(a, point, b) < 0 for a in distinct[:i] for b in distinct[i + 1 :])
+    ]
+
+
+def found(points: list[Pair], starts: list[bool] | None = None) -> list[int]:
+    fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
+    return vertices(tp, fp, None if starts is None else np.array(starts)).tolist()
+
+
+steps = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=200)
+@given(steps)
+def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
+    points = chain(given_steps)
+    places = found(points)
+    assert [points[i] for i in places] == upper(points)
+    # of equal points the first
+    assert places == [points.index(points[i]) for i in places]
+
+
+@settings(deadline=None, max_examples=60)
+@given(steps, st.integers(0, 1))
+def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None:
+    points = chain(given_steps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hull, "_FEW", 0)
+        patch.setattr(hull, "_PATIENCE", 1000 * few)
+        assert [points[i] for i in found(points)] == upper(points)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(steps, min_size=1, max_size=5))
+def test_several_chains_at_once(chains: list[list[Pair]]) -> None:
+    parts = [chain(one) for one in chains]
+    joined = [point for part in parts for point in part]
+    starts = [i == 0 for part in parts for i in range(len(part))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hull, "_FEW", 8)
+        places = found(joined, starts)
+    expected, before = [], 0
+    for part in parts:
+        expected += [before + part.index(point) for point in upper(part)]
+        before += len(part)
+    assert places == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_scipy(seed: int) -> None:
+    """The two hulls together are the convex hull, corners included."""
+    rng = np.random.default_rng(seed)
+    n = 3000
+    score, hit = rng.integers(0, 2000, n), rng.random(n) < 0.4
+    rows = list(zip((score + 500 * hit).tolist(), hit.astype(int).tolist(), strict=True))
+    points = candidates(brute.score_counts(rows))
+    every = np.array([(fp, tp) for _, tp, fp in brute.every_point(rows)], np.float64)
+    expected = {tuple(every[i]) for i in ConvexHull(every).vertices}
+    mine = set(zip(points.fp.tolist(), points.tp.tolist(), strict=True))
+    # the corners are candidates even where the hull passes below or above them
+    assert mine == expected | {(0, 0), tuple(every[-1].astype(int))}
+    assert (np.diff(points.thresholds) < 0).all()
+
+
+def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    counts = ScoreCounts(np.arange(5000.0), *rng.integers(0, 3, (2, 5000)))
+    whole = candidates(counts)
+    for size in (1, 7, 64, 4999):
+        monkeypatch.setattr(hull, "_BLOCK", size)
+        parts = candidates(counts)
+        for name in ("thresholds", "tp", "fp"):
+            assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
+
+
+def test_every_point_from_infinity_down() -> None:
+    counts = brute.score_counts([(0.2, 1), (0.2, 0), (0.7, 1), (0.9, 0)])
+    points = roc_points(counts)
+    assert points.thresholds.tolist() == [math.inf, 0.9, 0.7, 0.2]
+    assert points.tp.tolist() == [0, 0, 1, 2]
+    assert points.fp.tolist() == [0, 1, 1, 2]
+    # delta is 0, -1/2, 0, 0: equal ones by the higher threshold
+    assert points.preference.tolist() == [0, 3, 1, 2]
+
+
+def test_tiny_tables() -> None:
+    one = candidates(brute.score_counts([(0.5, 1), (0.5, 0)]))
+    assert (one.tp.tolist(), one.fp.tolist()) == ([0, 1], [0, 1])
+    perfect = candidates(brute.score_counts([(0.9, 1), (0.1, 0)]))
+    assert perfect.thresholds.tolist() == [math.inf, 0.9, 0.1]
+    wrong = candidates(brute.score_counts([(0.9, 0), (0.1, 1)]))
+    assert (wrong.tp.tolist(), wrong.fp.tolist()) == ([0, 0, 1], [0, 1, 1])
+    single = candidates(brute.score_counts([(0.9, 1), (0.5, 1), (0.1, 1)]))
+    assert (single.tp.tolist(), single.fp.tolist()) == ([0, 3], [0, 0])
+
+
+def test_points_on_the_chance_line_stay() -> None:
+    """No point above the line: between the corners, those that no other beats in both rates."""
+    # (tp, fp): .9 (0, 1), .8 (1, 1), .7 (1, 2), .6 (2, 2), .5 (2, 3), .4 (3, 3)
+    rows = [(0.9, 0), (0.8, 1), (0.7, 0), (0.6, 1), (0.5, 0), (0.4, 1)]
+    points = candidates(brute.score_counts(rows))
+    # .9 and .5 are vertices of the lower hull; .7 is beaten by .8 and by .6
+    assert points.thresholds.tolist() == [math.inf, 0.9, 0.8, 0.6, 0.5, 0.4]
+
+
+@settings(deadline=None, max_examples=100)
+@given(steps)
+def test_unbeaten_points(given_steps: list[Pair]) -> None:
+    points = chain([step for step in given_steps if step != (0, 0)] or [(1, 1)])
+    inner = points[1:-1]
+    expected = [
+        i + 1
+        for i, (fp, tp) in enumerate(inner)
+        if not any(a <= fp and b >= tp and (a, b) != (fp, tp) for a, b in inner)
+    ]
+    fp, tp = (np.array(column, np.int64) for column in zip(*points, strict=True))
+    assert unbeaten(tp, fp).tolist() == expected
+
+
+@pytest.mark.parametrize("turns", ["convex", "concave", "teeth", "late"])
+def test_awkward_curves(turns: str) -> None:
+    """Curves that drop everything, nothing, every other, or hardly anything in a pass."""
+    k = np.arange(1, 400)
+    right, up = {
+        "convex": (k[::-1], k),
+        "concave": (k, k[::-1]),
+        "teeth": (k + 300 * (k % 2), k[::-1] + 300 * (k % 2 == 0)),
+        # concave, but for one last step that takes back vertex after vertex
+        "late": (np.append(k, 1), np.append(k[::-1], 10**6)),
+    }[turns]
+    fp, tp = np.append(0, np.cumsum(right)), np.append(0, np.cumsum(up))
+    places = vertices(tp, fp).tolist()
+    points = list(zip(fp.tolist(), tp.tolist(), strict=True))
+    kept = [points[i] for i in places]
+    assert all(side(a, b, c) < 0 for a, b, c in zip(kept, kept[1:], kept[2:], strict=False))
+    for (a, b), (start, stop) in zip(pairwise(kept), pairwise(places), strict=True):
+        assert all(side(a, b, point) <= 0 for point in points[start + 1 : stop])
+
+
+def test_large_counts_and_fractions() -> None:
+    """Exact cross products up to 2**30; floats beyond and for weights, equal points included."""
+    big = 2**29
+    # (0, 0) (big, big + 1) (2 big, 2 big + 1): the middle lies above by 1/2, as 4.6e-10 of it
+    assert found([(0, 0), (big, big + 1), (2 * big, 2 * big + 1)]) == [0, 1, 2]
+    assert found([(0, 0), (big, big), (2 * big, 2 * big)]) == [0, 2]
+    huge = 10**15
+    assert found([(0, 0), (huge, 3 * huge), (2 * huge, 3 * huge), (4 * huge, 4 * huge)]) == [
+        0,
+        1,
+        3,
+    ]
+    scores = np.array([0.1, 0.2, 0.3, 0.4])
+    # a weight of 1e-20 does not move a point: (2.5, 0), twice (2.5, .5), (3.25, .5), (3.25, 2)
+    counts = ScoreCounts(scores, np.array([0, 0.75, 1e-20, 2.5]), np.array([1.5, 0.0, 0.5, 0]))
+    assert candidates(counts).thresholds.tolist() == [math.inf, 0.4, 0.2, 0.1]

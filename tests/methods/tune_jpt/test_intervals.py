@@ -1,0 +1,201 @@
+"""Intervals of measures: each against its formula or another program, and what all must keep to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Estimate
+from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, row_of, rows_of
+
+Ends = tuple[float, float]
+
+count = st.one_of(st.just(0), st.just(1), st.integers(0, 30), st.integers(0, 10**5))
+tables = st.builds(Cells, count, count, count, count).filter(
+    lambda cells: cells.positives and cells.negatives
+)
+odds = st.sampled_from(["1:1000000", "1:100", "3:7", "2:1", "10000:1", "1000000:1"])
+
+FULL = (Cells(67, 5, 33, 95), Cells(2613, 564, 750, 2180), Cells(1, 1, 1, 1), Cells(3, 40, 1, 2))
+EMPTY = (Cells(9, 0, 3, 20), Cells(0, 4, 6, 5), Cells(8, 3, 0, 11), Cells(7, 5, 2, 0))
+PREDICTIVE = ["ppv", "npv", "ppv_odds", "npv_odds"]
+TWINS = {"tor": "tar", "ppv_odds": "ppv", "npv_odds": "npv", "f_odds": "f_beta"}
+
+
+def rows(cells: Cells, **options: Any) -> list[Line]:
+    options = {"cost": (1, 9), "sweep": None, "odds": "1:50"} | options
+    return rows_of(clfeval.tune_jpt(counts=four(cells), **options))
+
+
+def row(cells: Cells, population: str, **options: Any) -> Line:
+    (found,) = (line for line in rows(cells, **options) if line["population"] == population)
+    return found
+
+
+def ends(cell: Estimate) -> Ends:
+    """Return the limits, infinite where there is none."""
+    return (
+        -math.inf if cell.low is None else cell.low,
+        math.inf if cell.high is None else cell.high,
+    )
+
+
+def value(cell: Estimate) -> float | None:
+    infinite = {"infinite": math.inf, "minus_infinite": -math.inf}
+    return infinite.get(str(cell.reason)) if cell.value is None else cell.value
+
+
+def close(found: Ends, expected: Ends, rel: float = 1e-8) -> bool:
+    return all(
+        a == pytest.approx(b, rel=rel, abs=1e-13) for a, b in zip(found, expected, strict=True)
+    )
+
+
+def counts(cells: Cells) -> tuple[int, int, int, int]:
+    """Return TP, P, FP, N."""
+    return int(cells.tp), int(cells.positives), int(cells.fp), int(cells.negatives)
+
+
+def wilson(k: int, n: int, alpha: float) -> Ends:
+    low, high = proportion_confint(k, n, alpha, "wilson")
+    return float(low), float(high)
+
+
+@settings(deadline=None, max_examples=10)
+@given(cells=tables, odds=odds, level=st.sampled_from([0.5, 0.9, 0.99]))
+def test_limits_hold_their_value_and_keep_to_the_range(
+    cells: Cells, odds: str, level: float
+) -> None:
+    narrow, wide = (rows(cells, odds=odds, level=each) for each in (level, 0.999))
+    for less, more in zip(narrow, wide, strict=True):
+        for name in (*MEASURES, "expected_cost", "net_benefit"):
+            middle = value(less[name])
+            if middle is None:
+                assert less[name] == Estimate(None, reason=less[name].reason), name
+                continue
+            low, high = ends(less[name])
+            assert CATALOG[name].low <= low <= middle <= high <= CATALOG[name].high, name
+            below, above = ends(more[name])
+            slack = 1e-9 * max(abs(x) for x in (low, high) if math.isfinite(x))
+            assert below <= low + slack, name
+            assert above >= high - slack, name
+
+
+@pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_shares_of_counted_rows_are_exact(cells: Cells, level: float) -> None:
+    """Clopper-Pearson, with statsmodels: sensitivity and specificity everywhere."""
+    tp, fp, fn, tn = four(cells)
+    share = {
+        "sensitivity": (tp, tp + fn), "specificity": (tn, tn + fp),
+        "tar": (tp + tn, tp + fp + fn + tn), "ppv": (tp, tp + fp), "npv": (tn, tn + fn),
+    }  # fmt: skip
+    for line in rows(cells, level=level, measure=list(share)):
+        for name, (k, n) in share.items():
+            if line["population"] == "sample" or name in ("sensitivity", "specificity"):
+                assert close(ends(line[name]), proportion_confint(k, n, 1 - level, "beta")), name
+
+
+@pytest.mark.parametrize("cells", FULL, ids=str)
+@pytest.mark.parametrize(("odds", "r"), [("1:1000000", 1e-6), ("1:50", 1 / 50), ("7:2", 3.5)])
+def test_predictive_values_elsewhere_are_mercaldo_s(cells: Cells, odds: str, r: float) -> None:
+    """logit PPV +- z sqrt((1-se)/(se P) + sp/((1-sp) N)), and NPV likewise."""
+    tp, p, fp, n = counts(cells)
+    se, sp, z = tp / p, 1 - fp / n, norm.ppf(0.95)
+    found = row(cells, "target", odds=odds, level=0.9, measure=PREDICTIVE)
+    for name, center, spread in (
+        ("ppv", r * se / (1 - sp), (1 - se) / se / p + sp / (1 - sp) / n),
+        ("npv", sp / (1 - se) / r, se / (1 - se) / p + (1 - sp) / sp / n),
+    ):
+        reach = z * math.sqrt(spread)
+        limits = center * math.exp(-reach), center * math.exp(reach)
+        assert close(ends(found[f"{name}_odds"]), limits)
+        assert close(ends(found[name]), (limits[0] / (1 + limits[0]), limits[1] / (1 + limits[1])))
+
+
+@pytest.mark.parametrize("cells", FULL, ids=str)
+def test_ratios_are_symmetric_in_their_logarithm(cells: Cells) -> None:
+    tp, fp, fn, tn = four(cells)
+    p, n, z = tp + fn, fp + tn, norm.ppf(0.975)
+    found = row(cells, "1:1", measure=["lr_pos", "lr_neg", "dor"])
+    for name, center, spread in (
+        ("lr_pos", tp * n / (p * fp), 1 / tp - 1 / p + 1 / fp - 1 / n),
+        ("lr_neg", fn * n / (p * tn), 1 / fn - 1 / p + 1 / tn - 1 / n),
+        ("dor", tp * tn / (fp * fn), 1 / tp + 1 / fp + 1 / fn + 1 / tn),
+    ):
+        factor = math.exp(z * math.sqrt(spread))
+        assert close(ends(found[name]), (center / factor, center * factor)), name
+
+
+@pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_j_and_phi_are_newcombe_s(cells: Cells, level: float) -> None:
+    """J = TP/P - FP/N and phi = TP/P - TN/N are differences of independent shares."""
+    tp, p, fp, n = counts(cells)
+    found = row(cells, "1:1", level=level, measure=["j_index", "delta", "phi"])
+    for names, k in ((("j_index", "delta"), fp), (("phi",), n - fp)):
+        limits = confint_proportions_2indep(
+            tp, p, k, n, method="newcomb", compare="diff", alpha=1 - level
+        )
+        for name in names:
+            assert close(ends(found[name]), limits), name
+
+
+@pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
+@pytest.mark.parametrize(("odds", "r"), [("1:1000000", 1e-6), ("1:50", 1 / 50), ("7:2", 3.5)])
+def test_sums_of_the_two_rates_are_square_and_add(cells: Cells, odds: str, r: float) -> None:
+    """TAR = p TP/P + n TN/N; cost = p 9 FN/P + n FP/N; net benefit = p TP/P - n (1/9) FP/N."""
+    tp, p, fp, n = counts(cells)
+    share, rest = r / (1 + r), 1 / (1 + r)
+    found = row(cells, "target", odds=odds, measure=["tar", "expected_cost", "net_benefit"])
+    for name, a, k, b, other in (
+        ("tar", share, tp, rest, n - fp),
+        ("expected_cost", 9 * share, p - tp, rest, fp),
+        ("net_benefit", share, tp, -rest / 9, fp),
+    ):
+        one, two = wilson(k, p, 0.05), wilson(other, n, 0.05)
+        if b < 0:
+            two = two[1], two[0]
+        centre = a * k / p + b * other / n
+        down = math.hypot(a * (k / p - one[0]), b * (other / n - two[0]))
+        up = math.hypot(a * (k / p - one[1]), b * (other / n - two[1]))
+        low, high = ends(found[name])
+        assert low == pytest.approx(centre - down, rel=1e-7, abs=1e-12), name
+        assert high == pytest.approx(centre + up, rel=1e-7, abs=1e-12), name
+
+
+@pytest.mark.parametrize("cells", [*FULL, *EMPTY], ids=str)
+def test_measures_that_say_the_same_have_the_same_limits(cells: Cells) -> None:
+    """Odds x / (1 - x) of TAR, PPV, NPV and F; DP = sqrt(3)/pi ln DOR."""
+    for line in rows(cells, measure=[*TWINS, *TWINS.values(), "dor", "dp"]):
+        for name, plain in TWINS.items():
+            if line["population"] == "sample" and plain != "f_beta":
+                continue
+            for x, y in zip(ends(line[plain]), ends(line[name]), strict=True):
+                assert y == pytest.approx(x / (1 - x) if x < 1 else math.inf, rel=1e-9), name
+        for x, y in zip(ends(line["dor"]), ends(line["dp"]), strict=True):
+            log = -math.inf if x == 0 else math.log(x)
+            assert y == pytest.approx(math.sqrt(3) / math.pi * log, rel=1e-9, abs=1e-12)
+
+
+def test_without_intervals_values_stay() -> None:
+    for with_limits, without in zip(rows(FULL[0]), rows(FULL[0], interval="none"), strict=True):
+        for name in MEASURES:
+            assert without[name] == Estimate(with_limits[name].value)
+
+
+def test_a_level_is_in_the_result_and_so_is_the_method() -> None:
+    result = clfeval.tune_jpt(counts=four(FULL[0]), level=0.8, sweep=None)
+    assert result.parameters["level"] == 0.8
+    assert result.parameters["interval"] == "exact"
+    methods = str(result.parameters["interval_methods"])
+    assert all(name in methods for name in ("Clopper-Pearson", "Mercaldo", "Newcombe"))
+    assert row_of(result, population="1:1")["odds"] == "1:1"

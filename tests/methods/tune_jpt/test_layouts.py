@@ -1,0 +1,205 @@
+"""The way in is no matter: predictions of any layout, weights, slices, files, counts."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+import clfeval
+from clfeval.result import Result
+from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, four, row_of, rows_of
+from tests.reference import Row, confusion, repeated
+from tests.strategies import frame_of, tables
+
+both_classes = tables(models=(1, 3), rows=(2, 10)).filter(
+    lambda table: len({row.truth for row in table}) == 2
+)
+ODDS = ["1:1000", "3:2"]
+FEW = ["tar", "ppv", "sensitivity", "lr_neg"]
+
+# truth, m0, m1
+ROWS = [
+    Row(1, (1, 0), 3),
+    Row(1, (1, 1), 5),
+    Row(1, (0, 1), 2),
+    Row(0, (1, 0), 4),
+    Row(0, (0, 0), 6),
+]
+
+
+def tune(table: object, **options: object) -> Result:
+    return clfeval.tune_jpt(table, **{"odds": ODDS, "sweep": None} | options)  # type: ignore[arg-type]
+
+
+def every_row(result: Result) -> dict[str, list[Line]]:
+    return {name: [dict(row) for row in rows] for name, rows in result.tables.items()}
+
+
+def of_counts(rows: list[Row], **options: object) -> Result:
+    """Count the cells row by row and tune those."""
+    k = len(rows[0].votes)
+    return tune(None, counts={f"m{j}": confusion(rows, j) for j in range(k)}, **options)
+
+
+@settings(deadline=None, max_examples=20)
+@given(both_classes)
+def test_predictions_are_the_counts_they_make(rows: list[Row]) -> None:
+    plain = {"interval": "none", "cost": (1, 5)}
+    expected = rows_of(of_counts(rows, **plain))
+    assert rows_of(tune(frame_of(rows), weight="n", **plain)) == expected
+    expanded = repeated(rows)
+    assert rows_of(tune(frame_of(expanded, weight=False), **plain)) == expected
+    random.Random(0).shuffle(expanded)
+    assert rows_of(tune(frame_of(expanded, weight=False), **plain)) == expected
+
+
+def test_intervals_too_whatever_the_way_in() -> None:
+    expected = rows_of(of_counts(ROWS))
+    frame = frame_of(ROWS)
+    cells = {f"m{j}": Cells(*confusion(ROWS, j)) for j in range(2)}
+    assert rows_of(tune(counts_frame(cells))) == expected
+    assert rows_of(tune(frame, weight="n")) == expected
+    everything = every_row(tune(frame, weight="n"))
+    assert every_row(tune(frame_of(repeated(ROWS), weight=False))) == everything
+    assert every_row(tune(frame.reverse(), weight="n")) == everything
+    assert every_row(tune(frame.to_pandas(), weight="n")) == everything
+
+
+def test_models_of_one_table_are_those_of_single_ones() -> None:
+    together = tune(frame_of(ROWS), weight="n", measure=FEW)
+    for j in range(2):
+        alone = tune(frame_of(ROWS), weight="n", model=f"m{j}", measure=FEW)
+        assert rows_of(alone) == rows_of(together, model=f"m{j}")
+        assert "crossovers" not in alone.tables
+        assert "winners" not in alone.tables
+
+
+def test_a_long_table() -> None:
+    expanded = repeated(ROWS)
+    long = pl.DataFrame(
+        [
+            {"id": i, "model": f"m{j}", "prediction": row.votes[j], "truth": row.truth}
+            for i, row in enumerate(expanded)
+            for j in range(2)
+        ]
+    )
+    expected = every_row(tune(frame_of(expanded, weight=False)))
+    assert every_row(tune(long)) == expected
+    assert every_row(tune(long.sample(fraction=1, shuffle=True, seed=3))) == expected
+
+
+def test_probabilities_vote_at_their_threshold() -> None:
+    """.pred_1 of .9 or .2: at .5 the first says positive, at .1 both do."""
+    expanded = repeated([Row(row.truth, row.votes[:1], row.n) for row in ROWS])
+    shares = [0.9 if row.votes[0] else 0.2 for row in expanded]
+    frame = pl.DataFrame(
+        {
+            "truth": [row.truth for row in expanded],
+            ".pred_1": shares,
+            ".pred_0": [1 - share for share in shares],
+        }
+    )
+    cells = confusion(expanded, 0)
+    (model,) = {row["model"] for row in rows_of(tune(frame, measure=FEW))}
+    for options, expected in (
+        ({}, cells),
+        ({"threshold": 0.1}, (cells[0] + cells[2], cells[1] + cells[3], 0, 0)),
+    ):
+        found = rows_of(tune(frame, measure=FEW, interval="none", **options))
+        wanted = rows_of(tune(None, counts={model: expected}, measure=FEW, interval="none"))
+        assert [row["population"] for row in found] == ["sample", "1:1", "target", "target"]
+        assert [{**row, "threshold": None} for row in found] == wanted
+
+
+def test_each_slice_is_the_table_of_its_rows() -> None:
+    north, south = (
+        ROWS,
+        [Row(1, (0, 1), 2), Row(1, (1, 1), 3), Row(0, (0, 1), 7), Row(0, (1, 0), 2)],
+    )
+    frame = pl.concat(
+        [
+            frame_of(rows).with_columns(site=pl.lit(site))
+            for site, rows in (("N", north), ("S", south))
+        ]
+    )
+    options = {"weight": "n", "prevalence_range": (0.01, 0.1), "sweep": "1:10..10:1", "points": 3}
+    sliced = every_row(tune(frame, by="site", measure=FEW, **options))
+    whole = every_row(tune(frame.drop("site"), measure=FEW, **options))
+    assert set(sliced) == set(whole)
+    assert {"crossovers", "winners", "sweep", "ranges"} < set(sliced)
+    for name, rows in sliced.items():
+        assert [row for row in rows if row["slice"] is None] == whole[name], name
+        for label, part in (("site=N", north), ("site=S", south)):
+            alone = every_row(tune(frame_of(part), measure=FEW, **options))[name]
+            found = [row for row in rows if row["slice"] == label]
+            # swept odds are for the whole table only
+            own = [row for row in alone if name != "sweep" and row.get("population") != "sweep"]
+            assert found == [{**row, "slice": label} for row in own], (name, label)
+
+
+def test_a_slice_without_a_class_is_undefined_and_said_so() -> None:
+    """Site B has no positives: nothing can be tuned there, the rest stands."""
+    frame = pl.DataFrame(
+        {
+            "truth": [1, 1, 0, 0, 0, 0], "m": [1, 0, 0, 1, 1, 0], "site": list("AAAABB"),
+        }
+    )  # fmt: skip
+    result = tune(frame, by="site", measure=["specificity", "sensitivity", "ppv", "tar"])
+    assert "single-class" in {warning.code for warning in result.warnings}
+    sample = row_of(result, slice="site=B", population="sample")
+    assert (sample["tp"], sample["fp"], sample["fn"], sample["tn"]) == (0, 1, 0, 1)
+    assert sample["specificity"].value == 0.5
+    assert sample["sensitivity"].value is None
+    assert sample["sensitivity"].reason == "no_positive_truth"
+    for row in rows_of(result, slice="site=B"):
+        if row["population"] != "sample":
+            assert row["ppv"].value is None
+            assert row["ppv"].reason == row["tar"].reason == "no_positive_truth"
+    assert row_of(result, slice="site=A", population="sample")["tar"].value == 0.5
+
+
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    frame = frame_of(repeated(ROWS), weight=False)
+    paths = [str(tmp_path / f"part{i}.csv") for i in range(3)]
+    for path, part in zip(paths, (frame[:4], frame[4:11], frame[11:]), strict=True):
+        part.write_csv(path)
+    assert every_row(tune(paths)) == every_row(tune(frame))
+    assert every_row(tune(str(tmp_path / "part*.csv"))) == every_row(tune(frame))
+
+
+def test_another_positive_class_exchanges_the_cells() -> None:
+    """TP <-> TN and FP <-> FN; odds 1:1000 are then those of the other class."""
+    frame = frame_of(ROWS).with_columns(
+        pl.col("truth", "m0", "m1").replace_strict({0: "no", 1: "yes"})
+    )
+    yes, no = (tune(frame, weight="n", positive=label, measure=FEW) for label in ("yes", "no"))
+    for j in range(2):
+        tp, fp, fn, tn = confusion(ROWS, j)
+        for result, cells in ((yes, (tp, fp, fn, tn)), (no, (tn, fn, fp, tp))):
+            wanted = tune(None, counts={f"m{j}": cells}, measure=FEW)
+            assert rows_of(result, model=f"m{j}") == rows_of(wanted)
+
+
+def test_the_input_frame_is_left_alone() -> None:
+    frame = counts_frame({"a": Cells(7, 1, 3, 9)})
+    before = frame.clone()
+    tune(frame)
+    assert frame.equals(before)
+    assert four(Cells(7, 1, 3, 9)) == frame.row(0)[1:]
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_rows_with_a_gap_are_refused_or_dropped(missing: str) -> None:
+    frame = frame_of(repeated(ROWS), weight=False)
+    gap = pl.concat(
+        [frame, pl.DataFrame({"truth": [1], "m0": [None], "m1": [1]}, schema=frame.schema)]
+    )
+    if missing == "error":
+        with pytest.raises(clfeval.errors.DataError):
+            tune(gap)
+    else:
+        assert every_row(tune(gap, missing="drop")) == every_row(tune(frame))

@@ -1,0 +1,246 @@
+"""The table of models against fractions: cells and every measure, as counted, at 1:1 and tuned."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.result import Estimate, Result
+from tests.methods.tune_jpt.reference import (
+    INVARIANT,
+    MEASURES,
+    Cells,
+    Line,
+    Value,
+    four,
+    ratio_of,
+    row_of,
+    rows_of,
+    without_limits,
+)
+
+CELLS = ("tp", "fp", "fn", "tn")
+ANTI_CCP, RF = Cells(67, 5, 33, 95), Cells(69, 15, 31, 85)
+CHAPTER = Cells(2613, 564, 750, 2180)  # AML4TD Table 15.1
+
+count = st.one_of(st.just(0), st.just(1), st.integers(0, 40), st.integers(0, 10**6))
+tables = st.builds(Cells, count, count, count, count).filter(
+    lambda cells: cells.positives and cells.negatives
+)
+some = st.sampled_from([1, 3, 10, 1000, 10**6]) | st.integers(1, 10**6)
+ratios = st.builds("{}:{}".format, some, some)
+
+
+def tune(counts: Any, **options: Any) -> Result:
+    return clfeval.tune_jpt(
+        counts=four(counts) if isinstance(counts, Cells) else counts,
+        **{"sweep": None, "interval": "none"} | options,
+    )
+
+
+def tuned(counts: Any, odds: str, **options: Any) -> Line:
+    return row_of(tune(counts, odds=odds, **options), population="target")
+
+
+def agree(row: Line, expected: dict[str, Value]) -> None:
+    """Hold a row against exact values; a text says why there is no number."""
+    for name, value in expected.items():
+        cell = row[name]
+        if isinstance(value, str):
+            assert cell == Estimate(None, reason=value), name
+        else:
+            assert cell.reason is None, name
+            # sums of cells of both signs, and IC at rare classes, lose digits beside 1
+            assert cell.value == pytest.approx(float(value), rel=1e-9, abs=1e-10), name
+
+
+@settings(deadline=None, max_examples=150)
+@given(cells=tables, odds=ratios, beta=st.sampled_from([1, 2, Fraction(1, 2)]))
+def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fraction) -> None:
+    """Zeros included: each undefined value has its reason, and infinity is not one of them."""
+    assume(ratio_of(odds) != 1)
+    result = tune(cells, odds=odds, beta=float(beta), cost=(2, 7), benefit=(1, 3))
+    ratio = {"sample": cells.ratio, "1:1": Fraction(1), "target": ratio_of(odds)}
+    assert [row["population"] for row in rows_of(result)] == list(ratio)
+    for population, r in ratio.items():
+        row, expected = row_of(result, population=population), cells.tuned(r)
+        agree(row, expected.values(beta) | expected.stakes(2, 7, 1, 3))
+        assert row["prevalence"] == pytest.approx(float(r / (1 + r)), rel=1e-14)
+        assert float(ratio_of(row["odds"])) == pytest.approx(float(r), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(cells=tables, odds=ratios, rows=st.sampled_from([1, 50000, 0.5, 10**9]))
+def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
+    """The sample to what was counted, other populations to 1000, and to any number wanted."""
+    result = tune(cells, odds=odds, population=rows, measure="tar")
+    sample = row_of(result, population="sample")
+    assert tuple(sample[name] for name in CELLS) == four(cells)
+    assert sample["rows"] == sum(four(cells))
+    for population, r in (("1:1", Fraction(1)), ("target", ratio_of(odds))):
+        row, exact = row_of(result, population=population), cells.tuned(r, 1000)
+        assert row["rows"] == 1000
+        for name in CELLS:
+            assert row[name] == pytest.approx(float(getattr(exact, name)), rel=1e-12, abs=0), name
+    row, exact = (
+        row_of(result, "expected", population="target"),
+        cells.tuned(ratio_of(odds), Fraction(rows)),
+    )
+    assert (row["population"], row["rows"]) == ("target", rows)
+    totals = {"positives": exact.positives, "negatives": exact.negatives}
+    for name, value in totals.items():
+        assert row[name] == pytest.approx(float(value), rel=1e-12, abs=0)
+    for name, value in (
+        *((name, getattr(exact, name)) for name in CELLS),
+        ("called", exact.tp + exact.fp),
+    ):
+        assert row[name] == Estimate(pytest.approx(float(value), rel=1e-9, abs=0)), name
+
+
+def test_a_clinic_of_fifty_thousand() -> None:
+    """At 1:99, .01 x 50000 positives: .67 x 500 hits; 49500 negatives: .05 x 49500 false alarms."""
+    result = tune(ANTI_CCP, odds="1:99", population=50_000, interval="exact")
+    row, model = (
+        row_of(result, "expected", population="target"),
+        row_of(result, population="target"),
+    )
+    assert [row[name].value for name in CELLS] == pytest.approx([335, 2475, 165, 47025], rel=1e-14)
+    assert row["called"].value == pytest.approx(335 + 2475)
+    sens, spec = model["sensitivity"], model["specificity"]
+    ends = {
+        "tp": (500 * sens.low, 500 * sens.high),
+        "fn": (500 * (1 - sens.high), 500 * (1 - sens.low)),
+        "fp": (49500 * (1 - spec.high), 49500 * (1 - spec.low)),
+        "tn": (49500 * spec.low, 49500 * spec.high),
+    }
+    for name, (low, high) in ends.items():
+        assert (row[name].low, row[name].high) == pytest.approx((low, high), rel=1e-12), name
+
+
+@pytest.mark.parametrize("cells", [Cells(7, 0, 3, 12), Cells(0, 4, 9, 6), Cells(67, 5, 33, 95)])
+@pytest.mark.parametrize("odds", ["1:1000000", "7:5", "1000000:1"])
+def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> None:
+    rows = rows_of(tune(cells, odds=odds, interval="exact", measure=INVARIANT))
+    assert len(rows) == 3
+    for row in rows:
+        for name in INVARIANT:
+            cell = rows[0][name]
+            parts = (cell.value, cell.low, cell.high)
+            expected = [p if p is None else pytest.approx(p, rel=1e-9, abs=1e-12) for p in parts]
+            assert [row[name].value, row[name].low, row[name].high] == expected, name
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables=st.lists(tables, min_size=2, max_size=4), odds=ratios)
+def test_models_of_other_class_totals_are_tuned_one_by_one(tables: list[Cells], odds: str) -> None:
+    together = tune({f"m{i}": four(cells) for i, cells in enumerate(tables)}, odds=odds)
+    for i, cells in enumerate(tables):
+        alone = rows_of(tune({f"m{i}": four(cells)}, odds=odds))
+        assert rows_of(together, model=f"m{i}") == alone
+    same = len({(cells.positives, cells.negatives) for cells in tables}) == 1
+    assert together.summary["positives"] == (int(tables[0].positives) if same else None)
+    assert (together.summary["prevalence"] is None) == (not same)
+    assert "unpaired" in {warning.code for warning in together.warnings}
+
+
+@pytest.mark.parametrize("odds", ["1:1000000", "3:2", "1000000:1"])
+@pytest.mark.parametrize(("tp", "fp"), [(0, 0), (0, 9), (64, 0), (64, 64), (50, 3), (1, 64)])
+def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -> None:
+    """Sixty-fourths are exact floats."""
+    by_counts = tune(Cells(tp, fp, 64 - tp, 64 - fp), odds=odds)
+    by_rates = clfeval.tune_jpt(
+        sensitivity=tp / 64, specificity=(64 - fp) / 64, odds=odds, sweep="1:9..9:1", points=3
+    )
+    assert not rows_of(by_rates, population="sample")
+    assert set(by_rates.summary.values()) == {None}
+    assert len(rows_of(by_rates)) == 2
+    for row in rows_of(by_rates):
+        assert row == row_of(by_counts, population=row["population"])
+    for row in rows_of(by_rates, "sweep"):
+        assert row == without_limits(row)
+
+
+@pytest.mark.parametrize(
+    ("cells", "printed"),
+    [
+        # PPV odds, NPV odds, EPA at 1:1, 100:1, 1:100, TOR at the same, MCC, IC, J, DOR, DP
+        (ANTI_CCP, "13.4 2.87879 8.13939 670.0144 144.0064 4.26316 2.0560 17.9493 .64583 .34202"
+                   " .62 38.57576 2.01380"),
+        (RF, "4.6 2.74194 3.67097 230.0137 137.1198 3.34783 2.2424 5.5970 .54705 .22995"
+             " .54 12.6129 1.39746"),
+    ],
+)  # fmt: skip
+def test_the_table_of_the_paper(cells: Cells, printed: str) -> None:
+    result = tune(cells, odds=["100:1", "1:100"])
+    even = row_of(result, population="1:1")
+    common, rare = row_of(result, odds="100:1"), row_of(result, odds="1:100")
+    places = [(even, "ppv_odds"), (even, "npv_odds")]
+    places += [(row, name) for name in ("epa", "tor") for row in (even, common, rare)]
+    places += [(even, name) for name in ("mcc", "ic", "j_index", "dor", "dp")]
+    for (row, name), text in zip(places, printed.split(), strict=True):
+        digits = len(text.partition(".")[2])
+        assert f"{row[name].value:.{digits}f}" == f"{float(text):.{digits}f}", name
+
+
+def test_the_table_of_the_chapter() -> None:
+    """AML4TD Table 15.1 at prevalences .5, .555 and its own; Mercaldo's limits at 90 %."""
+    result = tune(CHAPTER, prevalence=[0.555], interval="exact", level=0.9)
+    sample, even, there = rows_of(result)
+    assert sample["odds"] == "3363:2744"
+    assert sample["prevalence"] == pytest.approx(0.5506795, abs=6e-8)
+    tar = sample["tar"]
+    assert (tar.value, tar.low, tar.high) == pytest.approx(
+        (0.7848371, 0.7760059, 0.7934665), abs=6e-8
+    )
+    printed = {
+        "mcc": 0.5689680, "sensitivity": 0.7769848, "specificity": 0.7944606, "ppv": 0.8224740,
+        "npv": 0.7440273, "lr_pos": 3.7802241, "lr_neg": 0.2807127, "dor": 13.4665248,
+        "f_beta": 0.7990826, "j_index": 0.5714455,
+    }  # fmt: skip
+    for name, value in printed.items():
+        assert sample[name].value == pytest.approx(value, abs=6e-8), name
+    assert even["mcc"].value == pytest.approx(0.5715328, abs=6e-8)
+    assert even["epa"].value == pytest.approx(3.6712928, abs=6e-8)
+    ppv = there["ppv"]
+    assert (ppv.value, ppv.low, ppv.high) == pytest.approx(
+        (0.8250115, 0.8156427, 0.8340011), abs=6e-8
+    )
+    assert there["npv"].value == pytest.approx(0.7406846, abs=6e-8)
+
+
+def test_swept_odds_are_even_in_the_logarithm() -> None:
+    result = tune({"a": four(ANTI_CCP), "b": four(RF)}, sweep="1:1000000..1000000:1", points=13)
+    for name, cells in (("a", ANTI_CCP), ("b", RF)):
+        rows = rows_of(result, "sweep", model=name)
+        assert [row["ratio"] for row in rows] == pytest.approx([10.0**k for k in range(-6, 7)])
+        for k, row in zip(range(-6, 7), rows, strict=True):
+            agree(row, cells.tuned(Fraction(10) ** k).values())
+            assert row["prevalence"] == pytest.approx(10.0**k / (1 + 10.0**k), rel=1e-9)
+
+
+def test_chosen_measures_come_in_the_order_of_the_table() -> None:
+    """And an alias is as good as the id."""
+    row = rows_of(tune(RF, measure=["npv", "precision", "recall", "f1"]))[0]
+    assert [key for key in row if isinstance(row[key], Estimate)] == [
+        "ppv", "npv", "f_beta", "sensitivity",
+    ]  # fmt: skip
+    everything = rows_of(tune(RF, cost=(1, 2)))[0]
+    columns = [key for key in everything if isinstance(everything[key], Estimate)]
+    assert columns == [*MEASURES, "expected_cost", "net_benefit"]
+
+
+def test_the_kind_of_problem_changes_advice_and_not_the_numbers() -> None:
+    plain, matters, confounds = (tune(RF, ratio=ratio) for ratio in (None, "matters", "confounds"))
+    for result, there, missing in ((matters, "ppv", "j_index"), (confounds, "j_index", "ppv")):
+        row = rows_of(result)[0]
+        assert missing not in row
+        agree(row, {name: value for name, value in RF.values().items() if name in row})
+        assert there in row
+    words = {r.parameters["ratio"]: [w.message for w in r.warnings if w.code == "advice"]
+             for r in (plain, matters, confounds)}  # fmt: skip
+    assert len({str(text) for text in words.values()}) == 3

@@ -1,0 +1,258 @@
+"""The best threshold per odds and measure, against a loop over all thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.population import Population
+from clfeval.measures.table import Stakes, measures
+from clfeval.methods.tune_jpt.thresholds import (
+    Fixed,
+    RocPoints,
+    best_points,
+    candidates,
+    cutoff_rows,
+    roc_points,
+    threshold_rows,
+)
+from clfeval.result import Estimate, Row
+from tests.methods.tune_jpt import brute
+
+ODDS = [10 ** (-3 + 6 * i / 19) for i in range(20)]  # 1:1000 .. 1000:1
+NAMES = ("tar", "ppv", "npv", "mcc", "ic", "epa", "j_index", "expected_cost", "f_beta")
+REST = ("tor", "ppv_odds", "npv_odds", "sensitivity", "specificity", "lr_pos", "lr_neg", "dor")
+STAKES = Stakes(brute.COST_FP, brute.COST_FN)
+
+CANCER = "breast-cancer/scores.csv"
+MODELS = ("logreg", "naive_bayes", "knn", "tree", "forest", "svm")
+REAL = [
+    *((CANCER, model, "malignant", None) for model in MODELS),
+    *((CANCER, model, "malignant", 1) for model in ("logreg", "naive_bayes", "svm")),
+    *(("wine/probabilities.csv", f".pred_class_{i}", f"class_{i}", None) for i in range(3)),
+    ("wine/probabilities.csv", ".pred_class_1", "class_1", 1),
+    ("digits/probabilities.csv", "logreg:8", "8", None),
+    ("digits/probabilities.csv", "knn:3", "3", None),
+    ("digits/probabilities.csv", "forest:1", "1", 2),
+    ("digits/probabilities.csv", "forest:9", "4", 2),  # the wrong class: hardly better than chance
+]
+
+
+def check(
+    rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
+) -> None:
+    """Hold the best of the candidates against the best of all thresholds."""
+    known = measures(beta, STAKES)
+    points = candidates(brute.score_counts(rows))
+    found = best_points(points, np.array(odds), {name: known[name] for name in names})
+    every = brute.every_point(rows)
+    for name in names:
+        for i, r in enumerate(odds):
+            value, cut = brute.best_point(every, name, r, beta)
+            place = found[name].place[i]
+            mine = found[name].value[i]
+            if cut is None:
+                assert place == -1
+                assert math.isnan(mine)
+            else:
+                assert mine == pytest.approx(value, rel=1e-12, abs=1e-12), (name, r)
+                if points.thresholds[place] == cut:
+                    continue
+                # IC is the same for (tp, fp) and (1 - tp, 1 - fp), up to its rounding: a tie
+                assert name == "ic"
+                tp, fp = points.tp[place].item(), points.fp[place].item()
+                same = brute.measured(name, tp, fp, *every[-1][1:], r)
+                assert same == pytest.approx(value, rel=1e-12, abs=1e-15), (name, r)
+
+
+@pytest.mark.parametrize(("file", "column", "positive", "decimals"), REAL)
+def test_real_scores(file: str, column: str, positive: str, decimals: int | None) -> None:
+    check(brute.fixture(file, column, positive, decimals), NAMES, ODDS)
+
+
+@pytest.mark.parametrize("beta", [0.5, 2.0])
+@pytest.mark.parametrize("model", MODELS)
+def test_real_scores_with_recall_weighed(model: str, beta: float) -> None:
+    check(brute.fixture(CANCER, model, "malignant"), ("f_beta",), ODDS, beta)
+
+
+@pytest.mark.parametrize("model", ["naive_bayes", "tree"])
+def test_the_other_measures(model: str) -> None:
+    check(brute.fixture(CANCER, model, "malignant"), REST, ODDS[::6])
+
+
+# few distinct scores, so that rows of both classes share them
+tables = st.lists(st.tuples(st.integers(0, 7).map(float), st.integers(0, 1)), max_size=14).map(
+    lambda rows: [*rows, (3.0, 1), (4.0, 0)]
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(tables, st.sampled_from([0.001, 0.01, 0.5, 1.0, 2.0, 30.0, 1000.0]))
+def test_small_tables_with_ties(rows: list[tuple[float, int]], odds: float) -> None:
+    check(rows, (*NAMES, *REST), [odds])
+
+
+# P = 4, N = 4: (tp, fp) is (0, 0), .9 (1, 0), .8 (2, 0), .6 (3, 1), .4 (3, 2), .3 (4, 3), .1 (4, 4)
+HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0.1, 0)]
+
+
+def best(name: str, odds: float) -> tuple[float, float]:
+    points = candidates(brute.score_counts(HAND))
+    found = best_points(points, np.array([odds]), {name: measures(1.0, STAKES)[name]})[name]
+    return points.thresholds[found.place[0]].item(), found.value[0].item()
+
+
+def test_by_hand() -> None:
+    """At 1:1 the largest J is 2/4, at .8 and at .6, a tie: the higher threshold is taken.
+
+    At 1:3 a false positive weighs 3/4 / 4, a hit 1/4 / 4: TAR = (2 + 12) / 16 at .8 is best. At
+    3:1 it is (3·3 + 3) / 16 at .6, but also (3·4 + 1) / 16 at .3, which is more.
+    """
+    assert best("j_index", 1.0) == (0.8, 0.5)
+    assert best("tar", 1 / 3) == (0.8, pytest.approx(14 / 16))
+    assert best("tar", 3.0) == (0.3, pytest.approx(13 / 16))
+    # .9 and .8 are never wrong: both infinite, .8 has the larger delta
+    assert best("ppv_odds", 1.0) == (0.8, math.inf)
+    assert best("ppv", 1e-6) == (0.8, 1.0)
+    # costs 1 and 5 at 1:1, a row: none 5/2, .8 5/4, .6 (1/4 + 5/4)/2, .3 (3/4)/2, all 1/2
+    assert best("expected_cost", 1.0) == (0.3, pytest.approx(3 / 8))
+    # where positives are rare, saying never positive costs 5 r / (1 + r), and .8 half of it
+    assert best("expected_cost", 1e-3) == (0.8, pytest.approx(2.5 * 1e-3 / (1 + 1e-3)))
+
+
+def test_never_and_always_positive() -> None:
+    """A wrong way round model is best where it answers alike for all."""
+    rows = [(0.9, 0), (0.8, 0), (0.2, 1), (0.1, 1)]
+    points = candidates(brute.score_counts(rows))
+    found = best_points(points, np.array([0.01, 100.0]), {"tar": measures()["tar"]})["tar"]
+    assert points.thresholds[found.place].tolist() == [math.inf, 0.1]
+    assert found.value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
+
+
+def test_invariant_measures_keep_their_threshold() -> None:
+    rows = brute.fixture(CANCER, "svm", "malignant")
+    points, known = candidates(brute.score_counts(rows)), measures()
+    invariant = {
+        name: known[name] for name in known if CATALOG[name].invariant and name not in ("phi", "dp")
+    }
+    assert len(invariant) == 7
+    for name, one in best_points(points, np.array(ODDS), invariant).items():
+        assert len(set(one.place.tolist())) == 1, name
+        assert len(one.value) == len(ODDS)
+
+
+def test_the_work_per_odds_is_that_of_the_hull() -> None:
+    """Counting what a measure is handed: h candidates for each odds, not m thresholds."""
+    n = 20_000
+    rng = np.random.default_rng(1)
+    score = np.arange(n) / n
+    hit = (rng.random(n) < score**2).astype(np.int64)
+    rows = list(zip(score.tolist(), hit.tolist(), strict=True))
+    points = candidates(brute.score_counts(rows))
+    seen: list[int] = []
+
+    def counting(t: Jpt) -> Floats:
+        seen.append(int(np.size(t.tp)))
+        return measures()["mcc"](t)
+
+    best_points(points, np.array(ODDS), {"mcc": counting})
+    assert sum(seen) == len(ODDS) * len(points.tp)
+    assert len(points.tp) < n / 100
+    all_points = roc_points(brute.score_counts(rows))
+    assert len(all_points.tp) == n + 1
+
+
+def rows_of(
+    honest: Estimate, fixed: Fixed, name: str, points: RocPoints, odds: Sequence[str]
+) -> list[Row]:
+    places = [("target", Population.of_odds(text)) for text in odds]
+    known = {name: measures(1.0, STAKES)[name]}
+    answers = {name: [honest] * len(places)}
+    return threshold_rows(None, "m", points, places, known, fixed, answers)
+
+
+POINTS = candidates(brute.score_counts(HAND))
+FIXED = Fixed(0.6, 3, 1, 4, 4)
+
+
+def test_a_row_of_the_table() -> None:
+    """Keeping .6 at 1:3 costs 14/16 - (3 + 9)/16 = 2/16 of TAR."""
+    rows = rows_of(Estimate(0.7), FIXED, "tar", POINTS, ["1:3", "3:1"])
+    assert rows[0] == {
+        "slice": None, "model": "m", "measure": "tar", "population": "target",
+        "prevalence": 0.25, "odds": "1:3", "ratio": 1 / 3, "threshold": 0.8, "rule": "score >= t",
+        "sensitivity": 0.5, "specificity": 1.0,  # (.5 + 3 x 1) / 4 = 14/16
+        "value": Estimate(pytest.approx(14 / 16)), "fixed_threshold": 0.6,
+        "fixed_value": Estimate(pytest.approx(12 / 16)), "loss": Estimate(pytest.approx(2 / 16)),
+        "honest": Estimate(0.7), "honest_gain": Estimate(pytest.approx(0.7 - 12 / 16)),
+    }  # fmt: skip
+    assert cutoff_rows(rows) == [
+        {"model": "m", "measure": "tar", "odds": "1:3", "threshold": 0.8, "rule": "score >= t"},
+        {"model": "m", "measure": "tar", "odds": "3:1", "threshold": 0.3, "rule": "score >= t"},
+    ]
+    inside = [{**row, "slice": "site=A"} for row in rows]
+    assert cutoff_rows([*inside, *rows]) == cutoff_rows(rows)
+
+
+def test_a_cost_is_lost_the_other_way_round() -> None:
+    """At 1:1: .6 costs (1/4 + 5/4)/2 = 3/4, .3 costs 3/8; a cross-fitted 1/2 gains 1/4."""
+    (row,) = rows_of(Estimate(0.5), FIXED, "expected_cost", POINTS, ["1:1"])
+    assert row["loss"] == Estimate(pytest.approx(3 / 4 - 3 / 8))
+    assert row["honest_gain"] == Estimate(pytest.approx(3 / 4 - 1 / 2))
+
+
+@settings(deadline=None, max_examples=60)
+@given(tables, st.integers(0, 8), st.sampled_from(["1:1000", "2:3", "30:1"]))
+def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: str) -> None:
+    """Whatever threshold is in use; and where it has the best value, keeping it loses nothing."""
+    points = candidates(brute.score_counts(rows))
+    tp, fp = (sum(score >= fixed for score, truth in rows if truth == t) for t in (1, 0))
+    p, n = points.tp[-1].item(), points.fp[-1].item()
+    for name in (*NAMES, *REST):
+        (row,) = rows_of(Estimate(0.5), Fixed(fixed, tp, fp, p, n), name, points, [odds])
+        loss, value, kept = row["loss"], row["value"], row["fixed_value"]
+        assert isinstance(loss, Estimate)
+        if value == kept:
+            expected = Estimate(0.0)
+            assert loss == (expected if kept.reason in (None, "infinite") else kept)
+        assert loss.value is None or loss.value >= 0
+
+
+def test_infinite_undefined_and_equal_values() -> None:
+    nothing = Estimate(None, reason="too_few_rows")
+    (row,) = rows_of(nothing, FIXED, "ppv_odds", POINTS, ["1:3"])
+    # 3/4 of the positives and 1/4 of the negatives at 1:3: odds 1
+    assert row["fixed_value"] == Estimate(pytest.approx(1.0))
+    assert row["value"] == Estimate(None, reason="infinite")
+    assert row["loss"] == Estimate(None, reason="infinite")
+    assert row["honest_gain"] == nothing
+    (row,) = rows_of(Estimate(2.0), Fixed(0.8, 2, 0, 4, 4), "ppv_odds", POINTS, ["1:3"])
+    assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
+    assert row["loss"] == Estimate(0.0)
+    assert row["honest_gain"] == Estimate(None, reason="minus_infinite")
+    (row,) = rows_of(Estimate(0.5), Fixed(None, 0, 0, 4, 4), "ppv", POINTS, ["1:3"])
+    assert row["fixed_threshold"] is None
+    reason = Estimate(None, reason="no_positive_prediction")
+    assert row["fixed_value"] == row["loss"] == row["honest_gain"] == reason
+
+
+def test_rules_and_no_threshold_at_all() -> None:
+    wrong = candidates(brute.score_counts([(0.9, 0), (0.1, 1)]))
+    rare, often = rows_of(Estimate(0.5), FIXED, "tar", wrong, ["1:100", "100:1"])
+    assert (rare["threshold"], rare["rule"]) == (None, "never positive")
+    assert (often["threshold"], often["rule"]) == (0.1, "always positive")
+    # with one score there is nothing between nobody and everybody, where MCC is 0/0
+    same = candidates(brute.score_counts([(0.5, 0), (0.5, 1)]))
+    (row,) = rows_of(Estimate(0.5), FIXED, "mcc", same, ["1:1"])
+    assert (row["threshold"], row["rule"]) == (None, None)
+    assert row["value"] == row["loss"] == Estimate(None, reason="zero_margin")
+    assert cutoff_rows([row]) == []
+    assert rows_of(Estimate(0.5), FIXED, "phi", POINTS, ["1:1"]) == []

@@ -1,0 +1,172 @@
+"""Who wins where: a lead is called only where the interval of the difference leaves out 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Estimate, Result
+from tests.methods.tune_jpt.differences import Two, difference
+from tests.methods.tune_jpt.reference import Cells, Line, ratio_of, row_of, rows_of
+
+# b finds fewer positives and alarms less often
+CLEAR = Two((600, 150, 50, 200), (100, 200, 40, 660))
+LOOSE = Two((30, 9, 4, 7), (6, 9, 3, 42))
+ONE_SIDE = Two((67, 0, 2, 31), (5, 0, 10, 85))
+TABLES = (CLEAR, LOOSE, ONE_SIDE)
+
+
+def tune(two: Two, *, paired: bool = True, **options: Any) -> Result:
+    options = {"measure": "tar", "points": 2} | options
+    if paired:
+        return clfeval.tune_jpt(two.frame(), weight="n", **options)
+    return clfeval.tune_jpt(counts=two.counts(), **options)
+
+
+def called(two: Two, r: float, **options: Any) -> str | None:
+    """Return who is certainly better, by hand."""
+    _, low, high = difference(two, r, **options)
+    return "a" if low > 0 else "b" if high < 0 else None
+
+
+@pytest.mark.parametrize("two", TABLES)
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_winner_beats_the_other(two: Two, paired: bool, level: float) -> None:
+    result = tune(two, paired=paired, level=level, odds=["1:30", "2:1"], points=41)
+    rows = rows_of(result, "winners")
+    assert {row["population"] for row in rows} == {"sample", "target", "sweep"}
+    assert len(rows) == 1 + 2 + 41
+    for row in rows:
+        value = {name: Cells(*two.counts()[name]).tuned(ratio_of(row["odds"])).values()["tar"]
+                 for name in "ab"}  # fmt: skip
+        leader = max(value, key=lambda name: value[name])
+        assert row["leader"] == leader
+        assert row["value"] == Estimate(pytest.approx(float(value[leader]), rel=1e-5))
+        winner = called(two, row["ratio"], paired=paired, level=level)
+        assert row["winner"] == winner
+        (other,) = {"a", "b"} - {leader}
+        assert row["undecided"] == ([] if winner else [other])
+
+
+@pytest.mark.parametrize("two", TABLES)
+@pytest.mark.parametrize("paired", [True, False])
+def test_the_limits_of_a_crossing_are_where_leads_become_certain(two: Two, paired: bool) -> None:
+    """The interval of the difference covers 0 just inside them and no longer just outside."""
+    row = row_of(tune(two, paired=paired), "crossovers")
+    crossing = row["crossing"]
+    assert crossing.value is not None
+    below, above = row["leads_below"], row["leads_above"]
+    for end, leads, sign in ((crossing.low, below, -1), (crossing.high, above, 1)):
+        if end is None:
+            assert called(two, 1000.0**sign, paired=paired) is None
+            assert "certain" in row["verdict"]
+        else:
+            r = end / (1 - end)
+            assert called(two, r * (1 - sign * 1e-6), paired=paired) is None
+            assert called(two, r * (1 + sign * 1e-6), paired=paired) == leads
+    if crossing.low is not None and crossing.high is not None:
+        assert crossing.low < crossing.value < crossing.high
+        assert "certain" not in row["verdict"]
+
+
+def test_shared_rows_tell_more() -> None:
+    """The same counts from the same rows: fewer odds are undecided than from other rows."""
+    same, other = (row_of(tune(CLEAR, paired=paired), "crossovers") for paired in (True, False))
+    assert same["crossing"].value == pytest.approx(other["crossing"].value, rel=1e-12)
+    # dtnr = (860 - 700) / 1000 of dtnr - dtpr = .16 + .1
+    assert same["crossing"].value == pytest.approx(0.16 / 0.26, rel=1e-9)
+    assert other["crossing"].low < same["crossing"].low
+    assert same["crossing"].high < other["crossing"].high
+    assert "unpaired" in {warning.code for warning in tune(CLEAR, paired=False).warnings}
+    assert "unpaired" not in {warning.code for warning in tune(CLEAR).warnings}
+
+
+@pytest.mark.parametrize("measure", ["tar", "mcc", "f_beta", "ic", "epa", "ppv", "npv", "lr_neg",
+                                     "dor", "expected_cost", "net_benefit"])  # fmt: skip
+def test_the_leader_has_the_best_value(measure: str) -> None:
+    """Least cost, least LR-, most of the others."""
+    counts = {"a": (700, 60, 300, 940), "b": (900, 300, 100, 700), "c": (400, 2, 600, 998)}
+    options: dict[str, Any] = {"measure": measure, "cost": (1, 20), "odds": "1:200", "points": 5}
+    result = clfeval.tune_jpt(counts=counts, crossover=measure, **options)
+    for row in rows_of(result, "winners"):
+        assert row["measure"] == measure
+        values = {}
+        for name, cells in counts.items():
+            tuned = Cells(*cells).tuned(ratio_of(row["odds"]))
+            values[name] = float((tuned.values() | tuned.stakes(1, 20))[measure])  # type: ignore[arg-type]
+        sign = -1 if CATALOG[measure].best == "min" else 1
+        assert row["leader"] == max(values, key=lambda name: sign * values[name])
+        assert row["value"].value == pytest.approx(values[row["leader"]], rel=1e-5)
+        assert set(row["undecided"]) <= set(counts) - {row["leader"]}
+        assert (row["winner"] is None) == bool(row["undecided"])
+        assert row["winner"] in (None, row["leader"])
+
+
+def test_a_winner_beats_every_other() -> None:
+    """Twins lead where positives are rare: neither wins, and only the other is undecided."""
+    frame = CLEAR.frame().with_columns(c=pl.col("b"))
+    result = clfeval.tune_jpt(frame, weight="n", measure="tar", odds=["1:50", "50:1"], sweep=None)
+    rare, common = (row_of(result, "winners", odds=odds) for odds in ("1:50", "50:1"))
+    assert rare["leader"] in ("b", "c")
+    assert rare["winner"] is None
+    assert {rare["leader"], *rare["undecided"]} == {"b", "c"}
+    assert (common["leader"], common["winner"], common["undecided"]) == ("a", "a", [])
+
+
+def test_without_intervals_there_are_leaders_and_no_winners() -> None:
+    for row in rows_of(tune(CLEAR, interval="none", odds="1:50"), "winners"):
+        assert row["leader"] in ("a", "b")
+        assert row["winner"] is None
+    crossing = row_of(tune(CLEAR, interval="none"), "crossovers")["crossing"]
+    assert (crossing.low, crossing.high) == (None, None)
+    assert crossing.value == pytest.approx(0.16 / 0.26, rel=1e-9)
+
+
+def test_bootstrap_intervals_call_much_the_same() -> None:
+    exact, drawn = (
+        row_of(tune(CLEAR, interval=kind), "crossovers")["crossing"]
+        for kind in ("exact", "bootstrap")
+    )
+    assert drawn.value == exact.value
+    assert drawn.low == pytest.approx(exact.low, abs=0.03)
+    assert drawn.high == pytest.approx(exact.high, abs=0.03)
+
+
+def test_an_undefined_model_leads_nowhere() -> None:
+    """m never says positive: no PPV."""
+    counts = {"m": (0, 0, 10, 10), "k": (8, 2, 2, 8)}
+    result = clfeval.tune_jpt(counts=counts, measure="ppv", crossover="ppv", points=3)
+    for row in rows_of(result, "winners"):
+        assert row["leader"] == "k"
+    both = clfeval.tune_jpt(
+        counts={"m": (0, 0, 10, 10), "k": (0, 0, 9, 9)}, measure="ppv", crossover="ppv", points=3
+    )
+    for row in rows_of(both, "winners"):
+        assert (row["leader"], row["winner"], row["value"].value) == (None, None, None)
+        assert row["value"].reason == "no_positive_prediction"
+
+
+def test_two_equal_classifiers_are_seldom_told_apart() -> None:
+    """Equal true rates, answers that agree more often than by chance: 5 % at most are called."""
+    rng = np.random.default_rng(3)
+    tables = []
+    for number in range(150):
+        for truth, rows, share in ((1, 80, 0.8), (0, 120, 0.1)):
+            a = rng.random(rows) < share
+            b = np.where(rng.random(rows) < 0.6, a, rng.random(rows) < share)
+            tables.append(
+                pl.DataFrame({"table": f"{number}", "truth": truth, "a": a * 1, "b": b * 1})
+            )
+    frame = pl.concat(tables).group_by("table", "truth", "a", "b").len("n")
+    result = clfeval.tune_jpt(frame, weight="n", by="table", measure="tar", odds="1:10", sweep=None)
+    rows: list[Line] = [
+        row for row in rows_of(result, "winners", population="target") if row["slice"] is not None
+    ]
+    assert len(rows) == 150
+    assert sum(row["winner"] is not None for row in rows) <= 0.07 * 150
