@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from clfeval.counts.patterns import Bools, PatternCounts
+from clfeval.arrays import Bools
+from clfeval.counts.patterns import PatternCounts
 from tests.reference import Row, ScoredRow
 
 SCORES = (0.0, 0.1, 0.25, 0.5, 0.5000000000000001, 0.75, 0.9, 1.0)  # few, so that many tie

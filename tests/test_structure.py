@@ -17,13 +17,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # room -> rooms of this package it may import; libraries it may import besides the standard ones
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "errors": (set(), set()),
+    "arrays": (set(), {"numpy"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
-    "measures": ({"errors"}, {"numpy", "scipy"}),
-    "inference": ({"errors"}, {"numpy", "scipy"}),
-    "tables": ({"errors"}, {"numpy", "polars", "narwhals", "yaml", "backports", "compression"}),
-    "counts": ({"errors", "tables"}, {"numpy", "polars", "narwhals"}),
+    "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
+    "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
+    "tables": ({"arrays", "errors"}, {"numpy", "polars", "narwhals", "yaml", "backports", "compression"}),
+    "counts": ({"arrays", "errors", "tables"}, {"numpy", "polars", "narwhals"}),
     "methods": (
-        {"errors", "tables", "counts", "measures", "inference", "result"},
+        {"arrays", "errors", "tables", "counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
     "gates": ({"errors", "measures", "result"}, set()),

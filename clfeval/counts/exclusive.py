@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clfeval.arrays import Bools
 from clfeval.counts.count import Counted
-from clfeval.counts.patterns import Bools
 from clfeval.counts.raw import MISSING, collect, vote_expression
 from clfeval.counts.reading import frames
 from clfeval.tables.names import natural

@@ -8,10 +8,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.count import Counted
-from clfeval.counts.patterns import Bools, Counts, PatternCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.raw import (
     MISSING,
     collect,
@@ -20,8 +20,6 @@ from clfeval.counts.raw import (
     vote_expression,
 )
 from clfeval.counts.reading import frames
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Bools, PatternCounts
+from clfeval.arrays import Bools
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.raw import MISSING, CountPlan, RawCounts
 from clfeval.errors import KEPT, DataError, Problem, UsageError, listing, suggestion
 from clfeval.tables.diagnose import (
@@ -175,7 +175,7 @@ def _is_absent(values: list[Any]) -> Bools:
     return np.array([absent[value] for value in values], bool)
 
 
-def _is_label(values: list[Any], label: str) -> NDArray[np.bool_]:
+def _is_label(values: list[Any], label: str) -> Bools:
     same = set(values_of(values, label))
     return np.array([value in same for value in values], bool)
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Counts
 from clfeval.tables.confusion import Confusion
-
-Bools = NDArray[np.bool_]
-Counts = NDArray[Any]  # int64, or float64 for fractional weights
 
 
 def for_products(*counts: Counts) -> list[Counts]:

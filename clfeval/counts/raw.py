@@ -13,8 +13,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats, Ints
 from clfeval.tables.peek import is_absent
 from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
@@ -49,14 +49,14 @@ class RawCounts:
     by: tuple[list[Any], ...]
     votes: tuple[list[Any], ...]
     flags: tuple[list[Any], ...]
-    rows: NDArray[np.int64]
-    n: NDArray[np.float64] | NDArray[np.int64]
+    rows: Ints
+    n: Floats | Ints
     bad_weights: int
     ranges: Mapping[str, tuple[float, float]]
     ties: Mapping[str, int]
     text_bytes: int
     no_tail: int
-    origin: NDArray[np.int64]
+    origin: Ints
 
     @classmethod
     def joined(cls, parts: Sequence[RawCounts]) -> RawCounts:

@@ -10,19 +10,16 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.judge import slice_label
-from clfeval.counts.patterns import Bools, Counts
 from clfeval.counts.raw import collect, counting_rows, finite, score_column
 from clfeval.counts.reading import frames
 from clfeval.errors import Problem, UsageError, listing
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.names import natural
 from clfeval.tables.peek import is_absent
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +30,14 @@ class ScoreTable:
     scores: tuple[Floats, ...]
     n: Counts
 
-    def where(self, mask: NDArray[np.bool_]) -> ScoreTable:
+    def where(self, mask: Bools) -> ScoreTable:
         """Return the rows of a mask."""
         return ScoreTable(self.models, tuple(column[mask] for column in self.scores), self.n[mask])
 
 
 def read_scores(
     counted: Counted, rows: Literal["positive", "negative", "all"]
-) -> tuple[ScoreTable, dict[str, NDArray[np.bool_]]]:
+) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class; also, per slice, which rows belong to it."""
     _need_scores(counted)
     tables = [
@@ -56,7 +53,7 @@ def read_scores(
     if counted.slices[None].n.dtype == np.int64:
         weights = weights.astype(np.int64)
     scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), weights)
-    masks: dict[str, NDArray[np.bool_]] = {}
+    masks: dict[str, Bools] = {}
     for position, table in enumerate(tables):
         before = sum(len(earlier) for earlier in tables[:position])
         for label, mask in _slice_masks(table, counted).items():
@@ -110,13 +107,13 @@ def _selected(
     return narrow.drop_nulls(subset=list(picked))
 
 
-def _slice_masks(table: nw.DataFrame[Any], counted: Counted) -> dict[str, NDArray[np.bool_]]:
+def _slice_masks(table: nw.DataFrame[Any], counted: Counted) -> dict[str, Bools]:
     """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
     by = counted.predictions.roles.by
     if not by:
         return {}
     names = [f"b{i}" for i in range(len(by))]
-    masks: dict[str, NDArray[np.bool_]] = {}
+    masks: dict[str, Bools] = {}
     for values in table.select(names).unique().rows():
         same = [
             table[name].is_null() if is_absent(value) else table[name] == value

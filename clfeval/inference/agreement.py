@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-_Whole = NDArray[np.int64]
+from clfeval.arrays import Floats, Ints
+
+_Whole = Ints
 
 _EXACT = 2**14  # products of ranks whose sum fits 64 bits, up to 20 million values
 

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from clfeval.arrays import Floats, Ints
 from clfeval.inference.shares import critical_value
 
 LOGIT = "DeLong, logit"
@@ -85,7 +86,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     return AucInterval(value, min(low, value), max(high, value), variance, LOGIT)
 
 
-def _weights(weights: ArrayLike) -> NDArray[np.int64]:
+def _weights(weights: ArrayLike) -> Ints:
     """Return weights as whole numbers of 64 bits."""
     given = np.asarray(weights)
     whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
@@ -94,6 +95,6 @@ def _weights(weights: ArrayLike) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-def _squares(weights: NDArray[np.int64], values: NDArray[np.float64], centre: float) -> float:
+def _squares(weights: Ints, values: Floats, centre: float) -> float:
     """Return the weighted sum of squared distances from the centre."""
     return float((weights * (values - centre) ** 2).sum())

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from clfeval.arrays import Floats
 from clfeval.inference.score_region import Measure
 
-Floats = NDArray[np.float64]
 Slopes = tuple[ArrayLike, ArrayLike]
 Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 

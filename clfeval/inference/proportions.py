@@ -10,9 +10,9 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from clfeval.arrays import Floats
 
 _STEPS = 60  # nodes on each side of the middle in the quadrature
 _CUT = 45.0  # the density is taken as 0 where it is e**-45 of its peak

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Floats, Ints
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
@@ -20,7 +22,7 @@ _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster th
 
 def resampled_counts(
     n: ArrayLike, *, resamples: int, rng: np.random.Generator, cells: int = CELLS
-) -> Iterator[NDArray[np.int64]]:
+) -> Iterator[Ints]:
     """Yield counts of resampled rows, some replicates at a time: Multinomial(N, n / N), N = sum n.
 
     Where rows hardly repeat they are drawn one by one, otherwise count by count from binomials: the
@@ -42,9 +44,7 @@ def resampled_counts(
     return _draws(counts, int(resamples), rng, max(1, cells // len(counts)))
 
 
-def _draws(
-    counts: NDArray[np.int64], resamples: int, rng: np.random.Generator, most: int
-) -> Iterator[NDArray[np.int64]]:
+def _draws(counts: Ints, resamples: int, rng: np.random.Generator, most: int) -> Iterator[Ints]:
     m, total = len(counts), int(counts.sum())
     for start in range(0, resamples, most):
         b = min(most, resamples - start)
@@ -58,8 +58,6 @@ def _draws(
             row[:] = rows if total == m else np.add.reduceat(rows, first)
         yield drawn
 
-
-Floats = NDArray[np.float64]
 
 _LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds fit a float
 _GREATEST_LOGIT = 1022 * math.log(2)
@@ -111,7 +109,7 @@ def resampled_rates(
     return rates[0], rates[1]
 
 
-def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
     """Return the percentile limits of replicates and how many of them are undefined.
 
     Of m sorted values, numbered from 0, the low limit is the one at h = (m-1) (1-level) / 2,
@@ -180,7 +178,7 @@ def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
         return np.log(rng.standard_gamma(shape + 1, draws)) - lift
 
 
-def _from_below(ordered: Floats, defined: NDArray[np.int64], tail: float) -> Floats:
+def _from_below(ordered: Floats, defined: Ints, tail: float) -> Floats:
     """Return the low limit of sorted replicates, NaN last, of which so many are defined."""
     place = np.maximum(defined - 1, 0) * tail
     nearest = np.rint(place)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from clfeval.arrays import Floats
 from clfeval.inference.shares import critical_value, wilson
 
-Floats = NDArray[np.float64]
 Measure = Callable[[Floats, Floats], Floats]
 
 _GRID = 512  # directions at first

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from clfeval.arrays import Floats
+
 Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 _HALLEY_STEPS = 5  # each step triples the digits; the start values have two

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.measures import table
-from clfeval.measures.jpt import Floats, Jpt, Number
+from clfeval.measures.jpt import Jpt, Number
 
 
 def delta(tp: Number, fp: Number) -> Floats:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.measures.jpt import Floats, Jpt, over
+from clfeval.arrays import Floats
+from clfeval.measures.jpt import Jpt, over
 from clfeval.measures.table import ppv, sensitivity, specificity
 
 

@@ -16,9 +16,9 @@ from itertools import pairwise
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from clfeval.arrays import Floats
 
 
 def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:

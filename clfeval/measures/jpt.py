@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from clfeval.arrays import Floats
+
 Number = Any  # a float or an array of numbers
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Bools = NDArray[np.bool_]
-Indices = NDArray[np.int64]
+from clfeval.arrays import Bools, Floats, Ints
+
 Levels = NDArray[np.int32]
 _Words = NDArray[np.uint64]
 _Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
@@ -53,7 +53,7 @@ def front(d: ArrayLike, *, levels: Levels | None = None) -> Bools:
 
 def example(
     d: ArrayLike, front: ArrayLike, order: ArrayLike, *, levels: Levels | None = None
-) -> Indices:
+) -> Ints:
     """Return for each dominated model one model of the front that dominates it.
 
     Of several it is the one that comes first in the order, the best ranked one, say.
@@ -78,7 +78,7 @@ def example(
     return result
 
 
-def dominators(d: ArrayLike) -> list[Indices]:
+def dominators(d: ArrayLike) -> list[Ints]:
     """Return for each model all models that dominate it, be they on the front or not.
 
     Shapes: d (k, n), higher better; k arrays of ascending indices, empty for models of the front.
@@ -104,7 +104,7 @@ def levels_of(d: ArrayLike) -> Levels:
     return ranks
 
 
-def _dense(values: NDArray[np.float64] | Indices) -> Indices:
+def _dense(values: Floats | Ints) -> Ints:
     """Return how many distinct values are smaller."""
     order = np.argsort(values)
     ordered = values[order]
@@ -115,7 +115,7 @@ def _dense(values: NDArray[np.float64] | Indices) -> Indices:
     return result
 
 
-def _first(ranks: Levels, judges: Indices, judged: Indices) -> Indices:
+def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
     """Return for each model judged the place of the first judge that dominates it, or -1.
 
     A set of judges is a row of bits. Every metric has one set for each rank that a judged model can
@@ -145,7 +145,7 @@ def _first(ranks: Levels, judges: Indices, judged: Indices) -> Indices:
     return result
 
 
-def _most_telling_first(ranks: Levels, judges: Indices, judged: Indices) -> list[int]:
+def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
     """Return the rows of ranks: their sum, then the metrics that part most judges from most judged.
 
     Each metric is the one that leaves the fewest of the pairs that those before it left, in a
@@ -165,7 +165,7 @@ def _most_telling_first(ranks: Levels, judges: Indices, judged: Indices) -> list
     return rows + rest
 
 
-def _sets(rank: NDArray[np.int32], judges: Indices, *, above: bool) -> _Table:
+def _sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
     """Return the sets of judges of at least, or above, a rank: set i is all but the i lowest."""
     ascending = np.argsort(rank[judges])
     sets = np.zeros((len(judges) + 1, -(-len(judges) // 64)), np.uint64)

@@ -13,10 +13,9 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Orders = NDArray[np.int64]
+from clfeval.arrays import Floats, Ints
 
 FEWEST = 3  # rays of a polygon
 MOST_LISTED = 9  # metrics of which all orders can be listed: 20160
@@ -106,7 +105,7 @@ def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
     return np.minimum(area(x[..., _least_order(n)]), here), np.maximum(area(x[..., up]), here)
 
 
-def cyclic_orders(n: int) -> Orders:
+def cyclic_orders(n: int) -> Ints:
     """Return all orders of n rays that can differ in area: one of each with its turns and reversal.
 
     Shapes: ((n - 1)! / 2, n), the given order first; ray 0 leads every order.
@@ -118,7 +117,7 @@ def cyclic_orders(n: int) -> Orders:
     return np.array([(0, *order) for order in others if order[0] < order[-1]], np.int64)
 
 
-def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Orders:
+def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
     """Return random orders of n rays, each as likely as any other, after the given order.
 
     Shapes: (count, n). An order may occur twice.
@@ -197,9 +196,7 @@ def _least_order(n: int) -> list[int]:
     return [*reversed(left), *right]
 
 
-def _orders_with(
-    orders: Orders, first: NDArray[np.int64], second: NDArray[np.int64]
-) -> list[NDArray[np.int64]]:
+def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
     """Return for every pair of rays the places of the orders in which they are neighbours."""
     n = orders.shape[1]
     number = np.zeros((n, n), np.int64)

@@ -6,19 +6,16 @@ often each row counts; axes before the last may be bootstrap replicates.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from clfeval.measures.jpt import Floats, over
+from clfeval.arrays import Counts, Floats
+from clfeval.measures.jpt import over
 
 LEAST = 2.0**-52  # smaller probabilities of the truth count as this one
 
-Weights = NDArray[Any]  # whole numbers, or floats for fractional weights
 
-
-def brier(p: ArrayLike, truth: ArrayLike, n: Weights) -> Floats:
+def brier(p: ArrayLike, truth: ArrayLike, n: Counts) -> Floats:
     """Return the Brier score, the mean of (truth - p)²; 0..1, best 0.
 
     Of the two classes this is half the sum over both, (1/2) sum (y_k - p_k)².
@@ -30,7 +27,7 @@ def brier(p: ArrayLike, truth: ArrayLike, n: Weights) -> Floats:
     return mean_loss(squared_errors(p, truth), n)
 
 
-def log_loss(p: ArrayLike, truth: ArrayLike, n: Weights) -> Floats:
+def log_loss(p: ArrayLike, truth: ArrayLike, n: Counts) -> Floats:
     """Return the mean of -ln(probability of the truth), cross-entropy; 0..52 ln 2, best 0.
 
     Probabilities of the truth below 2**-52 count as 2**-52; `clipped` says how many are.
@@ -42,7 +39,7 @@ def log_loss(p: ArrayLike, truth: ArrayLike, n: Weights) -> Floats:
     return mean_loss(log_losses(p, truth), n)
 
 
-def clipped(p: ArrayLike, truth: ArrayLike, n: Weights) -> Weights:
+def clipped(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
     """Return how many rows, or what weight, gave their truth a probability below 2**-52, (...)."""
     low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < LEAST
     return np.asarray(n[..., low].sum(axis=-1))
@@ -65,7 +62,7 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     return np.asarray(0.0 - np.where(np.asarray(truth, bool), right, wrong))  # never -0.0
 
 
-def mean_loss(losses: Floats, n: Weights) -> Floats:
+def mean_loss(losses: Floats, n: Counts) -> Floats:
     """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
 
     Shapes: losses (m,), n (..., m), result (...).

@@ -10,14 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.measures.jpt import Floats, over
-
-Weights = NDArray[Any]  # whole numbers or floats
+from clfeval.arrays import Counts, Floats
+from clfeval.measures.jpt import over
 
 
-def roc_auc(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
+def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area under the ROC curve: P(a positive scores above a negative), ties 1/2.
 
     sum over scores of positives x (2 negatives below + negatives tied) / (2 P N)
@@ -37,7 +35,7 @@ def roc_auc(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
     return _share(won, pairs)
 
 
-def gini(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
+def gini(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return 2 roc_auc - 1, the share of gain captured; -1..1, best 1; NaN as roc_auc.
 
     Shapes, errors: as roc_auc. Source: Armano 2015, Information Sciences 325:466.
@@ -45,7 +43,7 @@ def gini(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
     return np.asarray(2 * roc_auc(scores, positives, negatives) - 1)
 
 
-def average_precision(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
+def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sum of (R_i - R_(i-1)) P_i over the distinct scores from the highest down.
 
     P_i and R_i are precision and recall of all rows at or above score i; nothing is interpolated,
@@ -67,7 +65,7 @@ def average_precision(scores: Weights, positives: Weights, negatives: Weights) -
     return _share(precision.sum(axis=-1), pos.sum(axis=-1, dtype=kind))
 
 
-def ks(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
+def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the Kolmogorov-Smirnov statistic: max |tpr - fpr| over all thresholds.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
@@ -83,7 +81,7 @@ def ks(scores: Weights, positives: Weights, negatives: Weights) -> Floats:
     return _share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
 
 
-def _at_scores(scores: Weights, *counts: Weights) -> tuple[Weights, Weights, Any]:
+def _at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
     """Add up the counts at equal scores; also say whether whole numbers or floats add them up."""
     given = np.asarray(scores)
     if not (given[1:] >= given[:-1]).all():
@@ -98,11 +96,11 @@ def _at_scores(scores: Weights, *counts: Weights) -> tuple[Weights, Weights, Any
     return pos, neg, kind
 
 
-def _product(a: Weights, b: Weights, kind: Any) -> Weights:
+def _product(a: Counts, b: Counts, kind: Any) -> Counts:
     """Return the sum of a b over the last axis, made of one kind of number."""
     return np.asarray(np.einsum("...m,...m->...", a, b, dtype=kind, casting="same_kind"))
 
 
-def _share(part: Weights, whole: Weights) -> Floats:
+def _share(part: Counts, whole: Counts) -> Floats:
     """Return part / whole; sums of fractions in two orders may make it pass 1 by a last digit."""
     return np.asarray(np.minimum(over(part, whole), 1.0))

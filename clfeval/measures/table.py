@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from clfeval.measures.jpt import Floats, Jpt, Number, over
+from clfeval.arrays import Floats
+from clfeval.measures.jpt import Jpt, Number, over
 
 _ROUNDING = 8 * np.finfo(np.float64).eps
 _TINY = np.finfo(np.float64).tiny  # below it no product has its digits

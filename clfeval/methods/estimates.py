@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.patterns import ConfusionCounts, Counts, for_products
+from clfeval.arrays import Counts, Floats
+from clfeval.counts.patterns import ConfusionCounts, for_products
 from clfeval.errors import Problem, UsageError
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import combination
 from clfeval.measures import binary
-from clfeval.measures.jpt import Floats
 from clfeval.result import Estimate, Row
 
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.judge import resolve_positive, values_of
-from clfeval.counts.patterns import Bools, Counts, for_products
+from clfeval.counts.patterns import for_products
 from clfeval.counts.raw import collect, usable_weight
 from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
 from clfeval.tables.names import natural
@@ -263,7 +263,6 @@ def _between(lower: float, upper: float) -> float:
     return float(halfway)
 
 
-Floats = NDArray[np.float64]
 Rule = Literal[">=", ">", "soft"]
 
 
@@ -305,7 +304,7 @@ class FeatureCounts:
         }
         return cls(**fields)
 
-    def take(self, order: NDArray[np.int64]) -> FeatureCounts:
+    def take(self, order: Ints) -> FeatureCounts:
         """Return the features at these positions, in this order."""
         fields: dict[str, Any] = {
             name: tuple(getattr(self, name)[i] for i in order.tolist()) for name in _TEXTS

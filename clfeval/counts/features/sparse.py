@@ -10,13 +10,13 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from clfeval.arrays import Counts, Floats
 from clfeval.counts.features.complaints import raise_problems, sparse_checks, unknown_rows
 from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
     Distribution,
     FeatureCounts,
-    Floats,
     Split,
     count_classes,
     need_both,
@@ -24,7 +24,6 @@ from clfeval.counts.features.cuts import (
 )
 from clfeval.counts.features.wide import refuse_infinite
 from clfeval.counts.judge import check_ids
-from clfeval.counts.patterns import Counts
 from clfeval.counts.raw import collect
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.tables.diagnose import missing_label

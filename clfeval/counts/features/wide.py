@@ -12,16 +12,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
     FeatureCounts,
-    Floats,
     Split,
     split_rows,
     weight_of,
 )
-from clfeval.counts.patterns import Bools, Counts
 from clfeval.counts.raw import collect
 from clfeval.errors import DataError, Problem
 from clfeval.tables.feature import FeatureTable

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Bools, TargetCounts
+from clfeval.arrays import Bools
+from clfeval.counts.patterns import TargetCounts
 from clfeval.methods.mars.coverage import (
     EXACT_MODELS,
     SubsetScores,
@@ -146,7 +146,7 @@ def _program(
             )
         if answer.x is None:
             return None, PROGRAM
-        members: NDArray[np.bool_] = answer.x[:k] > 0.5
+        members: Bools = answer.x[:k] > 0.5
         scores = score_subsets(counts, members[None, :])
         if effort is None or scores.effort[0] <= effort:
             fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE

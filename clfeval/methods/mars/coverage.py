@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Bools, Counts, PatternCounts, TargetCounts
+from clfeval.arrays import Bools, Counts
+from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.errors import Problem, UsageError
 from clfeval.methods.mars.options import MarsOptions, estimates
 from clfeval.result import Estimate, LazyRows, Row, Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from clfeval.counts.patterns import Counts
+from clfeval.arrays import Counts
 from clfeval.errors import bad_option
 from clfeval.methods.estimates import check_level, proportions
 from clfeval.result import Estimate

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Counts
 from clfeval.counts.count import Counted, count_predictions
 from clfeval.counts.exclusive import list_exclusive
-from clfeval.counts.patterns import Counts, PatternCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
 from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.inference.proportions import sign_test

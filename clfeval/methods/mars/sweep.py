@@ -6,13 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Counts
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.methods.mars.options import MarsOptions, estimates
 from clfeval.result import Estimate, Row
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> Swe
         running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
         return running[np.searchsorted(values[order], cuts, side="left")]
 
-    def inside(low: Floats, high: Floats, mine: NDArray[np.bool_]) -> Counts:
+    def inside(low: Floats, high: Floats, mine: Bools) -> Counts:
         return below(low[mine], n[mine]) - below(high[mine], n[mine])
 
     models = range(len(scores))
@@ -88,7 +85,7 @@ def _settled(n: Counts, *differences: Counts) -> list[Counts]:
     return [np.where(np.abs(part) <= residue, 0.0, part) for part in differences]
 
 
-def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     """Return per row the highest and second highest value and whose the highest is."""
     first = columns[0].copy()
     second = np.full_like(first, -np.inf)

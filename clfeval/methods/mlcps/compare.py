@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats, Ints
 from clfeval.errors import DataError, Problem, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
 from clfeval.measures.metric_names import same_thing
-from clfeval.methods.mlcps.ranking import Ints, Ranking, dense_ranks, firsts
+from clfeval.methods.mlcps.ranking import Ranking, dense_ranks, firsts
 from clfeval.result import Estimate, Row, Warn
-
-Floats = NDArray[np.float64]
 
 CLOSE = 0.999  # |r| over models, above which two metrics are one
 FEWEST = 3  # models: two points always lie on a line

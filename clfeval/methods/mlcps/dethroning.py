@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.resampling import stream
 from clfeval.methods.estimates import proportions
 from clfeval.methods.mlcps.ranking import TIE, Ranking
-from clfeval.methods.mlcps.weights import Bools, Floats, Whole, products, winner_shares
+from clfeval.methods.mlcps.weights import products, winner_shares
 from clfeval.result import Estimate, Row
 
 _CELLS = 2**18  # products of rivals at a time
@@ -80,7 +80,7 @@ def dethroner(d: Floats, w0: Floats, winner: int, *, known: Floats | None = None
     return Dethroning(float(factor[0]), rival, w0 * times)
 
 
-def alone(d: Floats, w0: Floats, winner: int) -> tuple[Floats, Whole, Floats, Whole]:
+def alone(d: Floats, w0: Floats, winner: int) -> tuple[Floats, Ints, Floats, Ints]:
     """Return the weights at which the winner is passed when one metric's weight changes alone.
 
     lower_i: the greatest weight below which a rival leads; upper_i: the least weight above which

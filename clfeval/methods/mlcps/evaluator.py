@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from clfeval.arrays import Counts, Floats
 from clfeval.counts.joint import JointCounts
-from clfeval.counts.patterns import Counts
 from clfeval.measures import composite, probability, ranking, table
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 
 OF_TABLE: Mapping[str, Callable[[Jpt], Floats]] = {
     "accuracy": table.tar,

@@ -9,13 +9,13 @@ from hashlib import sha256
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.count import Counted, count_predictions
 from clfeval.counts.joint import JointCounts, joint_counts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures import probability
 from clfeval.measures.catalog import find_measure, same_measure
-from clfeval.measures.jpt import Floats
 from clfeval.measures.metric_names import folded, measure_of
 from clfeval.methods.estimates import undrawable_weights
 from clfeval.methods.mlcps.evaluator import (

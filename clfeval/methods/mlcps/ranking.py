@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.desirability import overall
 from clfeval.measures.pareto import example, front, levels_of
@@ -25,9 +25,6 @@ from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
 from clfeval.methods.mlcps.wishes import Wish, desirabilities
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TIE = 1e-12  # relative: a sum of products in another order may differ by less
 
@@ -106,8 +103,6 @@ def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
         sd = np.where(constant, 0.0, ordered.std(axis=-1, ddof=1))
     return mean, sd
 
-
-Bools = NDArray[np.bool_]
 
 ALL_UP_TO = 9  # metrics: 20 160 orders
 CELLS = 2**24  # models x orders looked at, at most, where not all can be
@@ -208,7 +203,7 @@ class Ranking:
     ranks: Mapping[str, Ints]
     main: str
     better: Floats
-    on_front: NDArray[np.bool_]
+    on_front: Bools
     under: Ints
     orders: OrderRanks | None
 

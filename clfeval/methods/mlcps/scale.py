@@ -9,8 +9,8 @@ from shlex import quote
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.measures.metric_names import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
@@ -199,8 +199,6 @@ def _notes(
             said.append(("other-scale", text))
     return [Warn(code, text) for code, text in said]
 
-
-Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
 RAYS = 3  # of a polygon, at least

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats, Ints
 from clfeval.inference.resampling import percentiles
 from clfeval.measures.pareto import dominators
 from clfeval.methods.mlcps.ranking import (
@@ -21,8 +21,6 @@ from clfeval.methods.mlcps.ranking import (
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import weight_dependent
 from clfeval.result import Cell, Estimate, LazyRows, Row, Table
-
-Floats = NDArray[np.float64]
 
 
 def metric_rows(ranking: Ranking) -> list[Row]:
@@ -78,7 +76,7 @@ def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats]]:
     return areas
 
 
-def _named(names: tuple[str, ...], ranks: NDArray[np.int64]) -> str:
+def _named(names: tuple[str, ...], ranks: Ints) -> str:
     """Name who is first; of several that tie, the first and how many more."""
     first, *others = firsts(ranks)
     return names[first] + (f" (and {len(others)} more)" if others else "")

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.methods.mlcps.ranking import TIE
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Whole = NDArray[np.int64]
 Real = NDArray[np.floating[Any]]
 Score = Callable[[Real, Real], Real]
 
@@ -40,7 +38,7 @@ def products(d: Real) -> Real:
     return d * np.roll(d, -1, axis=1)
 
 
-def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Whole, Whole]:
+def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return in how many random weightings each model is first: by MLcps, and order-free.
 
     Weights are uniform on the simplex, Dirichlet(1, ..., 1): independent exponential numbers over
@@ -105,7 +103,7 @@ def _sides(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
     return above, below
 
 
-def _contenders(d: Floats) -> Whole:
+def _contenders(d: Floats) -> Ints:
     """Return the models that may be first, strong ones before others: none that is clearly beaten.
 
     A model is out when a strong one is at least as good in every metric and clearly better in all
@@ -127,7 +125,7 @@ def _contenders(d: Floats) -> Whole:
     return kept
 
 
-def _near(score: Score, a: Floats, w: Floats, leaders: Whole) -> Whole:
+def _near(score: Score, a: Floats, w: Floats, leaders: Ints) -> Ints:
     """Return the models near or above the best of the leaders in some weighting.
 
     In single precision, which is fast: weights are scaled so that the best known score is 1. What
@@ -154,7 +152,7 @@ def _near(score: Score, a: Floats, w: Floats, leaders: Whole) -> Whole:
     return near
 
 
-def _firsts(score: Score, a: Floats, w: Floats) -> Whole:
+def _firsts(score: Score, a: Floats, w: Floats) -> Ints:
     """Return in how many of the weightings w (m, n) each of the models a (k, n) is first: (k,)."""
     wins = np.zeros(len(a), np.int64)
     step = max(1, _CELLS // max(len(a), 1))

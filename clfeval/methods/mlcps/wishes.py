@@ -10,8 +10,9 @@ from numbers import Real
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quoted, suggestion
 from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
@@ -34,7 +35,6 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     return {metric: weight for metric, weight in weights.items() if weight is not None}
 
 
-Floats = NDArray[np.float64]
 Goal = Literal["maximize", "minimize", "target", "box", "custom"]
 
 SHOWN_POINTS = 6

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Floats
 from clfeval.counts.patterns import for_products
-from clfeval.counts.scores import Floats, ScoreCounts
+from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import delong_auc
 from clfeval.result import Estimate, Row
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.counts.features.count import CountedFeatures, count_features
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
-from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import fractional_weights, proportions, rate
 from clfeval.methods.notes import blank_lines, dropped_rows
@@ -47,7 +46,7 @@ class Ranked:
     fp: Floats
     phi: Floats
     delta: Floats
-    constant: NDArray[np.bool_]
+    constant: Bools
 
     @classmethod
     def of(cls, counts: FeatureCounts) -> Ranked:
@@ -66,7 +65,7 @@ class Ranked:
         order = np.lexsort([np.nan_to_num(key, nan=2.0) for key in keys])
         return cls(counts, tp, fp, phi, delta, constant).take(order)
 
-    def take(self, places: NDArray[np.int64]) -> Ranked:
+    def take(self, places: Ints) -> Ranked:
         """Return the features at these places."""
         return Ranked(
             self.counts.take(places),
@@ -78,7 +77,7 @@ class Ranked:
         )
 
 
-def chosen(ranked: Ranked, options: FeatureOptions) -> NDArray[np.int64]:
+def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     """Return the places of the selected features: |phi| < phi_max, |phi| + |delta|/delta_min >= 1.
 
     They are in order of |delta|, and no more than `top` of them. The second rule admits whatever
@@ -93,9 +92,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> NDArray[np.int64]:
     return places if options.top is None else places[: options.top]
 
 
-def feature_table(
-    ranked: Ranked, level: float | None, selected: NDArray[np.int64] | None = None
-) -> Table:
+def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Table:
     """Return one row per feature; with `selected` (places) also whether it is."""
     counts = ranked.counts
     marked = np.zeros(len(counts), bool)
@@ -238,7 +235,7 @@ def _count(number: float) -> float | None:
     return int(number) if number == int(number) else number
 
 
-def summary(ranked: Ranked, selected: NDArray[np.int64] | None) -> dict[str, Any]:
+def summary(ranked: Ranked, selected: Ints | None) -> dict[str, Any]:
     """Return how many features there are, how many never vary, how many are selected."""
     return {
         "features": len(ranked.counts),

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.measures import binary
-from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
 from clfeval.result import Row
 

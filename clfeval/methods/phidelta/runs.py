@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.inference.resampling import corrected_t
-from clfeval.measures.jpt import Floats
 from clfeval.methods.estimates import Plane, rows_of
 from clfeval.methods.phidelta.tables import rates
 from clfeval.result import Estimate, Row

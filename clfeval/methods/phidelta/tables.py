@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.shares import paired_combination
 from clfeval.measures import binary
-from clfeval.measures.jpt import Floats
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Column, Plane, rate, rows_of
 from clfeval.result import Estimate, Row

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats, Ints
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.table import Measure, Stakes, measures
 from clfeval.methods.tune_jpt.limits import Cells, limits
 
@@ -114,7 +114,7 @@ def settled(
 
 
 def _limits(
-    contest: Contest, leaders: Index, others: Index, start: Floats, side: Floats, end: Floats
+    contest: Contest, leaders: Ints, others: Ints, start: Floats, side: Floats, end: Floats
 ) -> list[float | None]:
     """Return the odds next to `start` from which a leader's lead excludes 0, None up to `end`."""
     near, far = start.copy(), np.full(len(start), np.nan)
@@ -165,9 +165,6 @@ def _signs(contest: Contest, a: Floats, b: Floats) -> Floats:
     return np.where(same | (a == b), 0.0, np.sign(gap))
 
 
-Index = NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
     """What a measure says of models, each at odds of its own: (m,) each; NaN without intervals."""
@@ -178,7 +175,7 @@ class Standing:
     slope_tp: Floats
     slope_fp: Floats
 
-    def at(self, index: Index) -> Standing:
+    def at(self, index: Ints) -> Standing:
         """Return some of them."""
         parts = (self.value, self.low, self.high, self.slope_tp, self.slope_fp)
         return Standing(*(part[index] for part in parts))
@@ -213,7 +210,7 @@ class Contest:
         """Return the measure of every model at every ratio: (g, k)."""
         return self.measure(Cells.of(self.counts, ratios).tuned).reshape(len(ratios), -1)
 
-    def standing(self, models: Index, ratios: Floats) -> Standing:
+    def standing(self, models: Ints, ratios: Floats) -> Standing:
         """Return what is to be said of models at ratios, (m,) each, before they are compared."""
         cells = Cells.of(self.counts, [1.0]).at(models, ratios)
         value = self.measure(cells.tuned)
@@ -230,13 +227,13 @@ class Contest:
 
         return Standing(value, low, high, *slopes(at, *cells.rates))
 
-    def duel(self, first: Index, second: Index, ratios: Floats) -> tuple[Floats, Floats, Floats]:
+    def duel(self, first: Ints, second: Ints, ratios: Floats) -> tuple[Floats, Floats, Floats]:
         """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
         one, other = (self.standing(models, ratios) for models in (first, second))
         return self.compare(first, second, one, other)
 
     def compare(
-        self, first: Index, second: Index, one: Standing, other: Standing
+        self, first: Ints, second: Ints, one: Standing, other: Standing
     ) -> tuple[Floats, Floats, Floats]:
         """Return by how much each of `first` is better than that of `second`, with limits: (m,).
 
@@ -255,7 +252,7 @@ class Contest:
             )
         return (-value, -high, -low) if self.sign < 0 else (value, low, high)
 
-    def _correlation(self, first: Index, second: Index, one: Standing, other: Standing) -> Floats:
+    def _correlation(self, first: Ints, second: Ints, one: Standing, other: Standing) -> Floats:
         """Return how two estimates go together, 0 for models judged on other rows."""
         if self.both is None:
             return np.zeros(len(first))

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Counts, for_products
+from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.table import Measure
 from clfeval.methods.tune_jpt.tables import estimate
-from clfeval.methods.tune_jpt.thresholds import Places, at_odds, best_of, unbeaten, vertices
+from clfeval.methods.tune_jpt.thresholds import at_odds, best_of, unbeaten, vertices
 from clfeval.result import Estimate
-
-Whole = NDArray[np.int64]
 
 _GROUPS = 2**13
 _FEWEST = 2**8  # however many folds
@@ -104,7 +102,7 @@ def grouped(counts: ScoreCounts, most: int) -> tuple[Counts, Counts]:
     return np.add.reduceat(positives, first), np.add.reduceat(negatives, first)
 
 
-def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Whole:
+def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
     """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
     if counts.sum() >= _MOST:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T
@@ -125,14 +123,14 @@ class _Parts:
     fewer; tables (K, h): the other folds' tables there; rank (K, h): preference among ties.
     """
 
-    held_tp: Whole
-    held_fp: Whole
-    cuts: Places
+    held_tp: Ints
+    held_fp: Ints
+    cuts: Ints
     tables: Jpt
-    rank: Places
+    rank: Ints
 
     @classmethod
-    def of(cls, positives: Whole, negatives: Whole) -> _Parts:
+    def of(cls, positives: Ints, negatives: Ints) -> _Parts:
         """Find the candidates of every training part; the folds' counts are (K, m)."""
         held_tp, held_fp = _running(positives), _running(negatives)
         tp, fp = held_tp.sum(axis=0) - held_tp, held_fp.sum(axis=0) - held_fp
@@ -168,12 +166,12 @@ class _Parts:
         return found
 
 
-def _running(dealt: Whole) -> Whole:
+def _running(dealt: Ints) -> Ints:
     """Return how many rows of each fold stand at or above every threshold: 0 at the first."""
     return np.concatenate([np.zeros((len(dealt), 1), np.int64), dealt.cumsum(axis=1)], axis=1)
 
 
-def _candidates(tp: Whole, fp: Whole) -> Places:
+def _candidates(tp: Ints, fp: Ints) -> Ints:
     """Return the candidates (K, h) of K curves with m + 1 points each, filled up with zeros."""
     k, width = tp.shape
     starts = np.zeros(tp.shape, bool)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clfeval.counts.patterns import ConfusionCounts, Counts
+from clfeval.arrays import Counts, Floats
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.inference.resampling import percentiles, resampled_rates, stream
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import combination, odds_ratio, predictive_value, rate_ratio
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt, over
+from clfeval.measures.jpt import Jpt, over
 from clfeval.measures.table import Measure, Stakes, measures
 from clfeval.methods.estimates import rate
 

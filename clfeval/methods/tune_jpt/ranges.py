@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.inference.resampling import beta_odds, percentiles, stream
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.population import Population
 from clfeval.measures.table import Measure, measures
 from clfeval.methods.tune_jpt.limits import Cells, limits

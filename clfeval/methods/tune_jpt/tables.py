@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.table import measures
 from clfeval.methods.estimates import Column, rows_of

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clfeval.counts.patterns import Bools, Counts, for_products
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.population import Population
 from clfeval.measures.table import Measure
 from clfeval.methods.tune_jpt.tables import estimate
 from clfeval.result import Estimate, Row
-
-Places = NDArray[np.int64]
 
 _BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
 _FEW = 64  # points that the plain chain settles quicker than a pass
@@ -44,7 +42,7 @@ class RocPoints:
         return Jpt(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
     @property
-    def preference(self) -> Places:
+    def preference(self) -> Ints:
         """The rank of each point (h,) among ties: larger delta first, then higher threshold."""
         tp, fp = for_products(self.tp, self.fp)
         gain = tp * fp[-1] - fp * tp[-1]  # whole numbers, so that equal means equal
@@ -52,7 +50,7 @@ class RocPoints:
         rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
         return rank
 
-    def at(self, places: Places | Bools) -> RocPoints:
+    def at(self, places: Ints | Bools) -> RocPoints:
         """Return some of the points."""
         return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
 
@@ -98,7 +96,7 @@ def candidates(counts: ScoreCounts) -> RocPoints:
     return together.at(first)
 
 
-def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Places:
+def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
     """Return the places of the strict vertices of the upper hull of chains, their ends included.
 
     tp and fp (n,) rise along each chain; `starts` (n,) marks where chains start, and without it
@@ -138,7 +136,7 @@ def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Places:
     return places[_chain(x.tolist(), y.tolist(), stays.tolist())]
 
 
-def unbeaten(tp: Counts, fp: Counts) -> Places:
+def unbeaten(tp: Counts, fp: Counts) -> Ints:
     """Return the places of points between the corners that none of these beats in both rates.
 
     tp and fp (n,) rise along the one chain.
@@ -150,7 +148,7 @@ def unbeaten(tp: Counts, fp: Counts) -> Places:
     return np.flatnonzero(keep) + 1
 
 
-def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Places:
+def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
     """Walk along the points and take back those that a later one puts on or below a line."""
     kept: list[int] = []
     for i in range(len(x)):
@@ -190,7 +188,7 @@ class Best:
     The value is NaN where the measure is undefined at every point, infinite where it is infinite.
     """
 
-    place: NDArray[np.int64]
+    place: Ints
     value: Floats
 
 
@@ -231,7 +229,7 @@ def best_points(
     """
     tables, rank = points.tables, points.preference
     step = max(1, _CELLS // len(rank))
-    parts: dict[str, list[tuple[NDArray[np.int64], Floats]]] = {name: [] for name in measures}
+    parts: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in measures}
     for start in range(0, len(ratios), step):
         tuned = tables.tuned(ratios[start : start + step, None])
         for name, measure in measures.items():
@@ -255,7 +253,7 @@ def at_odds(name: str, table: Jpt, ratios: Floats) -> Jpt:
     return table if CATALOG[name].invariant else table.tuned(ratios)
 
 
-def best_of(name: str, values: Floats, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+def best_of(name: str, values: Floats, rank: Ints) -> tuple[Ints, Floats]:
     """Return the place, or -1, and the value of the best along the last axis of (..., h).
 
     rank (..., h) broadcasts: of ties the one of lowest rank is taken.

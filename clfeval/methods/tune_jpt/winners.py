@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.patterns import Bools
+from clfeval.arrays import Bools
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.tune_jpt.contest import Contest, Crossing, Field, settled

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats
 from clfeval.tables.names import is_index
 
 Cells = Sequence[object] | NDArray[Any]
@@ -58,7 +59,7 @@ class Flaw:
 class Numbers:
     """A column as numbers: NaN where there is none, and in `status` what is there instead."""
 
-    values: NDArray[np.float64]
+    values: Floats
     status: NDArray[np.uint8]
 
     @property
@@ -77,7 +78,7 @@ class Numbers:
         return 0 < int((self.status != MISSING).sum()) <= 2 * self.texts
 
 
-def numeric(status: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def numeric(status: NDArray[np.uint8]) -> Bools:
     """Tell which cells hold a number, be it infinite or badly spelled."""
     return np.isin(status, (NUMBER, INFINITE, SPELLED))
 
@@ -98,7 +99,7 @@ def numbers_of(cells: Cells) -> Numbers:
     return Numbers(values, status)
 
 
-def _at_once(cells: Cells) -> NDArray[np.float64] | None:
+def _at_once(cells: Cells) -> Floats | None:
     """Convert a column that holds nothing but numbers; None when a closer look is needed."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Floats
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.tables.metric.cells import (
     MISSING,
@@ -222,9 +222,7 @@ def _knows(params: object, name: str) -> bool:
     return isinstance(params, str) and f"'{name}':" in params
 
 
-def _sds(
-    grid: Grid, place: Mapping[str, int], metrics: Sequence[str]
-) -> NDArray[np.float64] | None:
+def _sds(grid: Grid, place: Mapping[str, int], metrics: Sequence[str]) -> Floats | None:
     found = [place.get(f"std_test_{metric}") for metric in metrics]
     if all(column is None for column in found):
         return None
@@ -236,7 +234,7 @@ def _sds(
 
 def _splits(
     grid: Grid, place: Mapping[str, int], metrics: Sequence[str]
-) -> tuple[tuple[str, ...], NDArray[np.float64] | None]:
+) -> tuple[tuple[str, ...], Floats | None]:
     """Return the splits and their values (s, k, n); none unless every metric has them all."""
     found: dict[int, dict[str, int]] = {}
     for name, i in place.items():

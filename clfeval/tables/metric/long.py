@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Ints
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.metric.cells import (
     MISSING,
@@ -203,7 +204,7 @@ def _refuse_twice(
     columns: LongColumns,
     models: Sequence[str],
     metrics: Sequence[str],
-    used: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]],
+    used: tuple[NDArray[np.intp], NDArray[np.intp], Ints],
 ) -> None:
     """Raise for every value given again; the first row is named with each later one."""
     i, j, row = used

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Floats, Ints
 from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.csv import one_column_hint
 from clfeval.tables.metric.cells import MISSING, Cells, Flaw, Grid, Numbers, flaw_of, texts_of
@@ -33,7 +34,7 @@ class Asked:
 class Places:
     """Where each value stands in the file; a row of 0 is no row."""
 
-    rows: NDArray[np.int64]  # (k, n), or anything that broadcasts to it
+    rows: Ints  # (k, n), or anything that broadcasts to it
     columns: tuple[str, ...]  # one for each metric, or for each model with `by_model`
     by_model: bool = False
 
@@ -57,15 +58,15 @@ class Sheet:
     layout: Layout
     models: list[str | None]
     metrics: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
     flaws: Mapping[tuple[int, int], Flaw]
     places: Places
     rows: Sequence[int] | None  # of the models
     model_column: str | None
     named_by: str  # said on stderr
-    sds: NDArray[np.float64] | None = None
+    sds: Floats | None = None
     splits: tuple[str, ...] = ()
-    by_split: NDArray[np.float64] | None = None
+    by_split: Floats | None = None
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clfeval.arrays import Bools, Floats
 from clfeval.errors import KEPT, DataError, Problem, UsageError, listing
 from clfeval.tables.metric.cells import COMMA, PERCENT, Flaw, Grid
 from clfeval.tables.metric.grid import read_grid
@@ -95,7 +95,7 @@ def _problem(grid: Grid, sheet: Sheet, pair: tuple[int, int]) -> Problem:
     return Problem(flaw.what, flaw.code, grid.name, row, column)
 
 
-def _missing(sheet: Sheet) -> NDArray[np.bool_]:
+def _missing(sheet: Sheet) -> Bools:
     """Tell which values are missing, undefined ones too; text and infinite ones are not."""
     missing = np.isnan(sheet.values)
     for pair, flaw in sheet.flaws.items():
@@ -143,11 +143,11 @@ class MetricTable:
     layout: Layout
     models: tuple[str, ...]
     metrics: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
     rows: tuple[int | None, ...]
     splits: tuple[str, ...] = ()
-    by_split: NDArray[np.float64] | None = None
-    sds: NDArray[np.float64] | None = None
+    by_split: Floats | None = None
+    sds: Floats | None = None
     dropped: int = 0
     ignored: tuple[str, ...] = ()
     named_by: str = ""

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clfeval.arrays import Floats
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Floats, Jpt
+from clfeval.measures.jpt import Jpt
 from clfeval.measures.population import Population
 from clfeval.measures.table import Stakes, measures
 from clfeval.methods.tune_jpt.thresholds import (
