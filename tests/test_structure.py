@@ -16,12 +16,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # room -> rooms of this package it may import; libraries it may import besides the standard ones
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
+    "codes": (set(), set()),
     "errors": (set(), set()),
     "arrays": (set(), {"numpy"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
-    "tables": ({"arrays", "errors"}, {"numpy", "polars", "narwhals", "yaml", "backports", "compression"}),
+    "tables": (
+        {"arrays", "errors"},
+        {"numpy", "polars", "narwhals", "yaml", "backports", "compression"},
+    ),
     "counts": ({"arrays", "errors", "tables"}, {"numpy", "polars", "narwhals"}),
     "methods": (
         {"arrays", "errors", "tables", "counts", "measures", "inference", "result"},

@@ -167,37 +167,37 @@ def _notes(
     assumed: Sequence[str],
 ) -> list[Warn]:
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
-    said: list[tuple[str, str]] = []
+    said: list[Warn] = []
     dropped = options.zero_weight == "drop"
     removed = [m for m in given.metrics if options.weights.get(m) == 0 and dropped]
     if removed:
-        said.append(("zero-weight", f"weight 0 leaves out {listing(removed)}"))
+        said.append(Warn("zero-weight", f"weight 0 leaves out {listing(removed)}"))
     if left_out:
         text = f"{listing(left_out)}: no ray of the polygon, for want of a scale (--rescale)"
-        said.append(("left-out", text))
+        said.append(Warn("left-out", text))
     flipped = [s.metric for s in scales if s.best == "min"]
     if flipped:
-        said.append(("flipped", f"less is better, so 1 minus it is scored: {listing(flipped)}"))
+        said.append(Warn("flipped", f"less is better, so 1 minus it is scored: {listing(flipped)}"))
     if assumed:
         text = f"no measures known here, taken as better the higher: {listing(assumed)}"
-        said.append(("assumed-direction", text))
+        said.append(Warn("assumed-direction", text))
     if options.weights and options.wishes:
-        said.append(("weights", "weights given change MLcps; those of D stand with the wishes"))
+        said.append(Warn("weights", "weights given change MLcps; those of D stand with the wishes"))
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
                 text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
-                said.append(("narrow", f"{text}: it hardly tells models apart"))
+                said.append(Warn("narrow", f"{text}: it hardly tells models apart"))
         measure = measure_of(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if math.isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' goes down to {low} and is scored as it is"
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 puts chance at 0.5"
-            said.append(("other-scale", text))
-    return [Warn(code, text) for code, text in said]
+            said.append(Warn("other-scale", text))
+    return said
 
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less

@@ -1,0 +1,93 @@
+"""Every code of an error or a warning stands in one table, and none stands there for nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from clfeval.codes import ERRORS, WARNINGS
+
+PACKAGE = Path(__file__).parent.parent / "clfeval"
+TREES = [
+    ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.name != "codes.py"
+]
+NODES = [node for tree in TREES for node in ast.walk(tree)]
+
+
+def places_of_code() -> dict[str, int]:
+    """Return at which place a class or function takes an argument called `code`."""
+    places = {}
+    for node in NODES:
+        if isinstance(node, ast.ClassDef):
+            names = [
+                part.target.id
+                for part in node.body
+                if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+            ]
+        elif isinstance(node, ast.FunctionDef):
+            arguments = [argument.arg for argument in node.args.args]
+            names = [name for name in arguments if name not in ("self", "cls")]
+        else:
+            continue
+        if "code" in names:
+            places[node.name] = names.index("code")
+    return places
+
+
+def texts(node: ast.expr) -> Iterator[str]:
+    """Yield the literal texts an expression may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from texts(node.body)
+        yield from texts(node.orelse)
+
+
+def literal_codes() -> set[str]:
+    """Return every literal that is given as a code, or bound to a name `code` or `CODE`."""
+    places, found = places_of_code(), set()
+    for node in NODES:
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            name = node.func.id if isinstance(node.func, ast.Name) else name
+            if name in places:
+                given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+                for argument in given or node.args[places[name] : places[name] + 1]:
+                    found |= set(texts(argument))
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=False))
+                for name, value in pairs:
+                    if isinstance(name, ast.Name) and name.id in ("code", "CODE"):
+                        found |= set(texts(value))
+    return found
+
+
+def test_every_code_has_its_sentence() -> None:
+    found = literal_codes()
+    assert len(found) > 100  # the search itself works
+    assert found - {*ERRORS, *WARNINGS} == set()
+
+
+def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
+    written = {
+        node.value
+        for node in NODES
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    built = {f"unknown-{what}" for what in written}  # names.match_names
+    assert {*ERRORS, *WARNINGS} - written - built == set()
+
+
+def test_sentences_are_sentences_and_stand_in_order() -> None:
+    for table in (ERRORS, WARNINGS):
+        assert list(table) == sorted(table)
+        for code, sentence in table.items():
+            assert sentence[0].isupper(), code
+            assert sentence.endswith("."), code
+            assert "\n" not in sentence, code
