@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import contextlib
 from pathlib import Path
+
+from tests.process.runner import run
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "fixtures" / "golden"
@@ -98,19 +98,11 @@ COMMANDS: dict[str, tuple[int, str]] = {
 
 def output_of(columns: int, command: str) -> str:
     """Run a command line and return its standard output."""
-    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
-    if columns:
-        environment["COLUMNS"] = str(columns)
-    done = subprocess.run(
-        [sys.executable, "-m", "clfeval", *command.split(), "--quiet"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
-    return done.stdout
+    environment = {"COLUMNS": str(columns)} if columns else {}
+    with contextlib.chdir(ROOT):
+        done = run([*command.split(), "--quiet"], b"", environment)
+    assert (done.code, done.err) == (0, "")
+    return done.out
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""Running the installed program as a shell does, in an environment that says nothing."""
+"""Running the program as a shell does, in an environment that says nothing.
+
+In this process (tests/process/runner.py) unless what is asked needs one of its own: a shell, a
+terminal, or a variable that is looked at when Python, its libraries or those of C start.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +15,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.process.runner import Done, run
 
 BIN = Path(sys.executable).parent
 WIDE = "id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
 ESCAPE = "\x1b"
 
 SPOKEN = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "GITHUB_ACTIONS", "PY_COLORS", "LC_ALL")
+AT_START = ("PYTHON", "POLARS_", "LC_", "LANG", "TZ")
 NEEDS_BASH = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a finished process left: exit code, standard output, standard error."""
-
-    code: int
-    out: str
-    err: str
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -48,11 +45,18 @@ def environment(**changes: str) -> dict[str, str]:
 
 def clfeval(*words: str, **changes: str) -> Done:
     """Run `clfeval WORDS` and wait for it; `changes` are environment variables."""
-    return _finished([str(BIN / "clfeval"), *words], b"", changes)
+    return piped(b"", *words, **changes)
 
 
 def piped(content: bytes, *words: str, **changes: str) -> Done:
     """Run `clfeval WORDS` with some bytes on standard input."""
+    if any(name.startswith(AT_START) for name in changes):
+        return started(content, *words, **changes)
+    return run(words, content, environment(**changes))
+
+
+def started(content: bytes, *words: str, **changes: str) -> Done:
+    """Run `clfeval WORDS` in a process of its own, with some bytes on standard input."""
     return _finished([str(BIN / "clfeval"), *words], content, changes)
 
 
