@@ -14,8 +14,8 @@ help: ## list the targets
 demo: $(VENV)/.core ## run the main job on a real table
 	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3 --plot
 
-test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest -n auto
+test: $(VENV)/.dev ## run the tests of every change; FULL=1: everything, as each night
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(FULL),--full)
 
 lint: $(VENV)/.dev ## check style
 	$(BIN)/ruff check .

@@ -1,12 +1,62 @@
-"""Fixtures useful to every test."""
+"""Fixtures useful to every test, and what the gate leaves to a full run."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
+
+import tests.thoroughness  # noqa: F401 - it registers the profiles
 
 ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="all examples, sizes and grids too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    full = config.getoption("full")
+    settings.load_profile("full" if full else "gate")
+    if full and config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = random.randrange(1 << 32)  # handed to every worker
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("full"):
+        return f"everything, with --hypothesis-seed={config.getoption('hypothesis_seed')}"
+    return "the gate: few examples of each property, always the same; make test FULL=1 for the rest"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("full"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        config.stash[LEFT_OUT] = len(slow)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    found = getattr(node, "workeroutput", {}).get("left out", 0)  # every worker collects all
+    node.config.stash[LEFT_OUT] = max(found, node.config.stash.get(LEFT_OUT, 0))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(
+            f"{left_out} slow tests deselected (sizes, clocks, whole grids): make test FULL=1"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,12 @@ def test_the_tables_together_stay_below_a_megabyte() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["build_predictions.py", "build_mars_paper.py", "build_armano.py", "build_metrics.py"],
+    [
+        pytest.param("build_predictions.py", marks=pytest.mark.slow),  # trains six classifiers
+        "build_mars_paper.py",
+        "build_armano.py",
+        pytest.param("build_metrics.py", marks=pytest.mark.slow),  # searches a grid
+    ],
 )
 def test_a_script_rebuilds_its_tables(script: str, tmp_path: Path) -> None:
     subprocess.run(

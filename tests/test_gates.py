@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
 from clfeval.gates import Limit, judge, parse_limit
 from clfeval.result import Estimate, Gate, Result
+from tests.thoroughness import examples
 
 SETTINGS = "cmd:mars|target:positive|rule:all|pos:1|cut:none|data:1111|stats:2222|clfeval:0.1.0"
 
@@ -61,7 +62,7 @@ def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
     assert "recall=0.9" in caught.value.hint
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.floats(0, 1).filter(lambda x: x > 0))
 def test_exactly_at_the_limit_passes_and_one_ulp_beyond_fails(limit: float) -> None:
     below, above = math.nextafter(limit, -1), math.nextafter(limit, 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -25,6 +25,7 @@ from clfeval.result import (
     Row,
     Warn,
 )
+from tests.thoroughness import examples
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.text(max_size=8)
@@ -56,7 +57,7 @@ def small(**changes: Any) -> Result:
     return replace(Result("mars", "s", (), {}, {"rows": 1}, {"models": rows}), **changes)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(RESULTS)
 def test_json_there_and_back(result: Result) -> None:
     text = result.to_json()
@@ -171,7 +172,7 @@ def lazy(length: int) -> tuple[LazyRows, list[Row], list[int]]:
     return LazyRows(length, make), [{"i": index} for index in range(length)], made
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, 6), st.integers(-9, 9), st.slices(6))
 def test_lazy_rows_behave_like_the_list(length: int, index: int, part: slice) -> None:
     rows, plain, _ = lazy(length)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.tables.confusion import Confusion
 from tests.reference import Row, confusion
 from tests.strategies import counts_of, tables
+from tests.thoroughness import examples
 
 
 def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
@@ -18,7 +19,7 @@ def cells(counts: ConfusionCounts) -> dict[str, tuple[int, ...]]:
     return dict(zip(counts.models, numbers, strict=True))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(models=(1, 5)))
 def test_patterns_are_counted_as_rows_are(rows: list[Row]) -> None:
     counts = ConfusionCounts.of_patterns(counts_of(rows))

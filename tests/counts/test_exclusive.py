@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -17,6 +17,7 @@ from tests.engines import ENGINES
 from tests.example import SAYS, TRUE
 from tests.reference import Row
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 BOTH = ["found", "missed"]
 
@@ -42,7 +43,7 @@ def by_hand(
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     tables(weights=(1, 1)),
     st.sampled_from(["positive", "negative"]),

@@ -54,6 +54,7 @@ def sums(bits: Bits) -> dict[str, tuple[int, ...]]:
     return dict(zip(NAMES, map(tuple, four.tolist()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["csv", "parquet"])
 def test_a_wide_table_of_20_000_columns(how: str) -> None:
     truth, bits = table()
@@ -63,6 +64,7 @@ def test_a_wide_table_of_20_000_columns(how: str) -> None:
     assert found == sums(bits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["csv", "parquet"])
 def test_a_sparse_table_of_20_000_features(how: str) -> None:
     truth, bits = table()

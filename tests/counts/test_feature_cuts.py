@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.counts.features.cuts import Distribution, Split, split, split_rows
 from tests.methods.features import brute
+from tests.thoroughness import examples
 
 INF = math.inf
 ALL_CUTS: list[Any] = ["median", "mean", "best", "soft", 0.5, 2.0]
@@ -76,7 +77,7 @@ NUMBER = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 0.5, 1.0, 2.0, 8.0])
 TABLES = st.lists(st.tuples(st.booleans(), NUMBER), min_size=1, max_size=14)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(table=TABLES, cut=st.sampled_from(ALL_CUTS))
 def test_random_rows_against_the_definition(table: Rows, cut: Any) -> None:
     truth, values = [t for t, _ in table], [v for _, v in table]
@@ -92,7 +93,7 @@ def test_random_rows_against_the_definition(table: Rows, cut: Any) -> None:
         assert done.cut == expected.cut
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(table=TABLES, cut=st.sampled_from(ALL_CUTS), data=st.data())
 def test_weights_are_rows_repeated(table: Rows, cut: Any, data: Any) -> None:
     weights = data.draw(st.lists(st.integers(1, 3), min_size=len(table), max_size=len(table)))
@@ -100,7 +101,7 @@ def test_weights_are_rows_repeated(table: Rows, cut: Any, data: Any) -> None:
     same(cut_at(cut, table, weights), cut_at(cut, spelled))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(table=TABLES, cut=st.sampled_from(ALL_CUTS))
 def test_the_way_without_sorting_ends_where_sorting_does(table: Rows, cut: Any) -> None:
     truth, values = (np.array(column) for column in zip(*table, strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from clfeval.counts import joint
 from clfeval.counts.count import count_predictions
@@ -20,6 +20,7 @@ from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import Row, ScoredRow
 from tests.strategies import counts_of, frame_of, scored_tables, tables
+from tests.thoroughness import examples
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
@@ -59,7 +60,7 @@ def assert_same(found: JointCounts, other: JointCounts) -> None:
     assert found.digest() == other.digest()
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(scored_tables(models=(1, 3), rows=(1, 14)))
 def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
     found, patterns = counted(frame_of(rows), weight="n", kind="score")
@@ -72,7 +73,7 @@ def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
     assert_votes_are(found, patterns)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(tables(models=(1, 4), rows=(1, 14)))
 def test_labels_are_the_pattern_counts(rows: list[Row]) -> None:
     patterns = counts_of(rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -19,6 +19,7 @@ from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.reference import Row
 from tests.strategies import counts_of, names, tables
+from tests.thoroughness import examples
 
 TABLES = [
     ("breast-cancer/labels", Roles(positive="malignant")),
@@ -59,7 +60,7 @@ def read(table: object, roles: Roles) -> PatternCounts:
         return count_predictions(predictions).slices[None]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(models=(1, 9), rows=(0, 14)))
 def test_equal_rows_become_one_pattern(rows: list[Row]) -> None:
     counts = counts_of(rows)
@@ -72,7 +73,7 @@ def test_equal_rows_become_one_pattern(rows: list[Row]) -> None:
     assert counts.n.dtype == np.int64
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(rows=(1, 14)), st.integers(0, 14), st.randoms(use_true_random=False))
 def test_shards_add_up_to_the_whole_in_any_order(
     rows: list[Row], cut: int, chance: random.Random
@@ -86,7 +87,7 @@ def test_shards_add_up_to_the_whole_in_any_order(
     assert (one + two).digest() == whole.digest()
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), st.randoms(use_true_random=False))
 def test_digest_knows_no_order_of_rows_or_columns(rows: list[Row], chance: random.Random) -> None:
     k = len(rows[0].votes)
@@ -97,7 +98,7 @@ def test_digest_knows_no_order_of_rows_or_columns(rows: list[Row], chance: rando
     assert shuffled.digest() == counts_of(rows).digest()
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(models=(2, 3)), tables(models=(2, 3)))
 def test_digest_differs_exactly_when_the_counts_do(a: list[Row], b: list[Row]) -> None:
     one, two = counts_of(a), counts_of(b)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count_predictions
@@ -21,6 +21,7 @@ from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
+from tests.thoroughness import examples
 
 Table = list[tuple[float, float, float]]  # score, positives, negatives
 
@@ -48,7 +49,7 @@ def by_hand(rows: list[ScoredRow], model: int) -> Table:
     return [(score, hits[score], misses[score]) for score in sorted({*hits, *misses})]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(scored_tables(models=(1, 3), rows=(1, 14)))
 def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
     found = scores(frame_of(rows), weight="n")
@@ -139,9 +140,7 @@ def test_rows_put_in_order_count_alike(engine: str) -> None:
 
 
 @pytest.mark.usefixtures("in_order")
-@settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scored_tables(models=(1, 2), rows=(1, 14)))
 def test_rows_put_in_order_against_a_plain_count(rows: list[ScoredRow]) -> None:
     repeated = [ScoredRow(row.truth, row.scores, 1) for row in rows for _ in range(row.n)]

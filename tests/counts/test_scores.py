@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -28,6 +28,7 @@ from tests import reference as ref
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, names, scored_tables
+from tests.thoroughness import examples
 
 
 def table_of(rows: list[ScoredRow]) -> ScoreTable:
@@ -82,7 +83,7 @@ def test_top_cuts_by_hand() -> None:
         assert top_cuts(table, count) == ({"a": cut}, {"a": taken})
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scored_tables(), st.integers(1, 30))
 def test_top_cuts_and_ranks_take_the_same_rows(rows: list[ScoredRow], count: int) -> None:
     table = table_of(rows)
@@ -115,7 +116,7 @@ def test_grouped_scores_take_the_best_for_the_target() -> None:
     assert grouped_scores(table, {}, "positive").models == table.models
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(scored_tables(rows=(2, 9)), st.integers(1, 12), st.sampled_from(["positive", "negative"]))
 def test_top_rows_as_votes_of_the_whole_command(
     rows: list[ScoredRow], count: int, target: str

@@ -81,6 +81,7 @@ def test_equal_and_reversed_orders_are_exactly_one(x: list[float]) -> None:
         assert function(x, -np.array(x)) == -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [100_000, 400_034])
 def test_many_values(k: int) -> None:
     """At 400034 the sum of squared ranks is no float, and over the root of its square not 1."""
@@ -98,6 +99,7 @@ def test_many_values(k: int) -> None:
     assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_sums_that_do_not_fit_64_bits() -> None:
     x = np.arange(3_200_000)
     assert (3_200_000**3 - 3_200_000) // 3 > 2**63

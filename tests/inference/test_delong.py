@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from clfeval.inference.delong import AucInterval, delong_auc
+from tests.thoroughness import examples
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 weights = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12).filter(
@@ -41,7 +42,7 @@ def by_pairs(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(table.mean()), float(v10.var(ddof=1) / len(x) + v01.var(ddof=1) / len(y))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(weights, st.sampled_from(LEVELS))
 def test_area_and_variance_against_all_pairs(rows: list[tuple[int, int]], level: float) -> None:
     pos, neg = columns(rows)
@@ -58,7 +59,6 @@ def test_area_and_variance_against_all_pairs(rows: list[tuple[int, int]], level:
         assert 0 <= result.low <= result.value <= result.high <= 1
 
 
-@settings(deadline=None)
 @given(weights)
 def test_the_interval_is_symmetric_on_the_logit(rows: list[tuple[int, int]]) -> None:
     pos, neg = columns(rows)
@@ -71,7 +71,6 @@ def test_the_interval_is_symmetric_on_the_logit(rows: list[tuple[int, int]]) -> 
     assert result.high == pytest.approx(1 / (1 + math.exp(-(middle + reach))), rel=1e-10)
 
 
-@settings(deadline=None)
 @given(weights, st.sampled_from(LEVELS))
 def test_turning_scores_or_classes_mirrors_the_interval(
     rows: list[tuple[int, int]], level: float
@@ -88,7 +87,6 @@ def test_turning_scores_or_classes_mirrors_the_interval(
         assert (turned.low, turned.high) == mirrored
 
 
-@settings(deadline=None)
 @given(weights)
 def test_weights_are_repeated_rows(rows: list[tuple[int, int]]) -> None:
     """Scores with no row change nothing; sklearn takes the weights as they are."""
@@ -167,6 +165,7 @@ def test_huge_weights_at_the_border() -> None:
         assert result.method == "exact bound at the border"
 
 
+@pytest.mark.slow
 def test_many_scores_take_linear_work() -> None:
     """A million scores; all pairs of them would be 10**12."""
     rng = np.random.default_rng(3)

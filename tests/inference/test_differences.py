@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import binom, binomtest
@@ -193,7 +193,6 @@ def test_the_differences_of_newcombe_1998(
     )
 
 
-@settings(deadline=None)
 @given(counts, counts, st.sampled_from(LEVELS))
 def test_differences_against_statsmodels(
     x: tuple[int, int], y: tuple[int, int], level: float
@@ -318,7 +317,6 @@ def by_the_paper(a: int, b: int, c: int, d: int, level: float) -> tuple[float, f
     return theta, theta - delta, theta + epsilon
 
 
-@settings(deadline=None)
 @given(tables, st.sampled_from(LEVELS))
 def test_what_holds_of_every_paired_difference(
     table: tuple[int, int, int, int], level: float
@@ -385,7 +383,6 @@ def test_the_differences_of_paired_differences_of_newcombe_2001(
     assert plain(paired_combination(1, positives, turned, level=0.95)) == expected
 
 
-@settings(deadline=None)
 @given(tables, tables, st.sampled_from([1, -1]), st.sampled_from(LEVELS))
 def test_what_holds_of_every_paired_combination(
     x: tuple[int, int, int, int], y: tuple[int, int, int, int], sign: int, level: float

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.contingency_tables import Table2x2
@@ -73,7 +73,6 @@ def mercaldo(tp: int, fp: int, fn: int, tn: int, prevalence: float, z: float) ->
     ]
 
 
-@settings(deadline=None)
 @given(cells, st.floats(0.001, 0.999), st.sampled_from(LEVELS))
 def test_mercaldo(cells: tuple[int, int, int, int], prevalence: float, level: float) -> None:
     tp, fp, fn, tn = cells
@@ -85,7 +84,6 @@ def test_mercaldo(cells: tuple[int, int, int, int], prevalence: float, level: fl
     assert mine == pytest.approx(npv, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(cells, st.sampled_from(LEVELS))
 def test_ratios_against_statsmodels(cells: tuple[int, int, int, int], level: float) -> None:
     tp, fp, fn, tn = cells

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
@@ -55,7 +55,6 @@ def test_without_correlation_it_is_newcombe_for_independent_proportions() -> Non
     assert mine == pytest.approx((0.2, *expected))
 
 
-@settings(deadline=None)
 @given(counts.filter(any))
 def test_of_two_rates_it_is_newcombe_for_paired_proportions(table: Numbers) -> None:
     """Which has the published examples, in test_differences.py."""
@@ -145,7 +144,6 @@ def by_rows(s1: Numbers, s2: Numbers, tables: list[Numbers]) -> float:
     return float(x @ y / math.sqrt((x @ x) * (y @ y)))
 
 
-@settings(deadline=None)
 @given(counts, counts, slope_pairs, slope_pairs)
 def test_correlations_against_the_rows(
     positives: Numbers, negatives: Numbers, s1: Numbers, s2: Numbers

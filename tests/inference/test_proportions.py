@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from clfeval.inference.proportions import clopper_pearson, sign_test
+from tests.thoroughness import examples
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 SIZES = [1, 2, 3, 7, 10, 50, 97, 1000, 12_345, 10**6, 31_415_927, 10**8]
@@ -122,7 +123,7 @@ def at_least(k: int, n: int, p: Fraction) -> Fraction:
     return sum((math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1)), Fraction(0))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(1, 25), st.integers(0, 25), st.sampled_from(LEVELS))
 def test_the_bounds_solve_their_equations_in_exact_fractions(n: int, k: int, level: float) -> None:
     k = min(k, n)
@@ -135,7 +136,7 @@ def test_the_bounds_solve_their_equations_in_exact_fractions(n: int, k: int, lev
         assert float(1 - at_least(k + 1, n, Fraction(high))) == pytest.approx(tail, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(1, 10**8), st.floats(0.001, 0.999), st.sampled_from(LEVELS))
 def test_hits_and_misses_mirror_each_other(n: int, share: float, level: float) -> None:
     """Away from the ends, which have a test of their own above."""
@@ -153,7 +154,7 @@ def test_wider_levels_and_fewer_rows_give_wider_intervals() -> None:
     assert widths == sorted(widths, reverse=True)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1)), min_size=1, max_size=40))
 @example([(n, 0.3) for n in range(1, 9000)])  # more than one chunk
 def test_an_interval_does_not_depend_on_its_company(batch: list[tuple[int, float]]) -> None:
@@ -204,7 +205,7 @@ def test_sign_test_by_hand(a: int, b: int, p: float) -> None:
     assert sign_test(a, b) == sign_test(b, a) == p
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, 3000), st.integers(0, 3000))
 @example(500, 500)
 @example(500, 501)  # the first of the approximate branch

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import critical_value
+from tests.thoroughness import examples
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -186,7 +187,7 @@ def test_a_kink_anywhere_else() -> None:
     assert 0 <= low < 1e-30
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 10**4), st.integers(1, 10**4)), min_size=2, max_size=2),
     st.sampled_from([*MONOTONE, information]),

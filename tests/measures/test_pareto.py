@@ -109,6 +109,7 @@ def of_kind(kind: str, rng: np.random.Generator) -> np.ndarray:
     return 0.3 * rng.random((k, 5)) + rng.random((k, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "least", "most"),
     [

@@ -140,6 +140,7 @@ def test_a_table_can_be_made_by_hand() -> None:
     assert str(table.problem(0, 0, "is low", "too-low")) == "t: is low [too-low]"
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_models() -> None:
     rng = np.random.default_rng(0)
     values = rng.random((100_000, 10))
@@ -154,6 +155,7 @@ def test_a_hundred_thousand_models() -> None:
     np.testing.assert_array_equal(turned.values[0], values[9999, [9, 0]])
 
 
+@pytest.mark.slow
 def test_two_hundred_metrics_of_two_thousand_models() -> None:
     values = np.random.default_rng(0).random((2000, 200)).round(4)
     lines = [",".join([f"m{i}", *map(str, row)]) for i, row in enumerate(values.tolist())]

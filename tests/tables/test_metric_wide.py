@@ -6,12 +6,13 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import write
 from tests.tables.metric_door import read, shown
+from tests.thoroughness import examples
 
 RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
 
@@ -130,7 +131,7 @@ NAMES = st.text(
 ).filter(lambda name: name.strip() and not name.startswith("\ufeff"))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), models=st.lists(NAMES, min_size=1, max_size=5, unique=True))
 def test_numbers_and_names_come_back_to_the_last_digit(
     data: st.DataObject, models: list[str]

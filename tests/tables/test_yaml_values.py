@@ -7,10 +7,11 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from clfeval.tables.yaml import plain, read_yaml
+from tests.thoroughness import examples
 
 # by the core schema, YAML 1.2.2 section 10.3.2; those marked differ in YAML 1.1
 SCALARS: dict[str, object] = {
@@ -138,7 +139,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(trees, st.sampled_from([None, 2]))
 def test_json_is_yaml(folder: Path, tree: object, indent: int | None) -> None:
     text = json.dumps(tree, indent=indent)

@@ -425,6 +425,7 @@ def test_the_features_farthest_out_are_marked_and_named() -> None:
     assert lines[17][71] == "A"
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_features_are_read_once_and_soon_drawn() -> None:
     rows = feature_rows(1000)
     read = []
@@ -464,6 +465,7 @@ def test_means_of_runs_move_with_the_prevalence() -> None:
     assert key[1].split() == ["1", "C21", f"{x:.3f}", f"{y:.3f}", "3"]
 
 
+@pytest.mark.slow
 def test_thousands_of_runs_are_soon_drawn() -> None:
     draw = random.Random(3)
     runs = [

@@ -117,6 +117,7 @@ def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     assert named(list("abcdefg")) == "a, b, c, d and 3 more"
 
 
+@pytest.mark.slow
 def test_of_a_hundred_thousand_models_only_those_shown_are_made() -> None:
     result, made = crowd(RESULTS["five"], 100_000)
     text = as_text(result, width=80)

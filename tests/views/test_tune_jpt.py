@@ -19,6 +19,7 @@ from clfeval.views.markdown import markdown_lines
 from clfeval.views.rows import Section, title_of
 from clfeval.views.terminal import as_text
 from clfeval.views.tune_jpt_look import LISTED, PLACE
+from tests.thoroughness import thinned
 from tests.views.page import same_without_colour
 from tests.views.tuned import MODELS, ORDER, Counts, tuned
 
@@ -128,7 +129,7 @@ def test_a_table_about_populations_has_odds_and_prevalence(name: str) -> None:
             assert any("prevalence" in word for word in (*part.headings, part.title))
 
 
-@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("width", thinned([80, 140], [80]))
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
     result = RESULTS[name]
@@ -141,7 +142,7 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
         assert not whole - there
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", thinned(RESULTS, ["full", "rates", "awkward", "empty cells"]))
 def test_colour_tells_nothing(name: str) -> None:
     same_without_colour(RESULTS[name])
 

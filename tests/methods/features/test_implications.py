@@ -6,12 +6,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from clfeval.result import Estimate
 from tests.methods.features.door import features, rows_of
+from tests.thoroughness import examples
 
 
 def table(truth: str, **columns: str) -> pl.DataFrame:
@@ -130,7 +131,7 @@ def test_the_table_is_in_the_order_of_the_features() -> None:
 Bits = list[tuple[int, int]]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(rows=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=9))
 def test_an_implication_is_what_no_row_contradicts(rows: Bits) -> None:
     rows = [(1, 1), (0, 0), *rows] if len(rows) % 2 else [(1, 0), (0, 1), *rows]

@@ -7,15 +7,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.features.door import Row, cells, features, rows_of, table_text, value
 from tests.methods.features.mixed import Line, agree, expected, frame, lines, repeated
+from tests.thoroughness import examples
 
 CUTS = ["median", "mean", "best", "soft", 0.5, 1.0]
 ONLY = st.sampled_from(CUTS)
-MANY = settings(deadline=None, max_examples=60)
+MANY = examples(60)
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.features import brute
 from tests.methods.features.door import cells_of, rows_of
 from tests.methods.features.mixed import Line, agree, expected, frame, lines
+from tests.thoroughness import examples
 
-MANY = settings(deadline=None, max_examples=60)
+MANY = examples(60)
 CUTS = st.sampled_from([None, "median", "mean", "best", "soft", 0.5, 2.0])
 
 

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.result import Result
 from tests.methods.features import brute
 from tests.methods.features.brute import Placed
 from tests.methods.features.door import features
+from tests.thoroughness import examples
 
 
 def chosen(result: Result) -> list[str]:
@@ -113,7 +114,7 @@ LIMITS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fract
                           Fraction(19, 20), Fraction(1)])  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(table=columns(), phi_max=LIMITS, delta_min=LIMITS, top=st.integers(1, 7))
 def test_random_tables_against_the_rule(
     table: tuple[list[int], Columns], phi_max: Fraction, delta_min: Fraction, top: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
@@ -20,6 +20,7 @@ from clfeval.methods.mars.cover import (
 from tests import reference as ref
 from tests.reference import Row
 from tests.strategies import counts_of, names, tables
+from tests.thoroughness import examples
 
 TARGETS = st.sampled_from(["positive", "negative"])
 
@@ -50,7 +51,7 @@ def most_within(rows: list[Row], target: str, limit: float) -> int | None:
     return max(fits, default=None)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS)
 def test_best_subset_of_every_size(rows: list[Row], target: str) -> None:
     k = len(rows[0].votes)
@@ -63,7 +64,7 @@ def test_best_subset_of_every_size(rows: list[Row], target: str) -> None:
         assert choice.scores.effort[0] == ref.effort(rows, subset, target)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS, st.integers(0, 40))
 def test_best_within_effort(rows: list[Row], target: str, limit: int) -> None:
     choice = best_within_effort(counts_of(rows).targets(target), limit)
@@ -93,7 +94,7 @@ def test_within_effort_by_hand() -> None:
         assert (None if choice is None else members_of(choice)) == expected, f"effort {limit}"
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(), TARGETS)
 def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -> None:
     counts = counts_of(rows).targets(target)
@@ -115,7 +116,7 @@ def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -
     assert len(exact) + len(greedy) == len(choices)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(), TARGETS, st.integers(0, 40))
 def test_integer_program_within_effort(rows: list[Row], target: str, limit: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import TargetCounts
@@ -17,6 +17,7 @@ from tests import reference as ref
 from tests.example import PAPER
 from tests.reference import Row
 from tests.strategies import counts_of, members_matrix, tables
+from tests.thoroughness import examples
 
 TARGETS = st.sampled_from(["positive", "negative"])
 
@@ -70,7 +71,7 @@ def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_
     assert scores.missed("any")[0] == efn_any
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS)
 def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], target: str) -> None:
     counts = counts_of(rows).targets(target)
@@ -80,7 +81,7 @@ def test_all_subsets_equal_given_subsets_equal_brute_force(rows: list[Row], targ
     assert found(counts) == ref.ttp(rows, target)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS)
 def test_identities(rows: list[Row], target: str) -> None:
     k = len(rows[0].votes)
@@ -99,7 +100,7 @@ def test_identities(rows: list[Row], target: str) -> None:
             assert larger[2] >= etp, "ETP is monotone in S"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(models=(2, 2)), TARGETS)
 def test_two_models_rules_agree_and_a_miss_is_the_others_find(rows: list[Row], target: str) -> None:
     scores = by_subset(every(rows, target))
@@ -108,7 +109,7 @@ def test_two_models_rules_agree_and_a_miss_is_the_others_find(rows: list[Row], t
         assert efn_all == efn_any == scores[other][2]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS, st.randoms(use_true_random=False))
 def test_order_of_models_and_rows_is_irrelevant(
     rows: list[Row], target: str, chance: random.Random
@@ -123,19 +124,19 @@ def test_order_of_models_and_rows_is_irrelevant(
         assert numbers == expected[tuple(sorted(order[i] for i in subset))]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables())
 def test_exchanging_zero_and_one_turns_one_target_into_the_other(rows: list[Row]) -> None:
     assert by_subset(every(rows, "negative")) == by_subset(every(ref.exchanged(rows), "positive"))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(), TARGETS)
 def test_weights_equal_repetition(rows: list[Row], target: str) -> None:
     assert by_subset(every(rows, target)) == by_subset(every(ref.repeated(rows), target))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables(models=(2, 6)), TARGETS, st.data())
 def test_groups_equal_the_subset_of_their_members(
     rows: list[Row], target: str, data: st.DataObject

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -17,6 +17,7 @@ from tests import reference as ref
 from tests.example import PAPER, SAYS, TRUE
 from tests.reference import Row
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 
 def value(cell: Any) -> float | None:
@@ -119,7 +120,7 @@ def test_the_example_is_the_same_as_sets_and_as_bit_strings() -> None:
         assert list(row.votes) == [i in SAYS[name] for name in SAYS]
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     tables(models=(1, 5), rows=(1, 10)),
     st.sampled_from(["positive", "negative"]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -17,6 +17,7 @@ from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, 
 from tests import reference as ref
 from tests.reference import Row, ScoredRow
 from tests.strategies import frame_of, names, scored_tables
+from tests.thoroughness import examples
 
 TARGETS = st.sampled_from(["positive", "negative"])
 CLASS = {"positive": 1, "negative": 0}
@@ -46,7 +47,7 @@ def check_every_cut(
                 assert steps.missed_any[j, c] == ref.efn(voted, [j], "any", target)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scored_tables(), TARGETS)
 def test_thresholds_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     mine = [row for row in rows if row.truth == CLASS[target]]
@@ -62,7 +63,7 @@ def test_thresholds_equal_voting_anew(rows: list[ScoredRow], target: str) -> Non
         check_every_cut(steps, lambda cut: ref.voted(rows, cut), target, len(table.models))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scored_tables(), TARGETS)
 def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     mine = [row for row in rows if row.truth == CLASS[target]]
@@ -73,7 +74,7 @@ def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     check_every_cut(steps, lambda cut: ref.voted_top(rows, -cut), target, len(ranked.models))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scored_tables(models=(1, 4)), TARGETS)
 def test_weights_equal_repetition(rows: list[ScoredRow], target: str) -> None:
     table = table_of(rows)
@@ -119,7 +120,7 @@ def sweep_table(rows: list[ScoredRow], **options: Any) -> list[Any]:
     return list(result.tables["sweep"])
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(scored_tables(rows=(2, 8)), TARGETS, st.sampled_from(["all", "any"]), st.booleans())
 def test_the_table_of_the_result(rows: list[ScoredRow], target: str, rule: str, top: bool) -> None:
     k = len(rows[0].scores)
@@ -147,7 +148,7 @@ def test_the_table_of_the_result(rows: list[ScoredRow], target: str, rule: str, 
             assert row["occlusion"].reason == ("no_other_model" if ttp else "nothing_found")
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(scored_tables(models=(3, 5), rows=(2, 8)), TARGETS, st.booleans())
 def test_groups_find_what_any_member_finds(rows: list[ScoredRow], target: str, top: bool) -> None:
     option = "top" if top else "threshold"

@@ -7,13 +7,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from clfeval.methods.mlcps import dethroning
 from clfeval.methods.mlcps.dethroning import alone, dethroner, factors
 from tests.methods.mlcps.by_weights import around
+from tests.thoroughness import examples
 
 ONES = np.ones(3)
 # neighbours' products: winner .5 .25 .5, sum 1.25; rival .4 .5 .2, sum 1.1
@@ -150,7 +151,7 @@ def test_a_metric_without_influence_keeps_its_weight() -> None:
     assert found.weights.tolist() == pytest.approx([2 / f, 2 * f, f, 3, 1 / f])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(seeds, st.integers(2, 4), st.integers(3, 6), st.sampled_from([0, 2, 8]), st.booleans())
 def test_factors_as_all_corners(seed: int, k: int, n: int, steps: int, ray: bool) -> None:
     d, w0, winner = models(seed, k, n, steps)
@@ -164,7 +165,7 @@ def test_factors_as_all_corners(seed: int, k: int, n: int, steps: int, ray: bool
     assert factors(d, 1e200 * w0, winner).tolist() == pytest.approx(expected, rel=1e-9, nan_ok=True)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(seeds, st.integers(2, 5), st.integers(3, 9), st.sampled_from([0, 4]))
 def test_nothing_in_the_box_dethrones_and_its_corner_does(
     seed: int, k: int, n: int, steps: int

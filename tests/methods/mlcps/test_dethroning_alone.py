@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.methods.mlcps.dethroning import alone
 from tests.methods.mlcps.by_weights import around
+from tests.thoroughness import examples
 
 ONES = np.ones(3)
 
@@ -123,7 +124,7 @@ def test_scaled_weights_scale_the_bounds() -> None:
         assert large[part + 1].tolist() == plain[part + 1].tolist()
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(3, 7), st.sampled_from([0, 4]),
     st.booleans(),

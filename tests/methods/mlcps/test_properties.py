@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clfeval
 from clfeval.result import Row
 from tests.methods.mlcps import reference as ref
+from tests.thoroughness import examples
 
 AREAS = ("mlcps", "order_free", "lowest", "highest")
 SCORES = (*AREAS, "mean", "sd")
@@ -59,7 +60,7 @@ def among(models: Models, ranks: dict[str, list[int]], names: tuple[str, ...]) -
 
 
 @given(tables(of=(tied, normal)), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_only_the_ratio_of_weights_counts(models: Models, data: st.DataObject) -> None:
     n = len(models[0])
     w = data.draw(st.lists(weights, min_size=n, max_size=n))
@@ -72,7 +73,7 @@ def test_only_the_ratio_of_weights_counts(models: Models, data: st.DataObject) -
 
 
 @given(tables(k=(2, 6)), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_permuting_models_permutes_rows(models: Models, rng: Any) -> None:
     order = rng.sample(range(len(models)), len(models))
     table = ref.frame(models)
@@ -90,7 +91,7 @@ def test_permuting_models_permutes_rows(models: Models, rng: Any) -> None:
 
 
 @given(tables(k=(1, 5)), st.integers(0, 9), st.booleans(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_turning_and_mirroring_the_polygon_changes_nothing(
     models: Models, by: int, mirrored: bool, weighted: bool
 ) -> None:
@@ -109,7 +110,7 @@ def test_turning_and_mirroring_the_polygon_changes_nothing(
 
 
 @given(tables(k=(2, 6)), st.data())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @example([[0.1, 0.2, 0.3, 1e-9], [0.1, 0.2, 0.3, 0.0], [0.1, 0.2, 0.3, 2e-9]], None)
 @example([[1.0, 0.0, 0.0, 5e-324], [1.0, 0.0, 0.0, 0.0]], None)
 @example([[1.0, 1e-9, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]], None)
@@ -125,7 +126,7 @@ def test_nobody_better_everywhere_ranks_below(models: Models, data: st.DataObjec
 
 
 @given(tables(n=(3, 8), k=(1, 4)))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_scores_within_their_bounds(models: Models) -> None:
     found, ranks = scored(models)
     for i in range(len(models)):
@@ -144,7 +145,7 @@ def test_scores_within_their_bounds(models: Models) -> None:
 
 
 @given(tables(n=(3, 3)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_three_metrics_have_one_order(models: Models) -> None:
     found, ranks = scored(models)
     for name in AREAS[1:]:
@@ -157,7 +158,7 @@ def test_three_metrics_have_one_order(models: Models) -> None:
 
 
 @given(tables(n=(3, 6), k=(1, 5)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scores_to_the_last_digits(models: Models) -> None:
     """Against exact fractions of the very floats, small ones next to great ones included."""
     found, _ = scored(models)
@@ -172,7 +173,7 @@ def test_scores_to_the_last_digits(models: Models) -> None:
 
 
 @given(tables(k=(2, 6)), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_another_model_changes_no_score(models: Models, data: st.DataObject) -> None:
     left_out = data.draw(st.integers(0, len(models) - 1))
     found, _ = scored(models)
@@ -194,7 +195,7 @@ def test_a_tie_further_up_that_hangs_on_weights_moves_those_below() -> None:
 
 
 @given(eighths, eighths, st.sampled_from([None, 0, 1, 3]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_weights_decide_between_two_models_if_each_has_a_greater_corner(
     one: list[int], other: list[int], zero: int | None
 ) -> None:
@@ -211,7 +212,7 @@ def test_weights_decide_between_two_models_if_each_has_a_greater_corner(
 
 
 @given(tables(n=(1, 5), k=(1, 5)), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_overall_desirability_is_zero_iff_one_is(models: Models, data: st.DataObject) -> None:
     n = len(models[0])
     forms: st.SearchStrategy[dict[str, Any]] = st.sampled_from(

@@ -7,12 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.methods.mlcps import weights
 from clfeval.methods.mlcps.weights import products, weight_dependent, winner_shares
 from tests.methods.mlcps.by_weights import around, plain_wins
+from tests.thoroughness import examples
 
 DRAWS = 40_000
 
@@ -165,7 +166,7 @@ def turned(d: np.ndarray) -> list[bool]:
     return [sides[a] or any(sides[b] and over[b, a] for b in range(k)) for a in range(k)]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(st.integers(1, 8), st.integers(3, 7), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_weight_dependent_as_neighbours_show(k: int, n: int, steps: int, seed: int) -> None:
     d = np.random.default_rng(seed).integers(0, steps, (k, n)) / (steps - 1)

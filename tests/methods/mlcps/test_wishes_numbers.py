@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
 from clfeval.result import Estimate, Result
 from tests.methods.mlcps import reference as ref
+from tests.thoroughness import examples
 
 # AML4TD 15.10: fewer than 20 predictors, specificity at least 80 %, Brier score in [0, .1)
 CHAPTER = """\
@@ -186,7 +187,7 @@ parts = st.lists(st.floats(0.001, 1), min_size=3, max_size=3)
 
 
 @given(st.lists(parts, min_size=2, max_size=5), st.lists(st.floats(0.1, 9), min_size=3, max_size=3))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_ranks_are_those_of_the_products(models: list[list[float]], weights: list[float]) -> None:
     wishes = {n: {"goal": "maximize", "weight": w} for n, w in zip(NAMES, weights, strict=True)}
     values = dict(zip(NAMES, map(list, zip(*models, strict=True)), strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
@@ -18,6 +18,7 @@ from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import Cells, Line, bounds, counts_frame, value
 from tests.reference import Row
 from tests.strategies import counts_of, frame_of, tables
+from tests.thoroughness import examples
 
 both_classes = tables(models=(2, 4), rows=(2, 14)).filter(
     lambda table: len({row.truth for row in table}) == 2
@@ -68,7 +69,7 @@ def newcombe(table: tuple[int, int, int, int], level: float) -> tuple[float, flo
     return p1 - p2, math.sqrt(max(below, 0)), math.sqrt(max(above, 0))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(both_classes)
 def test_values_and_intervals_by_brute_force(rows: list[Row]) -> None:
     """delta = TP/P - FP/N: the ends of the FP difference change sides; phi = TP/P + FP/N - 1."""
@@ -97,7 +98,7 @@ def test_the_door_gives_what_the_counts_give() -> None:
     assert compare(frame_of(rows), "m2", weight="n", level=0.8) == expected
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(both_classes)
 def test_a_difference_is_that_of_the_two_rows_of_models(rows: list[Row]) -> None:
     result = clfeval.phidelta(frame_of(rows), weight="n", reference="m0", interval="none")
@@ -109,7 +110,7 @@ def test_a_difference_is_that_of_the_two_rows_of_models(rows: list[Row]) -> None
             assert difference == pytest.approx((mine or 0) - (theirs or 0), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(both_classes)
 def test_the_other_way_round_negates_and_swaps_the_ends(rows: list[Row]) -> None:
     there = of_rows(rows, "m0", 0.95)["m1"]

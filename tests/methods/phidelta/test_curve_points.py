@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import clfeval
 from clfeval.result import Result
 from tests.methods.phidelta.byhand import value, whole
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
+from tests.thoroughness import examples
 
 DICE = np.random.default_rng(2)
 TRUTH = DICE.integers(0, 2, 3000)
@@ -34,7 +35,7 @@ def points(result: Result, model: str = "s", label: str | None = None) -> list[A
     ]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(scored_tables(models=(1, 2), rows=(2, 14)))
 def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from scipy.stats import ks_2samp
 from sklearn.metrics import roc_auc_score
 
@@ -18,6 +18,7 @@ from clfeval.inference.delong import delong_auc
 from tests.methods.phidelta.byhand import Line, bounds, value, whole
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
+from tests.thoroughness import examples
 
 Points = list[tuple[float, Fraction, Fraction]]  # threshold, sensitivity, 1 - specificity
 
@@ -63,7 +64,7 @@ def test_a_curve_by_hand() -> None:
     assert row["points"] == 6
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_gini_is_twice_the_auc_of_scikit_learn_less_one(rows: list[ScoredRow]) -> None:
     """Scores from a handful of values, so that many tie; whole weights."""
@@ -86,7 +87,7 @@ def test_gini_with_weights_that_are_no_whole_numbers() -> None:
     assert value(row, "gini") == pytest.approx(2 * auc - 1, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_best_point_is_the_largest_delta_over_all_thresholds(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)
@@ -118,7 +119,7 @@ def test_best_delta_of_a_good_model_is_the_two_sided_kolmogorov_smirnov_distance
     assert row["best_delta"] == pytest.approx(distance, abs=1e-15)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scored_tables(models=(1, 3), rows=(2, 14)))
 def test_break_even_is_read_off_the_line_across_the_delta_axis(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import clfeval
@@ -13,11 +13,12 @@ from clfeval.measures.catalog import CATALOG
 from tests.methods.phidelta.byhand import EVERY, Cells, counted, models, one, value
 from tests.reference import Row
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 rows_of_both = tables(models=(1, 4), rows=(2, 14)).filter(lambda t: len({r.truth for r in t}) == 2)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(rows_of_both, st.lists(st.integers(1, 40), min_size=14, max_size=14))
 def test_no_count_is_negative_and_nobody_is_better_than_perfect(
     table: list[Row], tenths: list[int]

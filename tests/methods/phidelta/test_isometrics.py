@@ -13,6 +13,7 @@ import pytest
 import clfeval
 from clfeval.result import Result
 from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.thoroughness import thinned
 
 TABLE = counts_frame({"m": Cells(30, 10, 20, 40)})
 PREVALENCES = [0.5, 0.01, 0.2, 2 / 3, 0.95]
@@ -62,7 +63,7 @@ def on_border(point: Mapping[str, Any]) -> bool:
     return math.isclose(abs(point["phi"]) + abs(point["delta"]), 1, abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 @pytest.mark.parametrize("measure", FORMULAS)
 def test_every_point_has_the_value_and_lies_in_both_diamonds(
     measure: str, prevalence: float
@@ -82,7 +83,7 @@ def test_every_point_has_the_value_and_lies_in_both_diamonds(
                 assert FORMULAS[measure](x, y, p) == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 @pytest.mark.parametrize("measure", STRAIGHT)
 def test_straight_lines_keep_the_value_all_along(measure: str, prevalence: float) -> None:
     for (_, wanted, _), (start, *_, end) in lines({measure: VALUES}, prevalence).items():
@@ -91,7 +92,7 @@ def test_straight_lines_keep_the_value_all_along(measure: str, prevalence: float
             assert FORMULAS[measure](*rates(phi, delta), prevalence) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 @pytest.mark.parametrize("measure", FORMULAS)
 def test_lines_end_on_the_border_of_the_diamond(measure: str, prevalence: float) -> None:
     for key, branch in lines({measure: VALUES}, prevalence).items():
@@ -99,14 +100,14 @@ def test_lines_end_on_the_border_of_the_diamond(measure: str, prevalence: float)
             assert on_border(point), (key, point["phi"], point["delta"])
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 def test_every_value_strictly_inside_the_range_has_its_line(prevalence: float) -> None:
     """Accuracy too: v n is reached somewhere for every 0 < v < 1, from anti-oracle to oracle."""
     wanted = dict.fromkeys(STRAIGHT, VALUES)
     assert list(lines(wanted, prevalence)) == [(m, v, 0) for m in STRAIGHT for v in VALUES]
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 def test_mutual_information_has_a_line_on_either_side_of_the_phi_axis(prevalence: float) -> None:
     """The oracle tells all of h(p) bits, so every value below that is met on both sides.
 
@@ -142,7 +143,7 @@ def test_no_information_is_the_phi_axis() -> None:
     assert [(point["phi"], point["delta"]) for point in (start, end)] == [(-1, 0), (1, 0)]
 
 
-@pytest.mark.parametrize("prevalence", PREVALENCES)
+@pytest.mark.parametrize("prevalence", thinned(PREVALENCES, [0.2, 0.95]))
 def test_precision_turns_about_always_negative_and_npv_about_always_positive(
     prevalence: float,
 ) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
@@ -27,6 +27,7 @@ from tests.methods.phidelta.byhand import (
 )
 from tests.reference import Row
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 ALL = {str(cells): cells for cells in (Cells(*c) for c in product(range(4), repeat=4))}
 BOTH = {name: cells for name, cells in ALL.items() if cells.positives and cells.negatives}
@@ -64,7 +65,7 @@ def test_every_small_table_lies_in_the_diamond(rows: dict[str, Line]) -> None:
         assert abs(phi) + abs(delta) <= 1 + 1e-15
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(rows_of_both)
 def test_predictions_lie_in_the_diamond(table: list[Row]) -> None:
     for row in models(frame_of(table), weight="n", interval="none").values():
@@ -93,7 +94,7 @@ def test_inverting_the_predictions_mirrors_phi_and_delta(rows: dict[str, Line]) 
             assert same(other[name][column], row[column]), (name, column)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(rows_of_both)
 def test_exchanging_the_classes_of_predictions(table: list[Row]) -> None:
     """Naming the other class positive is the same as exchanging 0 and 1 everywhere."""
@@ -118,7 +119,7 @@ def test_at_prevalence_one_half_the_prior_aware_pair_is_phi_and_delta() -> None:
                 assert same(even[name][column], row[f"{column}_u"]), (name, column)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(rows_of_both)
 def test_at_the_sample_s_own_prevalence_a_population_is_the_sample(table: list[Row]) -> None:
     hits = sum(row.n for row in table if row.truth)
@@ -131,7 +132,7 @@ def test_at_the_sample_s_own_prevalence_a_population_is_the_sample(table: list[R
         assert value(own, "accuracy") == pytest.approx(value(row, "accuracy"), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(rows_of_both, st.randoms(use_true_random=False))
 def test_order_of_rows_and_of_models_is_irrelevant(table: list[Row], chance: random.Random) -> None:
     frame = frame_of(table)
@@ -145,7 +146,7 @@ def test_order_of_rows_and_of_models_is_irrelevant(table: list[Row], chance: ran
     assert one.signature == other.signature
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(tables(models=(1, 3), rows=(1, 10)))
 def test_a_weight_is_so_many_rows(table: list[Row]) -> None:
     """Values, intervals, readings, comparisons: all equal to those of the repeated rows."""
@@ -192,7 +193,7 @@ def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> No
     assert seen > 225 * (len(EVERY) - 4)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(rows_of_both)
 def test_counts_and_predictions_say_the_same(table: list[Row]) -> None:
     frame = frame_of(table)

@@ -8,7 +8,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn import metrics
 
 import clfeval
@@ -16,6 +16,7 @@ from tests.methods.phidelta import byhand
 from tests.methods.phidelta.byhand import EVERY, Cells, cells_of, counts_frame, models, value, whole
 from tests.reference import Row
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 SMALL = [Cells(*cells) for cells in product(range(4), repeat=4)]
 BOTH = {str(cells): cells for cells in SMALL if cells.positives and cells.negatives}
@@ -83,7 +84,7 @@ def test_every_small_table_in_another_population(prevalence: float) -> None:
             assert agree(found, None if wanted is None else float(wanted)), (name, column)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(models=(1, 4), rows=(2, 14)))
 def test_predictions_against_scikit_learn(rows: list[Row]) -> None:
     truth = [row.truth for row in rows]
@@ -120,7 +121,7 @@ def test_predictions_against_scikit_learn(rows: list[Row]) -> None:
             assert value(row, name) == pytest.approx(number, rel=1e-9, abs=1e-12), name
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(models=(1, 4)))
 def test_counts_are_those_of_a_row_by_row_count(rows: list[Row]) -> None:
     found = models(frame_of(rows), weight="n", interval="none")

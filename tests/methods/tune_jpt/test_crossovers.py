@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import clfeval
 from clfeval.measures.catalog import CATALOG
 from tests.methods.tune_jpt.reference import Cells, Line, four, rows_of
+from tests.thoroughness import examples
 
 LOW, HIGH = Fraction(1, 1000), Fraction(1000)  # the sweep unless asked otherwise
 SWEPT = np.exp(np.linspace(math.log(1e-3), math.log(1e3), 60))
@@ -98,7 +99,7 @@ def leader(a: Cells, b: Cells, measure: str, ratio: Fraction) -> str | None:
 
 
 @pytest.mark.parametrize("measure", CLOSED)
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(a=classifiers, b=classifiers)
 def test_closed_forms(measure: str, a: Cells, b: Cells) -> None:
     errors = all(c.fp or c.fn for c in (a, b))

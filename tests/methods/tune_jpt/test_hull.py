@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
@@ -15,6 +15,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.tune_jpt import thresholds as hull
 from clfeval.methods.tune_jpt.thresholds import candidates, roc_points, unbeaten, vertices
 from tests.methods.tune_jpt import brute
+from tests.thoroughness import examples
 
 Pair = tuple[int, int]  # fp, tp
 
@@ -50,7 +51,7 @@ def found(points: list[Pair], starts: list[bool] | None = None) -> list[int]:
 steps = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(steps)
 def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
     points = chain(given_steps)
@@ -60,7 +61,7 @@ def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
     assert places == [points.index(points[i]) for i in places]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(steps, st.integers(0, 1))
 def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None:
     points = chain(given_steps)
@@ -70,7 +71,7 @@ def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None
         assert [points[i] for i in found(points)] == upper(points)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(steps, min_size=1, max_size=5))
 def test_several_chains_at_once(chains: list[list[Pair]]) -> None:
     parts = [chain(one) for one in chains]
@@ -143,7 +144,7 @@ def test_points_on_the_chance_line_stay() -> None:
     assert points.thresholds.tolist() == [math.inf, 0.9, 0.8, 0.6, 0.5, 0.4]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(steps)
 def test_unbeaten_points(given_steps: list[Pair]) -> None:
     points = chain([step for step in given_steps if step != (0, 0)] or [(1, 1)])

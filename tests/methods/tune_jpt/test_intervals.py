@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
@@ -15,6 +15,7 @@ import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate
 from tests.methods.tune_jpt.reference import MEASURES, Cells, Line, four, row_of, rows_of
+from tests.thoroughness import examples
 
 Ends = tuple[float, float]
 
@@ -69,7 +70,7 @@ def wilson(k: int, n: int, alpha: float) -> Ends:
     return float(low), float(high)
 
 
-@settings(deadline=None, max_examples=10)
+@examples(10)
 @given(cells=tables, odds=odds, level=st.sampled_from([0.5, 0.9, 0.99]))
 def test_limits_hold_their_value_and_keep_to_the_range(
     cells: Cells, odds: str, level: float

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import clfeval
 from clfeval.result import Result
 from tests.methods.tune_jpt.reference import Cells, Line, counts_frame, four, row_of, rows_of
 from tests.reference import Row, confusion, repeated
 from tests.strategies import frame_of, tables
+from tests.thoroughness import examples
 
 both_classes = tables(models=(1, 3), rows=(2, 10)).filter(
     lambda table: len({row.truth for row in table}) == 2
@@ -45,7 +46,7 @@ def of_counts(rows: list[Row], **options: object) -> Result:
     return tune(None, counts={f"m{j}": confusion(rows, j) for j in range(k)}, **options)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(both_classes)
 def test_predictions_are_the_counts_they_make(rows: list[Row]) -> None:
     plain = {"interval": "none", "cost": (1, 5)}

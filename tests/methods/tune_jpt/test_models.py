@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import clfeval
@@ -23,6 +23,7 @@ from tests.methods.tune_jpt.reference import (
     rows_of,
     without_limits,
 )
+from tests.thoroughness import examples
 
 CELLS = ("tp", "fp", "fn", "tn")
 ANTI_CCP, RF = Cells(67, 5, 33, 95), Cells(69, 15, 31, 85)
@@ -59,7 +60,7 @@ def agree(row: Line, expected: dict[str, Value]) -> None:
             assert cell.value == pytest.approx(float(value), rel=1e-9, abs=1e-10), name
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(cells=tables, odds=ratios, beta=st.sampled_from([1, 2, Fraction(1, 2)]))
 def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fraction) -> None:
     """Zeros included: each undefined value has its reason, and infinity is not one of them."""
@@ -74,7 +75,7 @@ def test_every_measure_in_every_population(cells: Cells, odds: str, beta: Fracti
         assert float(ratio_of(row["odds"])) == pytest.approx(float(r), rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cells=tables, odds=ratios, rows=st.sampled_from([1, 50000, 0.5, 10**9]))
 def test_cells_add_up(cells: Cells, odds: str, rows: float) -> None:
     """The sample to what was counted, other populations to 1000, and to any number wanted."""
@@ -135,7 +136,7 @@ def test_invariant_measures_are_the_same_everywhere(cells: Cells, odds: str) -> 
             assert [row[name].value, row[name].low, row[name].high] == expected, name
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables=st.lists(tables, min_size=2, max_size=4), odds=ratios)
 def test_models_of_other_class_totals_are_tuned_one_by_one(tables: list[Cells], odds: str) -> None:
     together = tune({f"m{i}": four(cells) for i, cells in enumerate(tables)}, odds=odds)

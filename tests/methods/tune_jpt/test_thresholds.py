@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.arrays import Floats
@@ -26,6 +26,7 @@ from clfeval.methods.tune_jpt.thresholds import (
 )
 from clfeval.result import Estimate, Row
 from tests.methods.tune_jpt import brute
+from tests.thoroughness import examples
 
 ODDS = [10 ** (-3 + 6 * i / 19) for i in range(20)]  # 1:1000 .. 1000:1
 NAMES = ("tar", "ppv", "npv", "mcc", "ic", "epa", "j_index", "expected_cost", "f_beta")
@@ -95,7 +96,7 @@ tables = st.lists(st.tuples(st.integers(0, 7).map(float), st.integers(0, 1)), ma
 )
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(tables, st.sampled_from([0.001, 0.01, 0.5, 1.0, 2.0, 30.0, 1000.0]))
 def test_small_tables_with_ties(rows: list[tuple[float, int]], odds: float) -> None:
     check(rows, (*NAMES, *REST), [odds])
@@ -210,7 +211,7 @@ def test_a_cost_is_lost_the_other_way_round() -> None:
     assert row["honest_gain"] == Estimate(pytest.approx(3 / 4 - 1 / 2))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables, st.integers(0, 8), st.sampled_from(["1:1000", "2:3", "30:1"]))
 def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: str) -> None:
     """Whatever threshold is in use; and where it has the best value, keeping it loses nothing."""

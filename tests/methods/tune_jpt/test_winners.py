@@ -152,6 +152,7 @@ def test_an_undefined_model_leads_nowhere() -> None:
         assert row["value"].reason == "no_positive_prediction"
 
 
+@pytest.mark.slow
 def test_two_equal_classifiers_are_seldom_told_apart() -> None:
     """Equal true rates, answers that agree more often than by chance: 5 % at most are called."""
     rng = np.random.default_rng(3)
