@@ -13,11 +13,16 @@ from clfeval.result import Estimate, Gate, Result
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)
 BOTH = {"ccp": CCP, "rf": RF}
+RESULTS: dict[str, Result] = {}
 NO_ALARM, NO_ALARM_NO_HIT = (67, 0, 33, 100), (0, 0, 100, 100)
 
 
 def tuned(counts: Any, **options: Any) -> Result:
-    return clfeval.tune_jpt(counts=counts, **{"sweep": None, **options})
+    """Return the result of a request, computed once: nothing in it can be changed."""
+    asked = repr((counts, options))
+    if asked not in RESULTS:
+        RESULTS[asked] = clfeval.tune_jpt(counts=counts, **{"sweep": None, **options})
+    return RESULTS[asked]
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> dict[Any, Gate]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -116,18 +118,28 @@ def test_a_place_in_the_diamond_is_valid(case: str) -> None:
     assert errors == []
 
 
-def tuned(case: str, folder: Path) -> dict[str, Any]:
-    name, options = TUNED[case]
+Documents = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+    """A function that returns the document of a case, each computed once."""
+    folder = tmp_path_factory.mktemp("tables")
     (folder / "fractions.csv").write_text("truth,s,n\n1,.9,1.5\n0,.1,2\n1,.2,.5\n0,.7,1\n")
-    table = None if name is None else FIXTURES / name
-    table = table if table is None or table.exists() else folder / str(name)
-    document: dict[str, Any] = json.loads(clfeval.tune_jpt(table, **options).to_json())
-    return document
+
+    @cache
+    def text_of(case: str) -> str:
+        name, options = TUNED[case]
+        table = None if name is None else FIXTURES / name
+        table = table if table is None or table.exists() else folder / str(name)
+        return clfeval.tune_jpt(table, **options).to_json()
+
+    return lambda case: json.loads(text_of(case))
 
 
 @pytest.mark.parametrize("case", TUNED)
-def test_a_tuned_table_is_valid(case: str, tmp_path: Path) -> None:
-    document = tuned(case, tmp_path)
+def test_a_tuned_table_is_valid(case: str, tuned: Documents) -> None:
+    document = tuned(case)
     errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
     assert errors == []
     shown = document["parameters"]["measures"]
@@ -136,10 +148,10 @@ def test_a_tuned_table_is_valid(case: str, tmp_path: Path) -> None:
             assert list(row)[-len(shown) :] == shown
 
 
-def test_every_table_of_tuned_tables_is_among_the_cases(tmp_path: Path) -> None:
+def test_every_table_of_tuned_tables_is_among_the_cases(tuned: Documents) -> None:
     described = set(SCHEMA["$defs"]["tune_jpt"]["properties"]["tables"]["properties"])
     some = ("scores with cost", "everything asked for")
-    assert {name for case in some for name in tuned(case, tmp_path)["tables"]} == described
+    assert {name for case in some for name in tuned(case)["tables"]} == described
 
 
 @pytest.mark.parametrize(
@@ -169,9 +181,9 @@ def test_every_table_of_tuned_tables_is_among_the_cases(tmp_path: Path) -> None:
     ],
 )
 def test_the_schema_refuses_what_is_no_tuned_table(
-    path: tuple[Any, ...], value: object, tmp_path: Path
+    path: tuple[Any, ...], value: object, tuned: Documents
 ) -> None:
-    assert not VALIDATOR.is_valid(changed(tuned("counts", tmp_path), path, value))
+    assert not VALIDATOR.is_valid(changed(tuned("counts"), path, value))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clfeval"
 FILES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 400  # lines of a file
 
 # room -> rooms of this package it may import; libraries it may import besides the standard ones
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
@@ -43,8 +45,13 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 }
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -55,17 +62,23 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_imports_only_what_its_room_may(path: Path) -> None:
-    room = room_of(path)
+def may_import(room: str, name: str) -> bool:
     inside, outside = ROOMS[room]
-    for name in imports_of(path):
-        top, _, rest = name.partition(".")
-        if top == "clfeval":
-            target = rest.split(".")[0]
-            assert not target or target == room or target in inside, f"{path} imports {name}"
-        elif top not in sys.stdlib_module_names:
-            assert top in outside, f"{path} imports {name}"
+    top, _, rest = name.partition(".")
+    if top == "clfeval":
+        target = rest.split(".")[0]
+        return not target or target == room or target in inside
+    return top in sys.stdlib_module_names or top in outside
+
+
+def test_files_import_only_what_their_room_may() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in FILES
+        for name in imports_of(path)
+        if not may_import(room_of(path), name)
+    ]
+    assert wrong == []
 
 
 def test_no_room_imports_itself_in_a_circle() -> None:
@@ -85,7 +98,7 @@ def test_no_room_imports_itself_in_a_circle() -> None:
 
 
 def top_imports(path: Path) -> set[str]:
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = tree_of(path).body
     return {
         node.module
         for node in body
@@ -93,24 +106,26 @@ def top_imports(path: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_is_short_and_says_what_it_is_for(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    docstring = ast.get_docstring(ast.parse(text))
-    assert docstring
-    assert docstring.splitlines()[0].endswith((".", ":"))
+def test_files_are_short() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert {str(path.relative_to(ROOT)): n for path, n in lines.items() if n > LONGEST} == {}
+
+
+def test_files_say_what_they_are_for() -> None:
+    first = {path: (ast.get_docstring(tree_of(path)) or "").partition("\n")[0] for path in FILES}
+    silent = [path for path, line in first.items() if not line.endswith((".", ":"))]
+    assert [str(path.relative_to(ROOT)) for path in silent] == []
 
 
 def test_only_the_command_line_prints_and_exits() -> None:
     for path in FILES:
         if room_of(path) != "cli":
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-            assert not any(isinstance(call, ast.Name) and call.id == "print" for call in calls)
+            calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
             assert not any(
-                isinstance(call, ast.Attribute) and call.attr == "exit" for call in calls
-            )
+                (isinstance(call, ast.Name) and call.id == "print")
+                or (isinstance(call, ast.Attribute) and call.attr == "exit")
+                for call in calls
+            ), path
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:

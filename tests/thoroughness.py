@@ -26,4 +26,9 @@ def examples(most: int, **others: Any) -> settings:
 
 def thinned(grid: Iterable[Any], gate: Collection[Any]) -> list[Any]:
     """Return the grid of a test; what is not among the gate's own is slow."""
-    return [one if one in gate else pytest.param(one, marks=pytest.mark.slow) for one in grid]
+    return [
+        one
+        if one in gate
+        else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.slow)
+        for one in grid
+    ]

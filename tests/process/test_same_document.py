@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.process import program
 
 FOLDER = Path(__file__).parent.parent.parent / "fixtures" / "mars-paper"
 TABLES = ("wide.csv", "wide.parquet", "long.csv", "long.parquet", "long-readme.csv")
@@ -16,15 +16,10 @@ OPTIONS = ("", "--occlusion any --subsets all --best 4", "--target negative --su
 
 def document(table: str, options: str, *, piped: bool) -> str:
     """Return the JSON of a run with the input's name and hash blanked out."""
-    command = [sys.executable, "-m", "clfeval", "mars", "-" if piped else str(FOLDER / table)]
-    content = (FOLDER / table).read_bytes() if piped else None
-    done = subprocess.run(
-        [*command, "-q", "-f", "json", *options.split()],
-        input=content,
-        capture_output=True,
-        check=True,
-    )
-    text = re.sub(r'"name": "[^"]+", "sha256": "[0-9a-f]{64}"', "INPUT", done.stdout.decode())
+    words = ["mars", "-" if piped else str(FOLDER / table), "-q", "-f", "json", *options.split()]
+    done = program.piped((FOLDER / table).read_bytes() if piped else b"", *words)
+    assert (done.code, done.err) == (0, "")
+    text = re.sub(r'"name": "[^"]+", "sha256": "[0-9a-f]{64}"', "INPUT", done.out)
     return re.sub(r"data:[0-9a-f]{8}", "data:HASH", text)
 
 
