@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tests.process.runner import run
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -27,18 +31,30 @@ def block_of(command: str) -> str:
         "COLUMNS": "80",
         "LC_ALL": "C.UTF-8",
     }
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "fixtures").symlink_to(ROOT / "fixtures")
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-    code = f"[exit code {done.returncode}]\n" if done.returncode else ""
-    return f"```console\n$ {command}\n{done.stdout.decode()}{code}```\n"
+    said, piped, code = "", b"", 0
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("fixtures").symlink_to(ROOT / "fixtures")
+        for part in command.split(" | "):
+            if part.startswith("clfeval ") and part.endswith(" --quiet"):
+                done = run(shlex.split(part)[1:], piped, environment)
+                said, piped, code = said + done.err, done.out.encode(), done.code
+            else:  # a shell; it keeps what is said between lines of the result in its place
+                piped, code = in_bash(part, piped, environment)
+    ending = f"[exit code {code}]\n" if code else ""
+    return f"```console\n$ {command}\n{said}{piped.decode()}{ending}```\n"
+
+
+def in_bash(part: str, content: bytes, environment: dict[str, str]) -> tuple[bytes, int]:
+    """Run a part of a pipe on what the part before it wrote."""
+    done = subprocess.run(
+        ["bash", "-c", part],
+        input=content,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout, done.returncode
 
 
 if __name__ == "__main__":
