@@ -117,14 +117,11 @@ def confusion(model: str) -> tuple[int, int, int, int]:
     return tp, fp, fn, tn
 
 
-@NEEDS_BASH
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_the_pipe_from_phidelta(form: str) -> None:
     chosen = "--metric sensitivity --metric specificity --metric precision --metric npv"
-    done = shell(
-        f"clfeval phidelta {SCORES} --positive malignant -q -f {form} "
-        f"| clfeval mlcps - {chosen} -q -f json"
-    )
+    told = clfeval("phidelta", str(SCORES), "--positive", "malignant", "-q", "-f", form)
+    done = rank(told.out.encode(), *chosen.split())
     expected = {}
     for model in ("logreg", "naive_bayes", "knn", "tree", "forest", "svm"):
         tp, fp, fn, tn = confusion(model)
@@ -142,15 +139,23 @@ AT_100 = {
 
 
 @NEEDS_BASH
+def test_a_pipe_of_two_processes() -> None:
+    chosen = "--metric ppv --metric npv --metric sensitivity -q -f json"
+    done = shell(f"clfeval tune-jpt {TWO} --odds 1:100 -q -f csv | clfeval mlcps - {chosen}")
+    assert done.err == ""
+    assert scores(done) == pytest.approx(AT_100, rel=1e-12)
+
+
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_the_pipe_from_tune_jpt(form: str) -> None:
-    chosen = "--metric ppv --metric npv --metric sensitivity -q -f json"
-    one = shell(f"clfeval tune-jpt {TWO} --odds 1:100 -q -f {form} | clfeval mlcps - {chosen}")
+    chosen = ["--metric", "ppv", "--metric", "npv", "--metric", "sensitivity"]
+    told = [
+        clfeval("tune-jpt", *TWO.split(), *odds.split(), "-q", "-f", form).out.encode()
+        for odds in ("--odds 1:100", "--odds 1:100 --odds 1:1")
+    ]
+    one, two = (rank(content, *chosen) for content in told)
     assert one.err == ""
     assert scores(one) == pytest.approx(AT_100, rel=1e-12)
-    two = shell(
-        f"clfeval tune-jpt {TWO} --odds 1:100 --odds 1:1 -q -f {form} | clfeval mlcps - {chosen}"
-    )
     assert list(scores(two)) == ["ccp at 1:100", "ccp at 1:1", "rf at 1:100", "rf at 1:1"]
     at_one = area((0.67 / (0.67 + 0.05), 0.95 / (0.95 + 0.33), 0.67))
     assert scores(two)["ccp at 1:1"] == pytest.approx(at_one, rel=1e-12)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.program import WIDE, clfeval, piped, started
+from tests.thoroughness import thinned
 
 NUMBERS = "truth,a\n" + "1,0.9\n0,0.1\n" * 20_000  # more than a pipe holds
 
@@ -37,8 +38,13 @@ LINES: dict[str, tuple[bytes, list[str], dict[str, str]]] = {
                              "COMP_CWORD": "1"}),
 }  # fmt: skip
 
+GATE = (
+    "much of it", "plots", "in colour", "files", "a missed gate", "bad data", "narrow help",
+    "completion",
+)  # fmt: skip
 
-@pytest.mark.parametrize("name", LINES)
+
+@pytest.mark.parametrize("name", thinned(LINES, GATE))
 def test_it_says_what_a_process_of_its_own_says(name: str) -> None:
     content, words, changes = LINES[name]
     assert piped(content, *words, **changes) == started(content, *words, **changes)
