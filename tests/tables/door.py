@@ -1,10 +1,12 @@
-"""Knocking at the door: write a table, ask for MARS, keep the counts or the refusal."""
+"""Knocking at a door: write a table, ask, keep the answer or the refusal; MARS is the first."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,25 +75,37 @@ def opened(table: Any, **options: Any) -> Predictions:
     return seen[0]
 
 
-def refusal(table: Any, **options: Any) -> ClfevalError:
-    """Return the error a table is refused with; its exit code is that of its kind."""
-    with pytest.raises(ClfevalError) as caught:
-        mars(table, **options)
-    error = caught.value
-    assert isinstance(error, (DataError, UsageError))
-    assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
-    return error
+@dataclass(frozen=True)
+class Door:
+    """A function that takes a table and options, and how it says no."""
+
+    ask: Callable[..., object]
+
+    def refusal(self, table: Any = None, **options: Any) -> ClfevalError:
+        """Return the error a request is refused with; its exit code is that of its kind."""
+        with pytest.raises(ClfevalError) as caught:
+            self.ask(table, **options)
+        error = caught.value
+        assert type(error) in (DataError, UsageError)
+        assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
+        return error
+
+    def data_message(self, content: Any, name: str = "t.csv", **options: Any) -> str:
+        """Write a table (or hand over a frame), see it refused for its data, return the message."""
+        return self._message(DataError, content, name, options)
+
+    def usage_message(self, content: Any = None, name: str = "t.csv", **options: Any) -> str:
+        """Write a table (or hand over one, or none), see the request refused, the same way."""
+        return self._message(UsageError, content, name, options)
+
+    def _message(
+        self, kind: type[ClfevalError], content: Any, name: str, options: dict[str, Any]
+    ) -> str:
+        table = write(name, content) if isinstance(content, (str, bytes)) else content
+        error = self.refusal(table, **options)
+        assert isinstance(error, kind), str(error)
+        return str(error)
 
 
-def data_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
-    """Write a table, see it refused for its data (exit 3), and return the whole message."""
-    error = refusal(write(name, content), **options)
-    assert isinstance(error, DataError)
-    return str(error)
-
-
-def usage_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
-    """Write a table, see the request refused (exit 2), and return the whole message."""
-    error = refusal(write(name, content), **options)
-    assert isinstance(error, UsageError)
-    return str(error)
+MARS = Door(mars)
+refusal, data_message, usage_message = MARS.refusal, MARS.data_message, MARS.usage_message

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 
-from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables.metric.table import MetricTable, read_metrics
-from tests.tables.door import encoded, write
+from tests.tables.door import Door, encoded, write
 
 Shown = tuple[tuple[str, ...], tuple[str, ...], list[list[float]]]
 
@@ -32,30 +30,13 @@ def shown(table: MetricTable) -> Shown:
     return table.models, table.metrics, table.values.tolist()
 
 
-def data_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
-    """Write a table, see it refused for its data (exit 3), and return the whole message."""
-    return _message(DataError, content, name, options)
+def _read(table: Any, **options: Any) -> MetricTable:
+    return read_metrics([table] if isinstance(table, str) else table, **options)
 
 
-def usage_message(content: str | bytes, name: str = "t.csv", **options: Any) -> str:
-    """Write a table, see the request refused (exit 2), and return the whole message."""
-    return _message(UsageError, content, name, options)
-
-
-def _message(
-    kind: type[ClfevalError], content: str | bytes, name: str, options: dict[str, Any]
-) -> str:
-    with pytest.raises(ClfevalError) as caught:
-        read(content, name, **options)
-    assert type(caught.value) is kind
-    return str(caught.value)
-
-
-def frame_message(frame: Any, **options: Any) -> str:
-    """See a data frame refused for its data, and return the whole message."""
-    with pytest.raises(DataError) as caught:
-        read_metrics(frame, **options)
-    return str(caught.value)
+METRICS = Door(_read)
+data_message, usage_message = METRICS.data_message, METRICS.usage_message
+frame_message = METRICS.data_message
 
 
 def _file(name: str, encode: Callable[[pl.DataFrame], bytes]) -> Callable[[pl.DataFrame], Any]:

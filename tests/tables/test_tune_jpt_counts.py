@@ -229,7 +229,7 @@ WITHOUT_TABLE: dict[str, list[str]] = {
 def test_options_of_tables_are_refused_without_one(option: str, source: list[str]) -> None:
     code, message = command(*source, *WITHOUT_TABLE[option])
     assert code == 2
-    assert message == f"{option} is for a table, and there is none [bad-option]"
+    assert message == f"{option} is for a table, and there is none [bad-option]\n"
 
 
 def test_the_positive_class_may_be_named_without_a_table() -> None:

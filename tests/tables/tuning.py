@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner
-
-import clfeval
-from clfeval.cli.app import app
-from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.api.tune_jpt import tune_jpt
 from clfeval.result import Estimate, Result
-from tests.tables.door import write
+from tests.process.program import clfeval
+from tests.tables.door import Door
 
 Row = dict[str, Any]
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)  # Nishimura's pooled rates, of 100 and 100
@@ -27,7 +23,7 @@ def tuned(table: Any = None, **options: Any) -> Result:
     asked = repr(options)
     if table is None and asked in RESULTS:
         return RESULTS[asked]
-    result = clfeval.tune_jpt(table, **{"sweep": None, **options})
+    result = tune_jpt(table, **{"sweep": None, **options})
     result.to_json()
     if table is None:
         RESULTS[asked] = result
@@ -69,37 +65,11 @@ def codes(result: Result) -> list[str]:
     return [warning.code for warning in result.warnings]
 
 
-def refusal(table: Any = None, **options: Any) -> ClfevalError:
-    """Return the error a request is refused with; its exit code is that of its kind."""
-    with pytest.raises(ClfevalError) as caught:
-        tuned(table, **options)
-    error = caught.value
-    assert isinstance(error, (DataError, UsageError))
-    assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
-    return error
-
-
-def data_message(content: Any, name: str = "t.csv", **options: Any) -> str:
-    """Write a table (or hand over a frame), see it refused for its data, return the message."""
-    table = write(name, content) if isinstance(content, (str, bytes)) else content
-    error = refusal(table, **options)
-    assert isinstance(error, DataError), str(error)
-    return str(error)
-
-
-def usage_message(content: Any = None, name: str = "t.csv", **options: Any) -> str:
-    """Write a table (or hand over one, or none), see the request refused, return the message."""
-    table = write(name, content) if isinstance(content, (str, bytes)) else content
-    error = refusal(table, **options)
-    assert isinstance(error, UsageError), str(error)
-    return str(error)
+TUNED = Door(tuned)
+refusal, data_message, usage_message = TUNED.refusal, TUNED.data_message, TUNED.usage_message
 
 
 def command(*words: str) -> tuple[int, str]:
     """Run `clfeval tune-jpt WORDS` in this process; return its exit code and what it says."""
-    done = CliRunner().invoke(app, ["tune-jpt", "-q", *words], env={"TERMINAL_WIDTH": "100"})
-    if isinstance(done.exception, ClfevalError):
-        return int(done.exception.exit_code), str(done.exception)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.output
+    done = clfeval("tune-jpt", "-q", *words)
+    return done.code, done.out + done.err

@@ -35,16 +35,18 @@ class Choice:
     method: str
 
 
-def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
+def best_subsets(
+    counts: TargetCounts, sizes: int, *, exact_models: int = EXACT_MODELS
+) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
-    Ties go to less effort, then to the models that come first. Exact: all subsets up to 20
-    models, beyond that maximum coverage as an integer program, with the greedy choice beside it
-    (each step adds the model that covers most of what is left) wherever the two differ.
+    Ties go to less effort, then to the models that come first. Exact: all subsets of up to
+    `exact_models`, of more models maximum coverage as an integer program, with the greedy choice
+    beside it (each step adds the model that covers most of what is left) wherever the two differ.
     """
     k = len(counts.models)
     sizes = min(sizes, k)
-    if k <= EXACT_MODELS:
+    if k <= exact_models:
         every = score_all_subsets(counts)
         size = every.members.sum(axis=1)
         return [
@@ -63,9 +65,11 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     return choices
 
 
-def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
+def best_within_effort(
+    counts: TargetCounts, effort: float, *, exact_models: int = EXACT_MODELS
+) -> Choice | None:
     """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
-    if len(counts.models) <= EXACT_MODELS:
+    if len(counts.models) <= exact_models:
         every = score_all_subsets(counts)
         index = np.flatnonzero((every.effort <= effort) & every.members.any(axis=1))
         return Choice(_best(every.take(index)), ENUMERATED) if len(index) else None

@@ -63,10 +63,10 @@ def found(counts: TargetCounts) -> int | float:
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
-def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
+def score_subsets(counts: TargetCounts, members: Bools, *, cells: int = _CELLS) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
     patterns = max(1, len(counts.hit_n) + len(counts.alarm_n))
-    step = max(1, _CELLS // patterns)
+    step = max(1, cells // patterns)
     parts = [_score_some(counts, members[i : i + step]) for i in range(0, len(members), step)]
     if not parts:
         return _score_some(counts, members)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 import clfeval
-from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.result import Estimate, Result
-from tests.tables.door import write
+from tests.tables.door import Door
 
 Row = dict[str, Any]
 PLACE = ("rows", "missing", "support", "tp", "fp", "fn", "tn", "sensitivity", "fpr", "phi",
@@ -58,30 +55,10 @@ def table_text(result: Result) -> str:
     return json.dumps(result.to_dict()["tables"], allow_nan=False)
 
 
-def refusal(table: Any, **options: Any) -> ClfevalError:
-    """Return the error a table or a request is refused with."""
-    with pytest.raises(ClfevalError) as caught:
-        features(table, **options)
-    error = caught.value
-    assert isinstance(error, (DataError, UsageError))
-    assert int(error.exit_code) == (3 if isinstance(error, DataError) else 2)
-    return error
-
-
-def data_message(content: Any, name: str = "t.csv", **options: Any) -> str:
-    """Write a table (or hand over a frame), see it refused for its data, return the message."""
-    table = write(name, content) if isinstance(content, (str, bytes)) else content
-    error = refusal(table, **options)
-    assert isinstance(error, DataError), str(error)
-    return str(error)
-
-
-def usage_message(content: Any, name: str = "t.csv", **options: Any) -> str:
-    """Write a table (or hand over a frame), see the request refused, return the message."""
-    table = write(name, content) if isinstance(content, (str, bytes)) else content
-    error = refusal(table, **options)
-    assert isinstance(error, UsageError), str(error)
-    return str(error)
+FEATURES = Door(features)
+refusal, data_message, usage_message = (
+    FEATURES.refusal, FEATURES.data_message, FEATURES.usage_message
+)  # fmt: skip
 
 
 def problem(message: str) -> str:

@@ -104,9 +104,7 @@ def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -
         size: ref.covered(rows, best_by_hand(rows, target, size), target)
         for size in range(1, k + 1)
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover, "EXACT_MODELS", 0)
-        choices = best_subsets(counts, k)
+    choices = best_subsets(counts, k, exact_models=0)
     exact = [choice for choice in choices if choice.method == PROGRAM]
     greedy = [choice for choice in choices if choice.method == GREEDY]
     assert [covered_by(choice) for choice in exact] == list(expected.values())
@@ -119,9 +117,7 @@ def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -
 @examples(40)
 @given(tables(), TARGETS, st.integers(0, 40))
 def test_integer_program_within_effort(rows: list[Row], target: str, limit: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover, "EXACT_MODELS", 0)
-        choice = best_within_effort(counts_of(rows).targets(target), limit)
+    choice = best_within_effort(counts_of(rows).targets(target), limit, exact_models=0)
     most = most_within(rows, target, limit)
     if choice is None:
         assert not most, "nothing fits, or what fits covers nothing"
@@ -140,11 +136,8 @@ def greedy_trap() -> TargetCounts:
     return counts_of(rows).targets("positive")
 
 
-def test_greedy_is_shown_beside_the_program_only_where_it_finds_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
-    choices = best_subsets(greedy_trap(), 2)
+def test_greedy_is_shown_beside_the_program_only_where_it_finds_less() -> None:
+    choices = best_subsets(greedy_trap(), 2, exact_models=0)
     assert [(choice.method, members_of(choice), covered_by(choice)) for choice in choices] == [
         (PROGRAM, (2,), 6),
         (PROGRAM, (0, 1), 10),
@@ -152,16 +145,13 @@ def test_greedy_is_shown_beside_the_program_only_where_it_finds_less(
     ]
 
 
-def test_the_program_returns_subsets_of_the_size_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_program_returns_subsets_of_the_size_asked_for() -> None:
     """`best_subsets` promises one subset for each size 1..sizes, as the enumeration gives."""
     counts = counts_of([Row(1, (1, 0, 0))]).targets(
         "positive"
     )  # the first model finds all there is
     sizes = [len(members_of(choice)) for choice in best_subsets(counts, 3)]
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
-    exact = [c for c in best_subsets(counts, 3) if c.method == PROGRAM]
+    exact = [c for c in best_subsets(counts, 3, exact_models=0) if c.method == PROGRAM]
     assert [len(members_of(choice)) for choice in exact] == sizes == [1, 2, 3]
 
 
@@ -186,39 +176,30 @@ def crowd(big: int) -> list[Row]:
 
 @pytest.mark.parametrize("big", [10**3, 10**6, 10**9])
 @pytest.mark.parametrize("part", ["big - 1", "big + 2", "2*big + 2", "2*big + 3", "2*big + 4"])
-def test_the_effort_limit_holds_to_the_row_for_large_counts(
-    big: int, part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_effort_limit_holds_to_the_row_for_large_counts(big: int, part: str) -> None:
     """The solver's tolerances must not let one claimed row too many through, nor lose any."""
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
     limit = {
         "big - 1": big - 1, "big + 2": big + 2,
         "2*big + 2": 2 * big + 2, "2*big + 3": 2 * big + 3, "2*big + 4": 2 * big + 4,
     }[part]  # fmt: skip
     rows = crowd(big)
-    choice = best_within_effort(counts_of(rows).targets("positive"), limit)
+    choice = best_within_effort(counts_of(rows).targets("positive"), limit, exact_models=0)
     assert choice is None or ref.effort(rows, members_of(choice)) <= limit
     assert (None if choice is None else covered_by(choice)) == most_within(rows, "positive", limit)
 
 
-def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits() -> None:
     """The last model claims a million and one rows, the third only one: it fits a limit of 1."""
     counts = counts_of([Row(1, (0, 0, 0, 1), 10**6), Row(1, (0, 0, 1, 1))]).targets("positive")
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
-    choice = best_within_effort(counts, 1)
+    choice = best_within_effort(counts, 1, exact_models=0)
     assert choice is not None
     assert (covered_by(choice), choice.scores.effort[0]) == (1, 1)
 
 
-def test_the_program_writes_nothing_to_standard_output(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_program_writes_nothing_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     """The solver prints from C++, past sys.stdout, where the result alone belongs."""
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
     for limit in (10**9 + 3, 2 * 10**9 + 2):
-        best_within_effort(counts_of(crowd(10**9)).targets("positive"), limit)
+        best_within_effort(counts_of(crowd(10**9)).targets("positive"), limit, exact_models=0)
     assert capfd.readouterr().out == ""
 
 
@@ -230,6 +211,6 @@ def test_greedy_that_beats_an_unfinished_program_is_not_withheld(
     poor = counts_of([Row(1, (1, 0, 0))]).targets("positive")
     first = best_subsets(poor, 1)[0]
     unfinished = cover.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
-    monkeypatch.setattr(cover, "EXACT_MODELS", 0)
     monkeypatch.setattr(cover, "_program", lambda *_, **__: (unfinished, "not proved best"))
-    assert max(map(covered_by, best_subsets(counts, 1))) == 6  # c, which greedy takes first
+    choices = best_subsets(counts, 1, exact_models=0)
+    assert max(map(covered_by, choices)) == 6  # c, which greedy takes first

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
-import pytest
 
 import clfeval
 from clfeval.result import Result
 from tests.methods.phidelta.byhand import Cells, counted
+from tests.tables.door import Door
 
 # the same ids stand once in each run
 DICE = np.random.default_rng(8)
@@ -55,8 +53,4 @@ def runs(result: Result) -> dict[tuple[str, str], Cells]:
     return found
 
 
-def refusal(table: Any, **options: Any) -> clfeval.ClfevalError:
-    """Return the error a table or a request is refused with."""
-    with pytest.raises((clfeval.DataError, clfeval.UsageError)) as caught:
-        clfeval.phidelta(table, **options)
-    return caught.value
+refusal = Door(clfeval.phidelta).refusal
