@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.methods.tune_jpt.requests.door import command
 from tests.process.program import (
     NEEDS_BASH,
     NEEDS_FULL,
@@ -21,7 +22,6 @@ from tests.process.program import (
     piped,
     shell,
 )
-from tests.tables.tuning import command
 from tests.thoroughness import thinned
 
 SCORES = Path(__file__).parents[2] / "fixtures" / "breast-cancer" / "scores.csv"

@@ -8,7 +8,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty folder the test runs in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def at_home(folder: Path) -> None:
+    """Run in the folder."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clfeval.result import Cell, Estimate, Input, LazyRows, Result, Row, Table
-from tests.views.ranked_more import agreed, desired, moved_weights
+from tests.views.ranked_optional import agreed, desired, moved_weights
 
 Values = Mapping[str, Sequence[float]]
 Array = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import pytest
 import clfeval
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate
-from tests.tables.tuning import CCP, RF, command, one, rows_of, tuned, value
+from tests.methods.tune_jpt.requests.door import CCP, RF, command, one, rows_of, tuned, value
 
 POWER_OF_4 = math.sqrt(3) / math.pi * math.log(4)
 

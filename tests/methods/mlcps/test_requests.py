@@ -1,4 +1,4 @@
-"""What a reader of the code found: settings not signed, names that meant another column."""
+"""What a ranking is asked for: settings are signed, names mean one column, odd words are refused."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clfeval
-from tests.tables.tuning import (
+from tests.methods.tune_jpt.requests.door import (
     CCP,
     COUNTS,
     RF,

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 
 from clfeval.result import Result
-from tests.tables.door import EXPECTED, FRAME, encoded, packed, write
-from tests.tables.tuning import (
+from tests.methods.tune_jpt.requests.door import (
     CCP,
     RF,
     cells,
@@ -26,9 +25,10 @@ from tests.tables.tuning import (
     usage_message,
     value,
 )
+from tests.tables.door import EXPECTED, FRAME, encoded, packed, write
 from tests.thoroughness import thinned
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[4] / "fixtures"
 COUNTS = "model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
 
 

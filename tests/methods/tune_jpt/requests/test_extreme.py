@@ -11,7 +11,7 @@ import pytest
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Estimate, Result
-from tests.tables.tuning import CCP, codes, one, rows_of, tuned
+from tests.methods.tune_jpt.requests.door import CCP, codes, one, rows_of, tuned
 
 INFINITE, NEVER, ALWAYS, MARGIN = (
     "infinite", "no_positive_prediction", "no_negative_prediction", "zero_margin",

@@ -1,4 +1,4 @@
-"""What once went wrong at the shell of mlcps: no bug, no silence, no other table's numbers."""
+"""Edges at the shell of mlcps: extreme numbers, equal names, empty tables; no bug, no silence."""
 
 from __future__ import annotations
 

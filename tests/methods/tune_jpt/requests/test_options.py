@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tables.tuning import (
+from tests.methods.tune_jpt.requests.door import (
     CCP,
     COUNTS,
     RF,

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 import clfeval
+from tests.methods.tune_jpt.requests.door import (
+    CCP,
+    COUNTS,
+    command,
+    data_message,
+    tuned,
+    usage_message,
+)
 from tests.tables.door import write
-from tests.tables.tuning import CCP, COUNTS, command, data_message, tuned, usage_message
 
 CALM = ["--counts", COUNTS, "--sweep", "none", "--measure", "ppv"]
 

@@ -1,4 +1,4 @@
-"""Numbers that once went wrong: large counts, rare classes, infinite values, far targets."""
+"""Numbers at the edges: large counts, rare classes, infinite values, far targets."""
 
 from __future__ import annotations
 
