@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 import clfeval as package
 from tests.process.program import clfeval, environment, python
 
-BUG = """
-import clfeval.api.mars
-from clfeval.cli.app import main
-def broken(*_, **__):
-    raise {error}
-clfeval.api.mars.mars = broken
-main()
-"""
+
+def broken(error: Exception) -> Callable[..., None]:
+    """Return what stands in for a command with a bug."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
 
 
 @pytest.mark.parametrize("error", [
-    "RuntimeError('[/red] out of order')", "FileNotFoundError(2, 'No such file', 'lost.so')",
-    "MemoryError", "ImportError('gone')",
-])  # fmt: skip
-def test_a_bug_exits_70_with_a_traceback_and_where_to_report(error: str) -> None:
-    done = python(BUG.format(error=error), "mars", "t.csv", "-f", "json")
+    RuntimeError("[/red] out of order"), FileNotFoundError(2, "No such file", "lost.so"),
+    MemoryError(), ImportError("gone"),
+], ids=repr)  # fmt: skip
+def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clfeval.api.mars.mars", broken(error))
+    done = clfeval("mars", "t.csv", "-f", "json")
     assert (done.code, done.out) == (70, "")
     assert "Traceback (most recent call last):" in done.err
-    assert error.partition("(")[0] in done.err
+    assert type(error).__name__ in done.err
     assert done.err.endswith(
         "this is a bug in clfeval; please report it with the lines above "
         f"(clfeval {package.__version__})\n"
     )
 
 
-def test_a_bug_leaves_no_half_written_file() -> None:
-    import os
+BUG = """
+import clfeval.api.mars
+from clfeval.cli.app import main
+clfeval.api.mars.mars = None
+main()
+"""
 
-    python(BUG.format(error="RuntimeError"), "mars", "t.csv", "--save", "r.json")
+
+def test_a_bug_leaves_no_half_written_file_in_a_process_of_its_own() -> None:
+    done = python(BUG, "mars", "t.csv", "--save", "r.json")
+    assert (done.code, done.out) == (70, "")
     assert os.listdir() == ["t.csv"]
 
 

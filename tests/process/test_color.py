@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.program import ESCAPE, clfeval, many_models, on_terminal
+from tests.thoroughness import thinned
 
 # environment, options, escape codes in a pipe, escape codes on a terminal (None: not tried)
 EXPECTATIONS: list[tuple[dict[str, str], list[str], bool, bool | None]] = [
@@ -38,7 +39,10 @@ def test_escape_codes_in_a_pipe(changes: dict[str, str], options: list[str], pip
 
 @pytest.mark.parametrize(
     ("changes", "options", "shown"),
-    [(*line[:2], line[3]) for line in EXPECTATIONS if line[3] is not None],
+    thinned(
+        [(*line[:2], line[3]) for line in EXPECTATIONS if line[3] is not None],
+        [({}, [], True), ({"NO_COLOR": "1"}, [], False), ({"TERM": "dumb"}, [], False)],
+    ),
     ids=str,
 )
 def test_escape_codes_on_a_terminal(

@@ -150,6 +150,7 @@ def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:
     assert (len(done.out.splitlines()), done.err) == (1, "")
 
 
+@pytest.mark.slow  # three processes; those of mars and of mlcps are in the gate
 @NEEDS_BASH
 @NEEDS_FULL
 def test_streams_that_cannot_be_written() -> None:

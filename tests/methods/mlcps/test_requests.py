@@ -1,4 +1,4 @@
-"""What a ranking is asked for: settings are signed, names mean one column, odd words are refused."""
+"""What a ranking is asked for: settings are signed, names mean one column, odd words refused."""
 
 from __future__ import annotations
 
