@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import IO
 
-import numpy as np
-
 from clfeval.errors import KEPT, DataError, Problem, listing
 from clfeval.tables.source import Source
 
@@ -266,6 +264,8 @@ class FingerprintTask:
 
 def take_fingerprint(source: Source) -> Fingerprint:
     """Read the file once: hash it and, for delimited text, count the bytes that shape it."""
+    import numpy as np  # completion, which reads heads of tables here, does without it
+
     digest = sha256()
     size = 0
     counts = dict.fromkeys((ord("\n"), ord("\r"), ord(source.delimiter), ord('"')), 0)
