@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from clfeval.api.roles import Names, Thresholds, roles_of, tables_of
+from clfeval.counts.count import count
 from clfeval.methods.mars.options import Interval, MarsOptions, Rule, Sweep, Target
 from clfeval.methods.mars.result import mars_result
 from clfeval.result import Result
@@ -82,4 +83,4 @@ def mars(
     ) as predictions:
         if on_open is not None:
             on_open(predictions)
-        return mars_result(predictions, options)
+        return mars_result(count(predictions, top=options.top), options)

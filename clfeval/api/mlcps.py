@@ -18,8 +18,16 @@ from clfeval.api.mlcps_given import (
 )
 from clfeval.api.numbers import number, pair, whole
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
+from clfeval.counts.count import count
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
-from clfeval.methods.mlcps.given import DEFAULT, Given, measure_names, of_metrics, of_predictions
+from clfeval.methods.mlcps.given import (
+    DEFAULT,
+    Given,
+    measure_names,
+    of_metrics,
+    of_predictions,
+    only_ranks,
+)
 from clfeval.methods.mlcps.options import (
     Direction,
     From,
@@ -196,7 +204,7 @@ def _measured(
         if on_open is not None:
             on_open(predictions)
         return of_predictions(
-            predictions,
+            count(predictions, any_range=only_ranks(metrics)),
             metrics,
             resamples=options.replicates,
             seed=options.seed,

@@ -9,7 +9,9 @@ from typing import Any, Literal, SupportsFloat
 
 from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
+from clfeval.counts.features.count import count_features
 from clfeval.counts.features.cuts import Cut
+from clfeval.counts.sample import read_sample
 from clfeval.errors import bad_option
 from clfeval.methods.phidelta.features import feature_result
 from clfeval.methods.phidelta.options import (
@@ -123,7 +125,7 @@ def phidelta(
         ) as opened:  # fmt: skip
             if on_open is not None:
                 on_open(opened)
-            return feature_result(opened, plane, chosen)
+            return feature_result(count_features(opened, chosen.cut), plane, chosen)
     only = _given(chosen, FeatureOptions())
     if truth_table is not None:
         only["truth_table"] = truth_table
@@ -135,7 +137,7 @@ def phidelta(
     ) as predictions:
         if on_open is not None:
             on_open(predictions)
-        return classifier_result(predictions, plane, classifiers)
+        return classifier_result(read_sample(predictions), plane, classifiers)
 
 
 def _names(table: Any) -> list[Any]:

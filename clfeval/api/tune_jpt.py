@@ -9,6 +9,7 @@ from typing import Any
 from clfeval.api.numbers import number, pair, whole
 from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
+from clfeval.counts.sample import read_sample
 from clfeval.errors import Problem, UsageError, bad_option, listing
 from clfeval.measures.table import Stakes
 from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
@@ -137,7 +138,7 @@ def tune_jpt(
     ) as predictions:
         if on_open is not None:
             on_open(predictions)
-        return tune_result(of_table(predictions), options)
+        return tune_result(of_table(read_sample(predictions)), options)
 
 
 def _one_source(**given: bool) -> None:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.count import Counted
+from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.raw import (
-    MISSING,
-    collect,
-    counting_rows,
-    score_column,
-    vote_expression,
-)
-from clfeval.counts.reading import frames
+from clfeval.tables.engine import collect, together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,20 +53,16 @@ class JointCounts:
         return found.hexdigest()
 
 
-def joint_counts(counted: Counted) -> JointCounts:
+def joint_counts(kept: Kept) -> JointCounts:
     """Count the distinct rows of the whole table, with the scores of every model that has them.
 
-    One more pass over the files; none where all models hold labels. The rows, and every vote, are
-    those of the pattern counts.
+    One more pass over the files. The rows, and every vote, are those of the pattern counts.
     """
-    models = counted.models
-    scored = [i for i, model in enumerate(models) if model.kind != "label"]
-    if not scored:
-        return JointCounts.of_patterns(counted.slices[None])
-    parts = [_selected(frame, counted) for frame in frames(counted.predictions, counted.mode)]
-    rows = nw.concat(parts) if len(parts) > 1 else parts[0]
-    by_name = _by_name(tuple(model.name for model in models))
+    models = tuple(model.name for model in kept.settled.columns.models)
+    scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
+    by_name = _by_name(models)
     keys = ["t", *(f"v{i}" for i in by_name), *(f"s{i}" for i in by_name if i in scored)]
+    rows = together(kept.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
     m, k = len(table), len(models)
     # a column at a time is what everybody wants of them
@@ -83,38 +71,8 @@ def joint_counts(counted: Counted) -> JointCounts:
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    kind = counted.slices[None].n.dtype  # weights of nothing but whole numbers are counts
-    n = table["w"].to_numpy().astype(np.float64).astype(kind)
-    names = tuple(model.name for model in models)
-    return JointCounts(names, table["t"].to_numpy().astype(bool), votes, scores, n)
-
-
-def _selected(frame: nw.LazyFrame[Any], counted: Counted) -> nw.LazyFrame[Any]:
-    """Return truth t, votes v0.. and scores s0.. of the rows that were counted, weight w."""
-    plan = counted.plan
-    weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
-    picked = {"t": nw.col(plan.truth), "w": weight}
-    votes, complete = {}, []
-    for i, model in enumerate(plan.models):
-        name = f"v{i}"
-        picked[name] = vote_expression(model, plan.thresholds[model.name], plan.positive)
-        if model.kind == "label":
-            votes[name] = _one_of(name, counted.vote_values[i])
-        else:
-            score = score_column(model, plan.positive)
-            # -0 is 0, and would sort before it
-            picked[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
-            votes[name] = nw.col(name) == 1
-            complete.append(nw.col(name) != MISSING)
-    narrow = counting_rows(frame, plan).select(**picked).drop_nulls(subset=["t", *votes])
-    if complete:
-        narrow = narrow.filter(*complete)
-    return narrow.with_columns(t=_one_of("t", counted.positive_values), **votes)
-
-
-def _one_of(name: str, values: tuple[Any, ...]) -> nw.Expr:
-    """True where a column holds one of the values, which may be none."""
-    return nw.col(name).is_in(list(values)) if values else nw.col(name).is_null()
+    n = table["w"].to_numpy().astype(np.float64).astype(kept.counts)
+    return JointCounts(models, table["t"].to_numpy().astype(bool), votes, scores, n)
 
 
 def _by_name(models: tuple[str, ...]) -> list[int]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
-from clfeval.tables.confusion import Confusion
+from clfeval.tables.layouts.counts import Confusion
 
 
 def for_products(*counts: Counts) -> list[Counts]:
@@ -153,13 +153,18 @@ class ConfusionCounts:
     @classmethod
     def of_rows(cls, rows: Sequence[Confusion]) -> ConfusionCounts:
         """Add up the rows of a counts table, model by model, in the order they come in."""
-        models = tuple(dict.fromkeys(row.model for row in rows))
-        place = {model: i for i, model in enumerate(models)}
-        totals = np.zeros((4, len(models)), np.int64)
-        for row in rows:
-            totals[:, place[row.model]] += (row.tp, row.fp, row.fn, row.tn)
+        cells = [(row.tp, row.fp, row.fn, row.tn) for row in rows]
+        return cls.of_cells([row.model for row in rows], cells)
+
+    @classmethod
+    def of_cells(cls, models: Sequence[str], cells: Sequence[Sequence[int]]) -> ConfusionCounts:
+        """Take TP, FP, FN, TN for each model named; those of one model are added up."""
+        place = {model: i for i, model in enumerate(dict.fromkeys(models))}
+        totals = np.zeros((4, len(place)), np.int64)
+        for model, four in zip(models, cells, strict=True):
+            totals[:, place[model]] += four
         tp, fp, fn, tn = totals
-        return cls(models, tp, fp, fn, tn, tp + fn, fp + tn)
+        return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.count import Counted
-from clfeval.counts.judge import slice_label
-from clfeval.counts.raw import collect, counting_rows, finite, score_column
-from clfeval.counts.reading import frames
+from clfeval.counts.kept import Kept, Target
+from clfeval.counts.labels import slice_label
 from clfeval.errors import Problem, UsageError, listing
 from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.engine import Frame, collect, together
 from clfeval.tables.names import natural
 from clfeval.tables.peek import is_absent
 
@@ -35,81 +34,29 @@ class ScoreTable:
         return ScoreTable(self.models, tuple(column[mask] for column in self.scores), self.n[mask])
 
 
-def read_scores(
-    counted: Counted, rows: Literal["positive", "negative", "all"]
-) -> tuple[ScoreTable, dict[str, Bools]]:
+def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class; also, per slice, which rows belong to it."""
-    _need_scores(counted)
-    tables = [
-        collect(_selected(frame, counted, rows))
-        for frame in frames(counted.predictions, counted.mode)
-    ]
-    names = tuple(model.name for model in counted.models)
+    _need_scores(kept)
+    names = tuple(model.name for model in kept.settled.columns.models)
+    found = kept.frames(scores=range(len(names)), by=True, target=target)
+    tables = [collect(frame) for frame in found]
 
     def column(name: str) -> Floats:
         return np.concatenate([table[name].to_numpy().astype(np.float64) for table in tables])
 
-    weights: Any = column("w")
-    if counted.slices[None].n.dtype == np.int64:
-        weights = weights.astype(np.int64)
-    scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), weights)
+    n = column("w").astype(kept.counts)
+    scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), n)
     masks: dict[str, Bools] = {}
     for position, table in enumerate(tables):
         before = sum(len(earlier) for earlier in tables[:position])
-        for label, mask in _slice_masks(table, counted).items():
-            whole = masks.setdefault(label, np.zeros(len(weights), bool))
+        for label, mask in _slice_masks(table, kept.settled.columns.by).items():
+            whole = masks.setdefault(label, np.zeros(len(n), bool))
             whole[before : before + len(mask)] = mask
-    return scores, masks
+    return scores, dict(sorted(masks.items(), key=lambda item: natural(item[0])))
 
 
-def score_rows(counted: Counted, i: int) -> nw.LazyFrame[Any]:
-    """Return the scores of model i of all rows: s, w, t (1 positive), b0.. slices.
-
-    A missing value of any model leaves a row out; where there was none, only this one is read.
-    """
-    complete = not counted.blank_rows and not any(file.dropped for file in counted.files)
-    names = [f"b{j}" for j in range(len(counted.plan.by))]
-    parts = [
-        _selected(frame, counted, "all", only=i if complete else None).select(
-            "t", "w", *names, s=nw.col(f"s{i}")
-        )
-        for frame in frames(counted.predictions, counted.mode)
-    ]
-    return nw.concat(parts) if len(parts) > 1 else parts[0]
-
-
-def _selected(
-    frame: nw.LazyFrame[Any], counted: Counted, rows: str, only: int | None = None
-) -> nw.LazyFrame[Any]:
-    plan = counted.plan
-    truth = nw.col(plan.truth)
-    is_positive = truth.is_in(list(counted.positive_values))
-    picked = {
-        f"s{i}": nw.col(model.columns[0])
-        if model.kind == "label"
-        else finite(score_column(model, plan.positive))
-        for i, model in enumerate(plan.models)
-        if only in (None, i)
-    }
-    picked["t"] = is_positive.cast(nw.Int8)
-    weight = nw.lit(1.0) if plan.weight is None else nw.col(plan.weight).cast(nw.Float64)
-    picked["w"] = weight
-    # a vote for the largest probability needs them all, so a row that lacks one is not counted
-    largest = [model for model in plan.models if np.isnan(plan.thresholds[model.name])]
-    largest = largest if only is None else []
-    needed = [column for model in largest for column in model.columns]
-    picked |= {f"o{i}": finite(nw.col(name).cast(nw.Float64)) for i, name in enumerate(needed)}
-    wanted = counting_rows(frame, plan).filter(~truth.is_null())
-    if rows != "all":
-        wanted = wanted.filter(is_positive if rows == "positive" else ~is_positive)
-    slices = [nw.col(name).alias(f"b{i}") for i, name in enumerate(plan.by)]
-    narrow = wanted.select(*[value.alias(name) for name, value in picked.items()], *slices)
-    return narrow.drop_nulls(subset=list(picked))
-
-
-def _slice_masks(table: nw.DataFrame[Any], counted: Counted) -> dict[str, Bools]:
+def _slice_masks(table: nw.DataFrame[Any], by: tuple[str, ...]) -> dict[str, Bools]:
     """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
-    by = counted.predictions.roles.by
     if not by:
         return {}
     names = [f"b{i}" for i in range(len(by))]
@@ -195,13 +142,13 @@ def grouped_scores(
     return ScoreTable(tuple(merged), tuple(merged.values()), table.n)
 
 
-def _need_scores(counted: Counted) -> None:
-    labels = [model.name for model in counted.models if model.kind == "label"]
+def _need_scores(kept: Kept) -> None:
+    labels = [m.name for m in kept.settled.columns.models if m.kind == "label"]
     if labels:
         raise UsageError(
             Problem(
                 f"scores are needed, but {listing(labels)} hold{'s' * (len(labels) == 1)} labels",
-                "needs-scores", counted.predictions.files[0].name,
+                "needs-scores", kept.settled.name,
             ),
             hint="leave them out with --model, or give a table of scores",
         )  # fmt: skip
@@ -244,21 +191,21 @@ class ScoreCounts:
         )
 
 
-def model_scores(counted: Counted, i: int) -> Mapping[str | None, ScoreCounts]:
+def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     """Count the scores of model i, for the whole table (None) and for each slice.
 
     Rows are those that were counted: with --missing drop, all that lack no model's answer. One
     model at a time, because ten million distinct scores are a quarter of a gigabyte.
     """
-    rows, by = score_rows(counted, i), counted.predictions.roles.by
-    if not by and counted.plan.weight is None and _mostly_distinct(counted, i):
-        return {None: _sorted(rows)}
-    keys = ["s", *(f"b{j}" for j in range(len(by)))]
-    weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t"))
-    table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort("s"))
-    kind: Any = np.int64 if counted.slices[None].n.dtype == np.int64 else np.float64
-    scores = table["s"].to_numpy()
-    hits, n = (table[name].to_numpy().astype(kind) for name in ("positives", "n"))
+    by, score = kept.settled.columns.by, f"s{i}"
+    rows = together(kept.frames(scores=(i,), by=True))
+    if not by and kept.settled.columns.weight is None and _mostly_distinct(kept, i):
+        return {None: _sorted(rows, score)}
+    keys = [score, *(f"b{j}" for j in range(len(by)))]
+    weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t").cast(nw.Int8))
+    table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort(score))
+    scores = table[score].to_numpy()
+    hits, n = (table[name].to_numpy().astype(kept.counts) for name in ("positives", "n"))
     found: dict[str | None, ScoreCounts] = {None: ScoreCounts.of(scores, hits, n - hits)}
     if by:
         labels = np.array([slice_label(by, row) for row in table.select(keys[1:]).rows()], object)
@@ -268,21 +215,19 @@ def model_scores(counted: Counted, i: int) -> Mapping[str | None, ScoreCounts]:
     return found
 
 
-def _mostly_distinct(counted: Counted, i: int) -> bool:
+def _mostly_distinct(kept: Kept, i: int) -> bool:
     """Tell whether the first rows hardly share a score, so that grouping would not shrink them.
 
     A table too large for that to be kept in memory is grouped all the same.
     """
-    peeks, layout = counted.predictions.peeks, counted.predictions.layout
-    name = layout.prediction if layout.name == "long" else counted.models[i].columns[0]
-    few = len(peeks[name].texts) < 0.95 * SAMPLE_ROWS
-    return not few and sum(file.rows for file in counted.files) <= _MOST_SORTED
+    few = len(kept.settled.texts(kept.settled.columns.models[i])) < 0.95 * SAMPLE_ROWS
+    return not few and kept.rows <= _MOST_SORTED
 
 
-def _sorted(rows: nw.LazyFrame[Any]) -> ScoreCounts:
+def _sorted(rows: Frame, score: str) -> ScoreCounts:
     """Count scores by putting the rows in order: for those that hardly ever tie."""
-    table = collect(rows.select("s", "t").sort("s"))
-    scores, hits = table["s"].to_numpy(), table["t"].to_numpy()
+    table = collect(rows.select(score, "t").sort(score))
+    scores, hits = table[score].to_numpy(), table["t"].to_numpy()
     new = _changes(scores)
     if new.all():
         positives = hits.astype(np.int64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clfeval.counts.count import Counted, FileCount
-from clfeval.errors import Problem, UsageError, unknown_model
+from clfeval.counts.count import Counted
+from clfeval.counts.files import FileCount
 from clfeval.result import Warn
 
 
@@ -38,23 +38,3 @@ def counting_notes(counted: Counted) -> list[Warn]:
         text = f"'{name}': {count} rows tie for the largest class; first class taken"
         said.append(Warn("argmax-ties", text))
     return said
-
-
-def check_thresholds(counted: Counted) -> None:
-    """Raise UsageError for thresholds of models that are not there or hold labels."""
-    models = {model.name: model for model in counted.models}
-    given = counted.predictions.roles.thresholds
-    for name in given:
-        if name is None:
-            continue
-        if name not in models:
-            raise unknown_model("--threshold", name, models)
-        if models[name].kind == "label":
-            raise UsageError(
-                Problem(f"--threshold for '{name}', which holds labels", "needs-scores")
-            )
-    if given and all(model.kind == "label" for model in models.values()):
-        raise UsageError(
-            Problem("--threshold has nothing to act on: all models hold labels", "needs-scores"),
-            hint="leave it out, or give a table of scores",
-        )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clfeval import __version__
-from clfeval.counts.count import FileCount
+from clfeval.counts.files import FileCount
 from clfeval.result import Input
 
 # the bar separates parts, and one line is one signature

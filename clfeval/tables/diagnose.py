@@ -65,9 +65,7 @@ def bad_number(column: str) -> Check:
 def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = None) -> Check:
     """Look for labels that are not among the known ones."""
     bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
-    what = "'{value}' is not among truth's labels " + listing(known).replace("{", "{{").replace(
-        "}", "}}"
-    )
+    what = "'{value}' is not among truth's labels " + _plain(listing(known))
     return Check(column, "unknown-label", what, bad if only is None else bad & only)
 
 
@@ -129,26 +127,24 @@ def _within(row_id: str, run: str | None) -> list[str]:
     return [row_id] if run is None else [row_id, run]
 
 
-def unequal_ids(
-    frame: pl.LazyFrame, row_id: str, model: str, models: Sequence[str], run: str | None = None
-) -> tuple[list[Problem], Counter[str]]:
-    """Name the ids some model has no row for, at the first row that has the id."""
-    marks = [(pl.col(model) == name).any().alias(f"m{i}") for i, name in enumerate(models)]
-    have = (
-        frame.filter(pl.col(row_id).is_not_null())
-        .group_by(_within(row_id, run), maintain_order=True)
-        .agg(pl.col(FILE).first().alias("in_file"), pl.col(ROW).first(), *marks)
-    )
-    problems: list[Problem] = []
-    total = 0
-    for i, name in enumerate(models):
-        lacking = have.filter(~pl.col(f"m{i}")).select(row_id, "in_file", ROW).collect()
-        total += lacking.height
-        problems += [
-            Problem(f"id '{value}' has no row of model '{name}'", "unequal-ids", file, row, model)
-            for value, file, row in lacking.head(KEPT).iter_rows()
-        ]
-    return problems, +Counter({"unequal-ids": total})
+def lacking_rows(
+    row_id: str, model: str, models: Sequence[str], run: str | None = None
+) -> list[Check]:
+    """Look for ids some model has no row for, at the first row that has the id."""
+    row = _within(row_id, run)
+    first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
+    return [
+        Check(
+            model, "unequal-ids", f"id '{{extra}}' has no row of model '{_plain(name)}'",
+            first & ~(pl.col(model) == name).any().over(row), text_of(row_id),
+        )
+        for name in models
+    ]  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """Return text in which braces stand for themselves."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:

@@ -61,11 +61,6 @@ class FeatureTable:
     classes: Classes | None = None
     ignored: tuple[str, ...] = ()
 
-    @property
-    def only(self) -> tuple[str, ...]:
-        """The globs of the features to keep, none for all."""
-        return self.wanted
-
     def described(self) -> str:
         """Say in one line how the table was read."""
         parts = [f"{self.files[0].name}: {self.layout} features"]

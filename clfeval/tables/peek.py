@@ -12,6 +12,7 @@ import narwhals as nw
 import polars as pl
 
 from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.engine import collect, together
 from clfeval.tables.scan import TableFile, scan
 
 _SCORE = re.compile(
@@ -78,6 +79,16 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
     return {text for text in map(as_text, set(values)) if text is not None}
 
 
+def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[str]) -> set[str]:
+    """Return the distinct values of one column of all files, as text."""
+    values: set[str] = set()
+    for file in files:
+        frame = scan(file, {column: "text"}, null_values=null_values)
+        found = collect(frame.group_by(column).agg(nw.len().alias("n")))
+        values |= distinct_texts(found[column].to_list())
+    return values
+
+
 def as_text(value: object) -> str | None:
     """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
     if is_absent(value):
@@ -109,12 +120,8 @@ def all_distinct(files: Sequence[TableFile], column: str, peek: Peek) -> bool:
         with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
             if frame.select(rising).collect(engine="streaming").item():
                 return True
-    return _distinct_hashes(_ids(files, column))
-
-
-def _ids(files: Sequence[TableFile], column: str) -> nw.LazyFrame[Any]:
-    frames = [scan(file, {column: "text"}) for file in files]
-    return (nw.concat(frames) if len(frames) > 1 else frames[0]).drop_nulls()
+    ids = together([scan(file, {column: "text"}) for file in files])
+    return _distinct_hashes(ids.drop_nulls())
 
 
 def _distinct_hashes(frame: nw.LazyFrame[Any]) -> bool:

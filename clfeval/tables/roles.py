@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from clfeval.errors import Problem, UsageError
+from clfeval.tables.layouts import LayoutName as LayoutName
 
-LayoutName = Literal["wide", "long", "probabilities", "counts"]
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]
 LAYOUTS: tuple[str, ...] = get_args(LayoutName)

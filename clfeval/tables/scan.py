@@ -48,6 +48,11 @@ class TableFile:
     head: CsvHead | None = None
     native: nw.LazyFrame[Any] | None = None
 
+    @property
+    def shown(self) -> str:
+        """The name in results: without folders."""
+        return self.source.display if self.source else self.name
+
 
 def scan(
     file: TableFile,

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from clfeval.counts import joint
-from clfeval.counts.count import count_predictions
-from clfeval.counts.joint import JointCounts, joint_counts
+from clfeval.counts import kept
+from clfeval.counts.count import count
+from clfeval.counts.joint import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
@@ -28,8 +28,8 @@ CANCER = FIXTURES / "breast-cancer"
 
 def counted(table: Any, **roles: Any) -> tuple[JointCounts, PatternCounts]:
     with open_predictions(table, Roles(**roles)) as predictions:
-        found = count_predictions(predictions)
-        return joint_counts(found), found.slices[None]
+        found = count(predictions)
+        return found.joint(scores=True), found.patterns
 
 
 def listed(counts: JointCounts) -> dict[tuple[Any, ...], float]:
@@ -84,7 +84,7 @@ def test_labels_are_the_pattern_counts(rows: list[Row]) -> None:
 
 
 def test_labels_alone_take_no_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint, "frames", None)
+    monkeypatch.setattr(kept.Kept, "frames", None)
     found, patterns = counted([CANCER / "labels.csv"], positive="malignant")
     assert found.scores is None
     assert_votes_are(found, patterns)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.count import count_predictions
+from clfeval.counts.count import count
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
@@ -57,7 +57,7 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
 
 def read(table: object, roles: Roles) -> PatternCounts:
     with open_predictions(table, roles) as predictions:
-        return count_predictions(predictions).slices[None]
+        return count(predictions).patterns
 
 
 @examples(60)

@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.counts.group import MISSING, Grouped, count_raw
 from clfeval.counts.judge import judge, slices_of
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.raw import MISSING, CountPlan, RawCounts, count_raw
-from clfeval.tables.prediction import ModelColumns
+from clfeval.counts.settle import Settled
+from clfeval.tables.columns import Columns, ModelColumns
+from clfeval.tables.layouts import wide
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import Row
@@ -39,19 +41,25 @@ def scores(*names: str) -> tuple[ModelColumns, ...]:
     return tuple(ModelColumns(name, "score", (name,)) for name in names)
 
 
-def plan(models: tuple[ModelColumns, ...], cut: float = 0.5, **more: Any) -> CountPlan:
-    thresholds = {model.name: cut for model in models}
-    return CountPlan("truth", models, thresholds, more.pop("positive", "1"), **more)
+def plan(
+    models: tuple[ModelColumns, ...],
+    cut: float = 0.5,
+    positive: str = "1",
+    cuts: dict[str, float] | None = None,
+    **more: Any,
+) -> Settled:
+    thresholds = {model.name: cut for model in models} | (cuts or {})
+    columns = Columns("truth", models=models, **more)
+    return Settled(columns, positive, thresholds, Roles(), wide.LAYOUT)
 
 
-def count(native: Any, what: CountPlan) -> RawCounts:
+def count(native: Any, what: Settled) -> Grouped:
     return count_raw(nw.from_native(native).lazy(), what)
 
 
-def patterns(raw: RawCounts, what: CountPlan, positive: str = "1") -> PatternCounts:
+def patterns(raw: Grouped, what: Settled) -> PatternCounts:
     """Drop the patterns with a missing value and count the rest."""
-    keep = ~judge(raw, what, Roles()).missing
-    return slices_of(raw, what, (), keep, positive)[None]
+    return slices_of(judge(raw, what), what)[None]
 
 
 def check(ours: PatternCounts, rows: list[Row], models: list[str]) -> None:
@@ -81,7 +89,7 @@ def test_labels_are_not_numbers(engine: Native) -> None:
     frame = pl.DataFrame({"truth": ["1", "01", "NA", "1"], "a": ["1", "1", "1", "01"]})
     what = plan(labels("a"))
     raw = count(engine(frame), what)
-    judged = judge(raw, what, Roles())
+    judged = judge(raw, what)
     assert set(judged.classes) == {"1", "01", "NA"}
     assert not judged.missing.any()
     check(patterns(raw, what), [Row(1, (1,)), Row(0, (1,), 2), Row(1, (0,))], ["a"])
@@ -109,8 +117,7 @@ def test_scores_at_the_threshold_and_missing_ones(engine: Native) -> None:
 def test_each_model_has_its_own_threshold(engine: Native, cut: float) -> None:
     values = [-1.5, -1.0, -0.5, 0.0, 0.25, 2.0, 2.5]
     frame = pl.DataFrame({"truth": ["1"] * 7, "a": values, "b": values})
-    models = scores("a", "b")
-    what = CountPlan("truth", models, {"a": cut, "b": 0.0}, "1")
+    what = plan(scores("a", "b"), cuts={"a": cut, "b": 0.0})
     rows = [Row(1, (int(v >= cut), int(v >= 0.0))) for v in values]
     check(patterns(count(engine(frame), what), what), rows, ["a", "b"])
 
@@ -144,7 +151,7 @@ def test_slices(engine: Native) -> None:
     )
     what = plan(labels("a"), by=("site",))
     raw = count(engine(frame), what)
-    slices = slices_of(raw, what, ("site",), ~judge(raw, what, Roles()).missing, "1")
+    slices = slices_of(judge(raw, what), what)
     assert list(slices) == [None, "site=(missing)", "site=x", "site=y"]
     check(slices["site=x"], [Row(1, (1,), 2)], ["a"])
     check(slices["site=y"], [Row(1, (0,))], ["a"])
@@ -167,7 +174,7 @@ def test_largest_probability_ties_to_the_first_class(engine: Native) -> None:
         raw = count(engine(frame), what)
         truth = [int(label == positive) for label in "pqrqp"]
         rows = [Row(t, (int(v),)) for t, v in zip(truth, votes, strict=True)]
-        check(patterns(raw, what, positive), rows, ["m"])
+        check(patterns(raw, what), rows, ["m"])
         assert raw.ties["m"] >= 2
 
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given
 
 from clfeval.counts import scores as score_counts
-from clfeval.counts.count import count_predictions
-from clfeval.counts.scores import ScoreCounts, model_scores
+from clfeval.counts.count import count
+from clfeval.counts.scores import ScoreCounts
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
@@ -28,11 +28,11 @@ Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
     with open_predictions(table, Roles(**roles)) as predictions:
-        counted = count_predictions(predictions)
+        counted = count(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):
             if model.kind != "label":
-                for label, counts in model_scores(counted, i).items():
+                for label, counts in counted.scores(i).items():
                     found.setdefault(label, {})[model.name] = listed(counts)
     return found
 
@@ -156,7 +156,7 @@ def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         score_counts,
         "_sorted",
-        lambda rows, known=score_counts._sorted: taken.append(1) or known(rows),
+        lambda *rows, known=score_counts._sorted: taken.append(1) or known(*rows),
     )
     score = [(i * 7919 % n) % (kept * n) / n for i in range(n)]
     truth = [int(i % 3 == 0) for i in range(n)]
@@ -169,9 +169,9 @@ def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.Monk
 def test_one_model_at_a_time_leaves_out_rows_that_lack_another() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.1, 0.2, 0.3], "b": [0.5, None, 0.25]})
     with open_predictions(frame, Roles(missing="drop")) as predictions:
-        counted = count_predictions(predictions)
-        assert listed(model_scores(counted, 0)[None]) == [(0.1, 1, 0), (0.3, 1, 0)]
-        assert listed(model_scores(counted, 1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]
+        counted = count(predictions)
+        assert listed(counted.scores(0)[None]) == [(0.1, 1, 0), (0.3, 1, 0)]
+        assert listed(counted.scores(1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]
 
 
 def test_the_digest_is_of_the_columns_in_turn() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.count import count_predictions
+from clfeval.counts import count as counting
 from clfeval.counts.scores import (
     ScoreTable,
     grouped_scores,
@@ -147,8 +147,8 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
     )
     roles = Roles(weight="n", by=("site",), missing="drop", positive="1")
     with open_predictions(ENGINES[engine](frame), roles) as predictions:
-        counted = count_predictions(predictions)
-        found = {kind: read_scores(counted, kind) for kind in ("positive", "negative", "all")}
+        counted = counting.count(predictions)
+        found = {kind: read_scores(counted.kept, kind) for kind in ("positive", "negative", "all")}
     rows = {
         kind: sorted(zip(*map(np.ndarray.tolist, (*table.scores, table.n)), strict=True))
         for kind, (table, _) in found.items()
@@ -168,7 +168,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
     with open_predictions(paths, Roles(kind="score")) as predictions:
-        table, masks = read_scores(count_predictions(predictions), "all")
+        table, masks = read_scores(counting.count(predictions).kept, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 
 

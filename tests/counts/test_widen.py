@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.raw import collect, widen
+from clfeval.tables.columns import KEY, Columns, ModelColumns
+from clfeval.tables.engine import collect
+from clfeval.tables.layouts.long import DIFFERS, NAMELESS, TIMES, widen
 from tests.engines import ENGINES
 
 LONG = pl.DataFrame(
@@ -30,31 +32,31 @@ WIDE: dict[str, tuple[Any, ...]] = {
     "4": ("1", "1", 2, 1, 0, 0, "1", None),  # a has it three times: 2 says more than once
     "5": (None, "0", 1, 1, 1, 0, "1", "z"),  # truth is 0 in one row and 1 in the other
 }
-COLUMNS = ["p0", "p1", "c0", "c1", "d0", "d1", "k0", "k1"]
+FLAGS = [*(TIMES.format(i) for i in (0, 1)), *(DIFFERS.format(i) for i in (0, 1))]
+COLUMNS = ["p0", "p1", *FLAGS, "truth", "site"]
 
 
-def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], tuple[str, ...]]:
-    wide, flags = widen(
-        nw.from_native(native).lazy(),
-        row_id="id", model="model", prediction="said", models=models, constants=["truth", "site"],
-    )  # fmt: skip
-    table = collect(wide)
+def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
+    said = tuple(ModelColumns(name, "label", (f"p{i}",)) for i, name in enumerate(models))
+    columns = Columns("truth", "id", said, naming="model", answer="said", by=("site",))
+    table = collect(widen(nw.from_native(native).lazy(), columns))
     columns = [name for name in COLUMNS if name in table.columns]
     cells = [[None if pd.isna(v) else v for v in table[name].to_list()] for name in columns]
-    return dict(zip(table["id"].to_list(), zip(*cells, strict=True), strict=True)), flags
+    flags = [name for name in table.columns if name in (*FLAGS, NAMELESS)]
+    return dict(zip(table[KEY].to_list(), zip(*cells, strict=True), strict=True)), flags
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_observation_becomes_one_row(engine: str) -> None:
     rows, flags = spread(ENGINES[engine](LONG), ["a", "b"])
-    assert flags == ("c0", "c1", "d0", "d1", "nameless")
+    assert flags == [*FLAGS, NAMELESS]
     assert rows == WIDE
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_models_left_out_do_not_count(engine: str) -> None:
     rows, flags = spread(ENGINES[engine](LONG), ["b"])
-    assert flags == ("c0", "d0", "d1", "nameless")
+    assert flags == [FLAGS[0], *FLAGS[2:], NAMELESS]
     assert {key: row[:2] for key, row in rows.items()} == {
         key: (row[1], row[3])
         for key, row in WIDE.items()

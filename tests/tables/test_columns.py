@@ -63,7 +63,7 @@ KINDS = {
 @pytest.mark.parametrize(("cells", "kind"), KINDS.values(), ids=KINDS.keys())
 def test_labels_are_truths_labels_and_scores_are_numbers(cells: list[str], kind: str) -> None:
     content = f"truth,a\n1,{cells[0]}\n0,{cells[1]}\n"
-    assert opened(write("t.csv", content)).layout.models[0].kind == kind
+    assert opened(write("t.csv", content)).columns.models[0].kind == kind
 
 
 def test_kind_outranks_the_guess() -> None:
@@ -82,7 +82,7 @@ def test_scores_at_the_threshold_are_positive() -> None:
 @pytest.mark.parametrize("header", ["ID,TRUTH,a,b", " id , Truth ,a,b", "Id,\ttruth,a,b"])
 def test_default_names_ignore_case_and_outer_spaces(header: str) -> None:
     content = f"{header}\n1,1,1,0\n2,0,0,0\n3,1,0,1\n4,0,1,0\n"
-    layout = opened(write("t.csv", content)).layout
+    layout = opened(write("t.csv", content)).columns
     assert [layout.id, layout.truth] == header.split(",")[:2]
     assert counted("t.csv") == EXPECTED
 

@@ -170,7 +170,7 @@ def test_truth_is_the_first_of_the_usual_names(names: list[str]) -> None:
     for position, name in enumerate(names):
         header = ["m", *reversed(names[position:])]  # the later names come first in the file
         content = f"{','.join(header)}\n{','.join('1' * len(header))}\n"
-        assert opened(write("t.csv", content)).layout.truth == name
+        assert opened(write("t.csv", content)).columns.truth == name
 
 
 def test_truth_outranks_the_usual_names_when_given() -> None:

@@ -8,7 +8,6 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from clfeval.counts.raw import collect
 from clfeval.errors import KEPT, DataError
 from clfeval.tables.diagnose import (
     PLACE,
@@ -21,6 +20,7 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
+from clfeval.tables.engine import collect
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.scan import Reading, TableFile, scan
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clfeval.counts.count import FileCount
 from clfeval.counts.features.complaints import complain_wide
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts, count_classes, need_both
 from clfeval.counts.features.sparse import complain_sparse, count_sparse
@@ -17,15 +16,19 @@ from clfeval.counts.features.wide import (
     count_categories,
     count_numbers,
 )
-from clfeval.counts.reading import check_structure
-from clfeval.errors import DataError, Problem
-from clfeval.tables.csv import FingerprintTask, inspect_structure
+from clfeval.counts.files import (
+    FileCount,
+    Tasks,
+    check_structure,
+    explained,
+    file_count,
+    fingerprints,
+)
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.peek import Peek, all_distinct
-from clfeval.tables.scan import ENGINE_ERRORS, TableFile, unreadable
-
-Tasks = Sequence[FingerprintTask | None]
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import ENGINE_ERRORS, TableFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,17 @@ class CountedFeatures:
     """Feature counts, the classes they are of, the files they come from, and what was left out.
 
     blank_rows: blank lines; nameless: entries of a sparse table that lack their row or feature.
+    wanted: the globs of the features kept, none for all; entries: rows are those that have one.
     """
 
     counts: FeatureCounts
     classes: ClassCounts
     files: tuple[FileCount, ...]
-    table: FeatureTable
+    roles: Roles
+    wanted: tuple[str, ...]
     blank_rows: int
-    nameless: int = 0
+    nameless: int
+    entries: bool
 
 
 def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
@@ -50,7 +56,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
     """
     others = table.classes.files if table.classes else ()
     files, nameless = [*table.files, *others], 0
-    tasks = [FingerprintTask(file.source) if file.source else None for file in files]
+    tasks = fingerprints(files)
     try:
         if table.layout == "long":
             for file, task in zip(files, tasks, strict=True):
@@ -62,12 +68,13 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
     except ENGINE_ERRORS as error:
         if table.layout == "long":
             complain_sparse(table)
-        raise _explained(files, error) from error
+        raise explained(files, error) from error
     owning = others or table.files
     blank = [count_blank(file) if gone else 0 for file, gone in _pairs(owning, classes)]
     return CountedFeatures(
-        counts, classes, _files(files, tasks, owning, classes, blank), table, sum(blank), nameless
-    )
+        counts, classes, _files(files, tasks, owning, classes, blank), table.roles, table.wanted,
+        sum(blank), nameless, entries=table.layout == "long" and table.classes is None,
+    )  # fmt: skip
 
 
 def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
@@ -148,20 +155,6 @@ def _files(
         for (file, gone), lines in zip(_pairs(owning, classes), blank, strict=True)
     }
     return tuple(
-        FileCount(
-            name=file.source.display if file.source else file.name,
-            sha256=task.result().sha256 if task else None,
-            rows=rows.get(id(file), 0),
-            dropped=dropped.get(id(file), 0),
-        )
+        file_count(file, task, rows.get(id(file), 0), dropped.get(id(file), 0))
         for file, task in zip(files, tasks, strict=True)
     )
-
-
-def _explained(files: Sequence[TableFile], error: Exception) -> DataError:
-    for file in files:
-        if file.head and file.source:
-            inspect_structure(file.source, file.columns)
-    if files[0].source:
-        return unreadable(files[0].source, error)
-    return DataError(Problem(f"cannot be read: {error}", "bad-file", files[0].name))

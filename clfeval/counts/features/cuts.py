@@ -11,10 +11,11 @@ import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.judge import resolve_positive, values_of
+from clfeval.counts.group import usable_weight
+from clfeval.counts.labels import resolve_positive, values_of
 from clfeval.counts.patterns import for_products
-from clfeval.counts.raw import collect, usable_weight
 from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
+from clfeval.tables.engine import collect
 from clfeval.tables.names import natural
 from clfeval.tables.peek import as_text, distinct_texts, is_absent
 from clfeval.tables.roles import Roles

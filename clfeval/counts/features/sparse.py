@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from clfeval.arrays import Counts, Floats
+from clfeval.counts.culprits import check_ids
 from clfeval.counts.features.complaints import raise_problems, sparse_checks, unknown_rows
 from clfeval.counts.features.cuts import (
     ClassCounts,
@@ -23,10 +24,9 @@ from clfeval.counts.features.cuts import (
     split,
 )
 from clfeval.counts.features.wide import refuse_infinite
-from clfeval.counts.judge import check_ids
-from clfeval.counts.raw import collect
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.tables.diagnose import missing_label
+from clfeval.tables.engine import collect
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek, as_text

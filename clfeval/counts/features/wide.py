@@ -21,8 +21,8 @@ from clfeval.counts.features.cuts import (
     split_rows,
     weight_of,
 )
-from clfeval.counts.raw import collect
 from clfeval.errors import DataError, Problem
+from clfeval.tables.engine import collect
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.peek import as_text
 from clfeval.tables.scan import NO_TAIL, Reading, scan

@@ -1,4 +1,4 @@
-"""From opened predictions to the Result of MARS: counts, tables, signature and warnings."""
+"""From counts to the Result of MARS: tables, signature and warnings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts
-from clfeval.counts.count import Counted, count_predictions
+from clfeval.counts.count import Counted
 from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.scores import grouped_scores, ranks, read_scores, top_count, top_cuts
+from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.inference.proportions import sign_test
 from clfeval.methods.estimates import fractional_weights
@@ -29,12 +29,9 @@ from clfeval.methods.mars.coverage import (
 )
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
-from clfeval.methods.notes import check_thresholds, counting_notes
+from clfeval.methods.notes import counting_notes
 from clfeval.methods.signature import cuts_in_force, signature
 from clfeval.result import Input, Result, Row, Table, Warn
-from clfeval.tables.names import natural
-from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Roles
 
 
 def mars_tables(
@@ -157,9 +154,9 @@ def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
     return rows
 
 
-def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
-    """Count the predictions and compute every table the options ask for."""
-    counted, warnings = _counted(predictions, options)
+def mars_result(counted: Counted, options: MarsOptions) -> Result:
+    """Compute every table the options ask for."""
+    warnings = _top_notes(counted, options)
     _check_groups(counted, options)
     members = {member for _, names in options.groups for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
@@ -172,7 +169,7 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"no model claims as few as {options.max_effort:g} rows"
         warnings.append(Warn("nothing-affordable", text))
-    whole = counted.slices[None]
+    whole = counted.patterns
     negatives = [name for name in counted.classes if name != counted.positive]
     parameters = {
         "positive": counted.positive,
@@ -181,15 +178,15 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
         "occlusion": options.rule,
         "level": options.level,
         "interval": "clopper-pearson" if options.interval == "exact" else "none",
-        "missing": predictions.roles.missing,
+        "missing": counted.roles.missing,
         "top": options.top,
         "sweep": options.sweep,
         "groups": {name: list(members) for name, members in options.groups},
-        "by": list(predictions.roles.by),
+        "by": list(counted.roles.by),
     }
     return Result(
         command="mars",
-        signature=_signature(counted, options, predictions.roles),
+        signature=_signature(counted, options),
         inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
         parameters=parameters,
         summary={**summary(whole, options), "rule": options.rule, "target": options.target},
@@ -198,29 +195,19 @@ def mars_result(predictions: Predictions, options: MarsOptions) -> Result:
     )
 
 
-def _counted(predictions: Predictions, options: MarsOptions) -> tuple[Counted, list[Warn]]:
-    """Count with thresholds, or with each model's own cut for its top rows (a pass more)."""
-    if options.top is None:
-        counted = count_predictions(predictions)
-        check_thresholds(counted)
-        return counted, []
-    if predictions.roles.thresholds:
-        raise UsageError(
-            Problem("--top and --threshold both say what is positive: give one", "bad-option")
-        )
-    first = count_predictions(predictions, any_range=True)
-    table, _ = read_scores(first, "all")
-    count = top_count(options.top, first.slices[None].rows)
-    cuts, taken = top_cuts(table, count)
-    tied = [f"'{name}' {number:g}" for name, number in taken.items() if number > count]
-    warnings = []
-    if count > first.slices[None].rows:
-        text = f"--top {options.top} takes every row: there are {first.slices[None].rows}"
-        warnings.append(Warn("top-takes-all", text))
+def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
+    """Say where more rows were asked for than there are, and where ties took more than that."""
+    if counted.top is None:
+        return []
+    count, rows, said = counted.top.count, counted.patterns.rows, []
+    tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
+    if count > rows:
+        text = f"--top {options.top} takes every row: there are {rows}"
+        said.append(Warn("top-takes-all", text))
     if tied:
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
-        warnings.append(Warn("ties-at-cut", text))
-    return count_predictions(predictions, cuts=cuts, any_range=True), warnings
+        said.append(Warn("ties-at-cut", text))
+    return said
 
 
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
@@ -241,9 +228,9 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
 
 
 def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Warn]]:
-    target, masks = read_scores(counted, options.target)
+    target, masks = read_scores(counted.kept, options.target)
     if options.sweep == "top":
-        everything, _ = read_scores(counted, "all")
+        everything, _ = read_scores(counted.kept, "all")
         target = ranks(everything, target)
     target = grouped_scores(target, dict(options.groups), options.target)
     if not len(target.n):
@@ -258,7 +245,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
     rows: list[Row] = []
     for label, mask in [
         (None, np.ones(len(target.n), bool)),
-        *sorted(masks.items(), key=lambda item: natural(item[0])),
+        *masks.items(),
     ]:
         part = target.where(mask)
         if len(part.n):
@@ -269,7 +256,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
 
 def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
     listed = list_exclusive(
-        counted,
+        counted.kept,
         options.lists,
         target=options.target,
         rule=options.rule,
@@ -281,7 +268,7 @@ def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
     ]
 
 
-def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
+def _signature(counted: Counted, options: MarsOptions) -> str:
     groups = ",".join(f"{name}={'+'.join(sorted(m))}" for name, m in sorted(options.groups))
     cut = f"top {options.top}" if options.top else cuts_in_force(counted.thresholds)
     settings: list[tuple[str, Any]] = [
@@ -291,16 +278,16 @@ def _signature(counted: Counted, options: MarsOptions, roles: Roles) -> str:
         ("pos", counted.positive),
         ("cut", cut),
         *([("group", groups)] if groups else []),
-        ("miss", roles.missing),
-        *([("weight", "yes")] if roles.weight else []),
+        ("miss", counted.roles.missing),
+        *([("weight", "yes")] if counted.roles.weight else []),
         ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
     ]
-    return signature(settings, counted.files, counted.slices[None].digest())
+    return signature(settings, counted.files, counted.patterns.digest())
 
 
 def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
     """State what a reader of the numbers must know."""
-    whole = summary(counted.slices[None], options)
+    whole = summary(counted.patterns, options)
     targets = whole["positives"] if options.target == "positive" else whole["negatives"]
     said = []
     if not targets:

@@ -10,8 +10,8 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.counts.count import Counted, count_predictions
-from clfeval.counts.joint import JointCounts, joint_counts
+from clfeval.counts.count import Counted
+from clfeval.counts.joint import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures import probability
@@ -25,10 +25,9 @@ from clfeval.methods.mlcps.evaluator import (
     cells_of,
     evaluator,
 )
-from clfeval.methods.notes import check_thresholds, counting_notes
+from clfeval.methods.notes import counting_notes
 from clfeval.result import Input, Warn
 from clfeval.tables.metric.table import MetricTable
-from clfeval.tables.prediction import Predictions
 
 
 def check_sides(table: MetricTable, *, chosen: bool) -> None:
@@ -113,6 +112,11 @@ def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
+def only_ranks(metrics: Sequence[str]) -> bool:
+    """Tell whether only the order of scores matters to what is measured."""
+    return bool(metrics) and set(measure_names(metrics)) <= set(OF_RANKING)
+
+
 def measured(
     counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int
 ) -> Measured:
@@ -157,24 +161,23 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
     """Count rows of votes, and of scores where a measure needs them; refuse what has none."""
     wanted = [name for name in names if name in (*OF_RANKING, *OF_PROBABILITIES)]
     if not wanted:
-        return JointCounts.of_patterns(counted.slices[None])
-    file = counted.predictions.files[0].name
+        return counted.joint(scores=False)
     labels = [model.name for model in counted.models if model.kind == "label"]
     if labels:
         hold = f"{listing(labels)} hold{'s' * (len(labels) == 1)} labels"
         raise UsageError(
-            Problem(f"{_need(wanted)} scores, but {hold}", "needs-scores", file),
+            Problem(f"{_need(wanted)} scores, but {hold}", "needs-scores", counted.name),
             hint="name measures of labels with --metric, leave these models out with --model, or "
             "give a table of scores",
         )
-    joint = joint_counts(counted)
+    joint = counted.joint(scores=True)
     of_probabilities = [name for name in wanted if name in OF_PROBABILITIES]
     if of_probabilities and joint.scores is not None:
         low, high = joint.scores.min(axis=0).tolist(), joint.scores.max(axis=0).tolist()
         problems = [
             Problem(
                 f"scores from {least:g} to {most:g}, where {_need(of_probabilities)} probabilities",
-                "bad-probability", file, None, model,
+                "bad-probability", counted.name, None, model,
             )
             for model, least, most in zip(joint.models, low, high, strict=True)
             if least < 0 or most > 1
@@ -294,7 +297,7 @@ def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
 
 
 def of_predictions(
-    predictions: Predictions,
+    counted: Counted,
     metrics: Sequence[str],
     *,
     resamples: int | None,
@@ -308,11 +311,8 @@ def of_predictions(
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
     """
-    ranked = bool(metrics) and set(measure_names(metrics)) <= set(OF_RANKING)
-    counted = count_predictions(predictions, any_range=ranked)  # only the order of scores matters
-    check_thresholds(counted)
     found = measured(counted, metrics, resamples=resamples, seed=seed)
-    name = predictions.files[0].name
+    name = counted.name
     _refuse_undefined(name, found, unused)
     notes = counting_notes(counted)
     others = [name for name in counted.classes if name != counted.positive]

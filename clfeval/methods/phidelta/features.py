@@ -1,4 +1,4 @@
-"""From an opened feature table to the Result of phidelta for features.
+"""From feature counts to the Result of phidelta for features.
 
 A binary feature is a classifier with one feature: tp is the share of positives that have it, fp
 the share of negatives. |delta| is its importance; phi tells whether it is nearly always true
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.counts.features.count import CountedFeatures, count_features
+from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.errors import Problem, UsageError
@@ -27,7 +27,6 @@ from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions,
 from clfeval.methods.phidelta.result import lines_missing, plane_parameters, plane_tables
 from clfeval.methods.signature import signature
 from clfeval.result import Estimate, Input, LazyRows, Result, Row, Table, Warn
-from clfeval.tables.feature import FeatureTable
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
@@ -244,9 +243,10 @@ def summary(ranked: Ranked, selected: Ints | None) -> dict[str, Any]:
     }
 
 
-def feature_result(table: FeatureTable, plane: PlaneOptions, options: FeatureOptions) -> Result:
-    """Count the features and compute every table the options ask for."""
-    counted = count_features(table, options.cut)
+def feature_result(
+    counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
+) -> Result:
+    """Compute every table the options ask for."""
     classes, level = counted.classes, plane.confidence
     if level is not None and classes.fractional:
         raise fractional_weights()
@@ -270,7 +270,7 @@ def feature_result(table: FeatureTable, plane: PlaneOptions, options: FeatureOpt
             "positive": classes.positive,
             "negative": [name for name in classes.classes if name != classes.positive],
             **plane_parameters(plane),
-            "missing": table.roles.missing,
+            "missing": counted.roles.missing,
             "cut": options.cut,
             "phi_max": _limit(options, options.phi_max, PHI_MAX),
             "delta_min": _limit(options, options.delta_min, DELTA_MIN),
@@ -308,13 +308,13 @@ def _limit(options: FeatureOptions, given: float | None, default: float) -> floa
 
 
 def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions) -> str:
-    roles = counted.table.roles
+    roles = counted.roles
     settings: list[tuple[str, Any]] = [
         ("cmd", "phidelta features"),
         ("pos", counted.classes.positive),
         ("cut", "default" if options.cut is None else options.cut),
         ("miss", roles.missing),
-        *([("only", ",".join(counted.table.only))] if counted.table.only else []),
+        *([("only", ",".join(counted.wanted))] if counted.wanted else []),
         *([("weight", "yes")] if roles.weight else []),
         *(
             [
@@ -367,7 +367,7 @@ def _warnings(counted: CountedFeatures, ranked: Ranked, options: FeatureOptions)
         shown = ", ".join(f"'{name}'" for name in names[:5])
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         said.append(Warn("constant-features", f"true in every row, or in none: {shown}{more}"))
-    if counted.table.layout == "long" and counted.table.classes is None:
+    if counted.entries:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))
     return said

@@ -1,4 +1,4 @@
-"""From opened predictions to the Result of phidelta for classifiers."""
+"""From counts to the Result of phidelta for classifiers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from clfeval.counts.scores import model_scores
+from clfeval.counts.sample import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.estimates import Plane, fractional_weights
@@ -18,10 +18,7 @@ from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
 from clfeval.methods.signature import cuts_in_force, signature
-from clfeval.methods.sources import Sources, read_sources
 from clfeval.result import Input, Result, Row, Table, Warn
-from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Roles
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -75,23 +72,20 @@ def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     }
 
 
-def classifier_result(
-    predictions: Predictions, plane: PlaneOptions, options: ClassifierOptions
-) -> Result:
-    """Count the predictions and compute every table the options ask for."""
-    sources = read_sources(predictions)
-    level, whole = plane.confidence, sources.slices[None]
+def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
+    """Compute every table the options ask for."""
+    level, whole = plane.confidence, sample.slices[None]
     if level is not None and whole.tp.dtype.kind == "f":
         raise fractional_weights()
-    _check_reference(sources, options)
+    _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
-    planes = {label: Plane(counts, pooled) for label, counts in sources.slices.items()}
+    planes = {label: Plane(counts, pooled) for label, counts in sample.slices.items()}
     tables: dict[str, Table] = {
         "models": [
             row
             for label, one in planes.items()
-            for row in model_rows(label, one, sources.thresholds)
+            for row in model_rows(label, one, sample.thresholds)
         ]
     }
     if plane.populations:
@@ -103,65 +97,65 @@ def classifier_result(
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
             row
-            for label, patterns in sources.patterns.items()
+            for label, patterns in sample.patterns.items()
             for row in comparison_rows(label, patterns, options.reference, level)
         ]
-    statistics = [counts.digest() for counts in (whole, *sources.runs.values())]
-    if options.reference is not None and sources.patterns:
-        statistics.append(sources.patterns[None].digest())
+    statistics = [counts.digest() for counts in (whole, *sample.runs.values())]
+    if options.reference is not None and sample.patterns:
+        statistics.append(sample.patterns[None].digest())
     if options.curve:
-        curves, scores = _curve_tables(sources, options, level)
+        curves, scores = _curve_tables(sample, options, level)
         tables |= curves
         statistics.append(scores)
     if options.runs:
-        tables |= _run_tables(sources, options, level)
+        tables |= _run_tables(sample, options, level)
     tables |= plane_tables(plane)
-    ratio = _population(sources)
+    ratio = _population(sample)
     return Result(
         command="phidelta",
-        signature=_signature(sources, plane, options, predictions.roles, statistics),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        signature=_signature(sample, plane, options, statistics),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sample.files),
         parameters={
             "mode": "classifiers",
-            "positive": sources.positive,
-            "negative": list(sources.negative),
+            "positive": sample.positive,
+            "negative": list(sample.negative),
             **plane_parameters(plane),
-            "missing": predictions.roles.missing,
-            "by": list(predictions.roles.by) if predictions.roles.run is None else [],
+            "missing": sample.roles.missing,
+            "by": list(sample.roles.by) if sample.roles.run is None else [],
             "run": options.run,
             "run_files": options.run_files,
             "train_fraction": options.train_fraction,
             "reference": options.reference,
         },
-        summary=_summary(sources, ratio),
+        summary=_summary(sample, ratio),
         tables=tables,
         warnings=(
-            *_warnings(sources, options, ratio),
+            *_warnings(sample, options, ratio),
             *lines_missing(plane, tables, ratio.odds if ratio else None),
         ),
     )
 
 
 def _curve_tables(
-    sources: Sources, options: ClassifierOptions, level: float | None
+    sample: Sample, options: ClassifierOptions, level: float | None
 ) -> tuple[dict[str, Table], str]:
     """Return the tables of curves, and the digest of the scores they come from."""
-    counted = sources.counted
+    counted = sample.counted
     if counted is None or all(model.kind == "label" for model in counted.models):
         why = "a counts table has none" if counted is None else "every model holds labels"
         raise UsageError(
             Problem(f"--curve needs scores: {why}", "needs-scores"),
             hint="leave --curve out, or give a table of scores",
         )
-    rows: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
-    points: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    rows: dict[str | None, list[Row]] = {label: [] for label in sample.slices}
+    points: dict[str | None, list[Row]] = {label: [] for label in sample.slices}
     digests: dict[str, str] = {}
     for i, model in enumerate(counted.models):
         if model.kind == "label":
             continue
-        scores = model_scores(counted, i)
+        scores = counted.scores(i)
         digests[model.name] = scores[None].digest()
-        for label in sources.slices:
+        for label in sample.slices:
             counts = scores[label]
             if not (counts.positives.sum() and counts.negatives.sum()):
                 rows[label].append(over_scores.undefined_row(label, model.name))
@@ -177,17 +171,17 @@ def _curve_tables(
 
 
 def _run_tables(
-    sources: Sources, options: ClassifierOptions, level: float | None
+    sample: Sample, options: ClassifierOptions, level: float | None
 ) -> dict[str, Table]:
-    planes = {run: Plane(counts, level) for run, counts in sources.runs.items()}
+    planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
     points = over_runs.points_of(planes)
     fraction = options.train_fraction
     rows = [
         row
         for run, plane in planes.items()
-        for row in over_runs.run_rows(run, plane, sources.thresholds)
+        for row in over_runs.run_rows(run, plane, sample.thresholds)
     ]
-    models = sources.slices[None].models
+    models = sample.slices[None].models
     tables: dict[str, Table] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
         "run_spread": over_runs.spread_rows(points, fraction, level),
@@ -198,8 +192,8 @@ def _run_tables(
     return tables
 
 
-def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
-    reference, models = options.reference, sources.slices[None].models
+def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
+    reference, models = options.reference, sample.slices[None].models
     if reference is None:
         return
     if reference not in models:
@@ -207,7 +201,7 @@ def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
     if len(models) == 1:
         what = f"--reference '{reference}' is the only model: nothing to compare"
         raise UsageError(Problem(what, "bad-option"))
-    if not sources.patterns and not options.runs:
+    if not sample.patterns and not options.runs:
         raise UsageError(
             Problem(
                 "--reference compares models on the same rows, and counts do not say which rows "
@@ -217,17 +211,17 @@ def _check_reference(sources: Sources, options: ClassifierOptions) -> None:
         )  # fmt: skip
 
 
-def _population(sources: Sources) -> Population | None:
+def _population(sample: Sample) -> Population | None:
     """Return the sample's class ratio; None when models differ in it or a class is absent."""
-    counts = sources.slices[None]
+    counts = sample.slices[None]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     if len(pairs) != 1 or 0 in next(iter(pairs)):
         return None
     return Population.of_counts(*pairs.pop())
 
 
-def _summary(sources: Sources, ratio: Population | None) -> dict[str, Any]:
-    counts = sources.slices[None]
+def _summary(sample: Sample, ratio: Population | None) -> dict[str, Any]:
+    counts = sample.slices[None]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
     return {
@@ -236,20 +230,19 @@ def _summary(sources: Sources, ratio: Population | None) -> dict[str, Any]:
         "negatives": negatives,
         "prevalence": ratio.prevalence if ratio else None,
         "odds": ratio.odds if ratio else None,
-        **({"runs": len(sources.runs)} if sources.runs else {}),
+        **({"runs": len(sample.runs)} if sample.runs else {}),
     }
 
 
 def _signature(
-    sources: Sources,
+    sample: Sample,
     plane: PlaneOptions,
     options: ClassifierOptions,
-    roles: Roles,
     statistics: Sequence[str],
 ) -> str:
     given: list[tuple[str, Any]] = [
-        ("weight", "yes" if roles.weight else None),
-        ("by", None if roles.run else ",".join(roles.by)),
+        ("weight", "yes" if sample.roles.weight else None),
+        ("by", None if sample.roles.run else ",".join(sample.roles.by)),
         ("run", "file" if options.run_files else options.run),
         ("train", options.train_fraction),
         ("ref", options.reference),
@@ -257,21 +250,21 @@ def _signature(
     ]
     settings: list[tuple[str, Any]] = [
         ("cmd", "phidelta"),
-        ("pos", sources.positive),
-        ("cut", cuts_in_force(sources.thresholds)),
-        ("miss", roles.missing),
+        ("pos", sample.positive),
+        ("cut", cuts_in_force(sample.thresholds)),
+        ("miss", sample.roles.missing),
         *((name, value) for name, value in given if value),
         ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
     ]
     together = statistics[0]
     if len(statistics) > 1:
         together = sha256("".join(statistics).encode()).hexdigest()
-    return signature(settings, sources.files, together)
+    return signature(settings, sample.files, together)
 
 
-def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
+def _warnings(sample: Sample, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
     said: list[Warn] = []
-    counts = sources.slices[None]
+    counts = sample.slices[None]
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no {name} row: φ, δ and all that rests on both classes are undefined"
@@ -286,9 +279,9 @@ def _warnings(sources: Sources, options: ClassifierOptions, ratio: Population | 
         text = "runs may share rows: means get intervals, and models a test, with --train-fraction"
         said.append(Warn("runs-dependent", text))
     lacking = [
-        run for run, c in sources.runs.items() if not (c.positives.all() and c.negatives.all())
+        run for run, c in sample.runs.items() if not (c.positives.all() and c.negatives.all())
     ]
     if lacking:
         text = f"runs with one class only are not in the means: {listing(lacking)}"
         said.append(Warn("runs-left-out", text))
-    return said + (counting_notes(sources.counted) if sources.counted is not None else [])
+    return said + (counting_notes(sample.counted) if sample.counted is not None else [])

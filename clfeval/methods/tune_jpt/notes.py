@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from operator import index
+from typing import Any
 
 import numpy as np
 
-from clfeval.counts.count import FileCount
+from clfeval.arrays import MOST
+from clfeval.counts.files import FileCount
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.sample import Sample
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.notes import counting_notes
-from clfeval.methods.sources import Sources, read_sources
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.result import Estimate, Row, Table, Warn
-from clfeval.tables.confusion import MOST_ROWS, Confusion
-from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Roles
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -43,7 +41,7 @@ _ADVICE = {
 
 
 def warnings_of(
-    given: Given,
+    given: Sample,
     options: TuneOptions,
     tables: Mapping[str, Table],
     failed: int,
@@ -51,9 +49,9 @@ def warnings_of(
 ) -> tuple[Warn, ...]:
     """Return the notes, the weightiest first."""
     said: list[Warn] = []
-    counts = given.sources.slices[None]
+    counts = given.slices[None]
     if given.sampled:
-        if len(counts.models) > 1 and not given.sources.patterns and "winners" in tables:
+        if len(counts.models) > 1 and not given.patterns and "winners" in tables:
             text = (
                 "counts do not say which rows models share: differences are taken as of different "
                 "rows, which is cautious where the rows are the same and the models tend to agree"
@@ -104,13 +102,13 @@ def warnings_of(
         text = "no target population: name one with --prevalence 0.01 or --odds 1:100"
         said.append(Warn("no-target", text))
     said.append(Warn("advice", _ADVICE[options.ratio or ""]))
-    return (*said, *(counting_notes(given.sources.counted) if given.sources.counted else ()))
+    return (*said, *(counting_notes(given.counted) if given.counted else ()))
 
 
-def _lacking(given: Given) -> list[Warn]:
+def _lacking(given: Sample) -> list[Warn]:
     """Name slices, and models of counts tables, without one of the classes."""
     out = []
-    for label, counts in given.sources.slices.items():
+    for label, counts in given.slices.items():
         for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
             if lost and len(lost) == len(counts.models):
@@ -122,10 +120,10 @@ def _lacking(given: Given) -> list[Warn]:
     return out
 
 
-def _small(given: Given) -> list[Warn]:
+def _small(given: Sample) -> list[Warn]:
     """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
     few = {}
-    for label, counts in given.sources.slices.items():
+    for label, counts in given.slices.items():
         both = [n for n in (*counts.positives.tolist(), *counts.negatives.tolist()) if n]
         if both and min(both) < ENOUGH:
             few[label] = min(both)
@@ -173,39 +171,28 @@ def _number(cell: object) -> float | None:
     return inf if cell.reason == "infinite" else cell.value
 
 
-def _empty_cells(given: Given) -> bool:
-    counts = given.sources.slices[None]
+def _empty_cells(given: Sample) -> bool:
+    counts = given.slices[None]
     return not all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
 
 
 NAMES = ("TP", "FP", "FN", "TN")
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Counts of models with what was said of the table; `sampled`: they are counted rows."""
-
-    sources: Sources
-    roles: Roles
-    sampled: bool = True
-
-
-def of_table(predictions: Predictions) -> Given:
-    """Count the table; DataError where it lacks a class altogether, for then nothing is tuned."""
-    sources = read_sources(predictions)
-    where, column = predictions.files[0].name, None
-    hint = "both TP and FN, or both FP and TN, are 0 for every model"
-    if sources.counted is not None:
-        column = predictions.layout.truth
-        held = f"'{column}' holds {listing(sources.counted.classes)}"
-        hint = f"the positive class is '{sources.positive}', and {held}: is it --positive?"
-    _need_classes(sources.slices[None], where, hint, column)
-    return Given(sources, predictions.roles)
+def of_table(sample: Sample) -> Sample:
+    """Take a table; DataError where it lacks a class altogether, for then nothing is tuned."""
+    column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
+    if sample.counted is not None:
+        column = sample.counted.truth
+        held = f"'{column}' holds {listing(sample.counted.classes)}"
+        hint = f"the positive class is '{sample.positive}', and {held}: is it --positive?"
+    _need_classes(sample.slices[None], sample.name, hint, column)
+    return sample
 
 
-def of_counts(counts: Mapping[str, Sequence[float]], roles: Roles) -> Given:
+def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     """Take TP, FP, FN, TN per model; UsageError for what is not four counts."""
-    rows = []
+    cells = []
     for model, numbers in counts.items():
         if not model:
             raise UsageError(
@@ -225,26 +212,25 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Roles) -> Given:
                 whole.append(index(int(number) if float(number).is_integer() else number))  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
                 whole.append(-1)
-            if not 0 <= whole[-1] <= MOST_ROWS:
+            if not 0 <= whole[-1] <= MOST:
                 why = "not a whole number"
                 if isinstance(number, (int, float)) and number < 0:
                     why = "negative"
-                elif whole[-1] > MOST_ROWS:
-                    why = f"more than {MOST_ROWS:,}"
+                elif whole[-1] > MOST:
+                    why = f"more than {MOST:,}"
                 raise UsageError(
                     Problem(f"{shown}: {name} is {number}, {why}", "bad-counts"),
                     hint="counts are whole numbers of rows from 0 up; of rates alone: "
                     "--sensitivity 0.67 --specificity 0.95",
                 )
-        tp, fp, fn, tn = whole
-        rows.append(Confusion(model, tp, fp, fn, tn))
-    confusions = ConfusionCounts.of_rows(rows)
+        cells.append(whole)
+    confusions = ConfusionCounts.of_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
-    return Given(_sources(confusions, FileCount("--counts", None, total, 0), roles), roles)
+    return Sample.given(confusions, FileCount("--counts", None, total, 0), roles)
 
 
-def of_rates(sensitivity: float | None, specificity: float | None, roles: Roles) -> Given:
+def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
     """Take two rates without the rows behind them; UsageError unless both are in 0..1."""
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     for name, rate in rates.items():
@@ -261,21 +247,7 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Roles)
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
     files = FileCount("--sensitivity --specificity", None, 0, 0)
-    return Given(_sources(confusions, files, roles), roles, sampled=False)
-
-
-def _sources(counts: ConfusionCounts, files: FileCount, roles: Roles) -> Sources:
-    positive = roles.positive or "positive"
-    return Sources(
-        slices={None: counts},
-        runs={},
-        patterns={},
-        counted=None,
-        files=(files,),
-        positive=positive,
-        negative=("negative" if roles.positive is None else f"not {positive}",),
-        thresholds={},
-    )
+    return Sample.given(confusions, files, roles, sampled=False)
 
 
 def _need_classes(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.counts.scores import model_scores
+from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
 from clfeval.measures.population import BALANCED
@@ -15,7 +15,7 @@ from clfeval.measures.table import measures
 from clfeval.methods.estimates import fractional_weights, undrawable_weights
 from clfeval.methods.tune_jpt.contest import Contest, shared_answers
 from clfeval.methods.tune_jpt.crossfit import honest_estimates
-from clfeval.methods.tune_jpt.notes import Given, warnings_of
+from clfeval.methods.tune_jpt.notes import warnings_of
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, Sweep, TuneOptions
 from clfeval.methods.tune_jpt.ranges import range_rows, simulated_rows
 from clfeval.methods.tune_jpt.settings import (
@@ -31,38 +31,37 @@ from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
 from clfeval.result import Input, Result, Row, Table
 
 
-def tune_result(given: Given, options: TuneOptions) -> Result:
+def tune_result(given: Sample, options: TuneOptions) -> Result:
     """Tune the tables of every model to every population asked for.
 
     Errors: UsageError for weights that are not whole where intervals are wanted, and for comparing
     a single model; DataError from reading scores.
     """
-    sources = given.sources
-    fractions = given.sampled and sources.slices[None].tp.dtype.kind == "f"
+    fractions = given.sampled and given.slices[None].tp.dtype.kind == "f"
     if fractions and options.confidence is not None:
         raise fractional_weights() if options.interval == "exact" else undrawable_weights()
-    if options.crossover is not None and len(sources.slices[None].models) == 1:
+    if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
 
     def tuner(slices: Mapping[str | None, ConfusionCounts]) -> Tuner:
-        return Tuner.of_slices(slices, sources.thresholds, options, sampled=given.sampled)
+        return Tuner.of_slices(slices, given.thresholds, options, sampled=given.sampled)
 
-    everything = tuner(sources.slices)
+    everything = tuner(given.slices)
     tables: dict[str, Table] = {}
     tables["models"], failed = everything.model_rows()
     if options.population is not None:
         tables["expected"] = [
             row
-            for label, counts in sources.slices.items()
+            for label, counts in given.slices.items()
             for row in expected_rows(
                 tuner({label: counts}), _few(given, label, options), options.population
             )
         ]
-    statistics = [sources.slices[None].digest()]
-    if options.compared is not None and len(sources.slices[None].models) > 1:
+    statistics = [given.slices[None].digest()]
+    if options.compared is not None and len(given.slices[None].models) > 1:
         tables |= _contests(given, options)
-        if sources.patterns:
-            statistics.append(sources.patterns[None].digest())
+        if given.patterns:
+            statistics.append(given.patterns[None].digest())
     found, scores, unbounded = _thresholds(given, options)
     tables |= found
     statistics += scores
@@ -71,13 +70,13 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     if options.beta_prior is not None:
         tables["simulated"] = simulated_rows(everything, options.beta_prior)
     if options.sweep is not None:
-        whole = tuner({None: sources.slices[None]})
+        whole = tuner({None: given.slices[None]})
         tables["sweep"], lost = whole.sweep_rows(options.sweep.populations)
         failed = max(failed, lost)
     return Result(
         command="tune-jpt",
         signature=signature_of(given, options, statistics),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sources.files),
+        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in given.files),
         parameters=parameters_of(given, options),
         summary=summary_of(given),
         tables=tables,
@@ -85,7 +84,7 @@ def tune_result(given: Given, options: TuneOptions) -> Result:
     )
 
 
-def _places(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+def _places(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice by kind, its own where its models share one.
 
     Swept odds are for the whole table only.
@@ -100,23 +99,23 @@ def _places(given: Given, label: str | None, options: TuneOptions) -> list[Place
     ]
 
 
-def _few(given: Given, label: str | None, options: TuneOptions) -> list[Place]:
+def _few(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice but the swept ones."""
     return [one for one in _places(given, label, options) if one[0] != "sweep"]
 
 
-def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
+def _contests(given: Sample, options: TuneOptions) -> dict[str, Table]:
     """Return which model leads where, over the swept odds or else over the full range."""
     sweep = options.sweep or Sweep.parse(FULL_SWEEP, 2)
     looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.targets)]
     ends = min(looked_at), max(looked_at)
     crossovers: list[Row] = []
     winners: list[Row] = []
-    for label, counts in given.sources.slices.items():
+    for label, counts in given.slices.items():
         contest = Contest(
             name=str(options.compared),
             counts=counts,
-            both=shared_answers(given.sources.patterns.get(label)),
+            both=shared_answers(given.patterns.get(label)),
             level=options.confidence if given.sampled else None,
             beta=options.beta,
             stakes=options.stakes,
@@ -129,29 +128,29 @@ def _contests(given: Given, options: TuneOptions) -> dict[str, Table]:
 
 
 def _thresholds(
-    given: Given, options: TuneOptions
+    given: Sample, options: TuneOptions
 ) -> tuple[dict[str, Table], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores.
 
     One model's scores are held at a time. Where scores are infinite no threshold can be written.
     """
-    counted, sources = given.sources.counted, given.sources
+    counted = given.counted
     if counted is None or not options.tuned:
         return {}, [], []
     known = measures(options.beta, options.stakes)
     chosen = {name: known[name] for name in options.tuned}
-    by_slice: dict[str | None, list[Row]] = {label: [] for label in sources.slices}
+    by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
     digests: list[str] = []
     unbounded: list[str] = []
     for i, model in enumerate(counted.models):
         if model.kind == "label":
             continue
-        for label, scores in model_scores(counted, i).items():
+        for label, scores in counted.scores(i).items():
             if label is None:
                 digests.append(f"{model.name}{scores.digest()}")
                 if not np.isfinite(scores.scores).all():
                     unbounded.append(model.name)
-            counts = sources.slices[label]
+            counts = given.slices[label]
             if not (counts.positives[i] and counts.negatives[i]) or model.name in unbounded:
                 continue
             places = _places(given, label, options)
@@ -163,7 +162,7 @@ def _thresholds(
                 places,
                 chosen,
                 Fixed(
-                    sources.thresholds.get(model.name),
+                    given.thresholds.get(model.name),
                     counts.tp[i].item(),
                     counts.fp[i].item(),
                     counts.positives[i].item(),

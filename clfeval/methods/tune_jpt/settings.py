@@ -7,31 +7,31 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
+from clfeval.counts.sample import Sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.signature import cuts_in_force, signature
 from clfeval.methods.tune_jpt.limits import METHODS
-from clfeval.methods.tune_jpt.notes import Given
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, ROWS, TuneOptions
 from clfeval.methods.tune_jpt.ranges import DRAWS
 
 
-def sample_of(given: Given, label: str | None) -> Population | None:
+def sample_of(given: Sample, label: str | None) -> Population | None:
     """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
-    counts = given.sources.slices[label]
+    counts = given.slices[label]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
         return None
     return Population.of_counts(*pairs.pop())
 
 
-def repeats_of(given: Given) -> int:
+def repeats_of(given: Sample) -> int:
     """Return how often cross-fitting deals the rows anew: once where there are many."""
-    counts = given.sources.slices[None]
+    counts = given.slices[None]
     return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
 
 
-def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
+def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and which method makes which interval."""
     sweep = options.sweep
     sure = options.confidence is not None and given.sampled
@@ -41,8 +41,8 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "everywhere else": "by formula, as with exact",
     }
     return {
-        "positive": given.sources.positive,
-        "negative": list(given.sources.negative),
+        "positive": given.positive,
+        "negative": list(given.negative),
         "level": options.level,
         "interval": options.interval if given.sampled else "none",
         "interval_methods": drawn if sure and options.interval == "bootstrap" else exact,
@@ -53,8 +53,8 @@ def parameters_of(given: Given, options: TuneOptions) -> dict[str, Any]:
         "sweep": None
         if sweep is None
         else {"from": sweep.first.odds, "to": sweep.last.odds, "points": sweep.points},
-        "crossover": options.compared if len(given.sources.slices[None].models) > 1 else None,
-        "paired": bool(given.sources.patterns),
+        "crossover": options.compared if len(given.slices[None].models) > 1 else None,
+        "paired": bool(given.patterns),
         "cost": None if options.stakes is None else asdict(options.stakes),
         "risk_threshold": None if options.stakes is None else options.stakes.probability,
         "ratio": options.ratio,
@@ -78,10 +78,10 @@ def _exact(one: Population) -> str:
     return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
 
 
-def summary_of(given: Given) -> dict[str, Any]:
+def summary_of(given: Sample) -> dict[str, Any]:
     """Return the class totals and the ratio of the sample, null where models differ in them."""
     sample = sample_of(given, None)
-    counts = given.sources.slices[None]
+    counts = given.slices[None]
     both = [counts.positives[0].item(), counts.negatives[0].item()] if sample else [None, None]
     return {
         "rows": sum(both) if sample else None,
@@ -92,7 +92,7 @@ def summary_of(given: Given) -> dict[str, Any]:
     }
 
 
-def signature_of(given: Given, options: TuneOptions, statistics: Sequence[str]) -> str:
+def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
     sweep, stakes = options.sweep, options.stakes
     sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
@@ -114,8 +114,8 @@ def signature_of(given: Given, options: TuneOptions, statistics: Sequence[str]) 
     ]
     settings: list[tuple[str, Any]] = [
         ("cmd", "tune-jpt"),
-        ("pos", given.sources.positive),
-        ("cut", cuts_in_force(given.sources.thresholds)),
+        ("pos", given.positive),
+        ("cut", cuts_in_force(given.thresholds)),
         ("miss", given.roles.missing),
         *((name, value) for name, value in listed if value),
         ("folds", options.folds),
@@ -123,4 +123,4 @@ def signature_of(given: Given, options: TuneOptions, statistics: Sequence[str]) 
         ("ci", sure),
     ]
     together = sha256("".join(statistics).encode()).hexdigest()
-    return signature(settings, given.sources.files, together)
+    return signature(settings, given.files, together)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from sklearn import metrics as sk
 
-from clfeval.counts.count import count_predictions
+from clfeval.counts.count import count
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
 from clfeval.methods.mlcps.evaluator import OF_TABLE
@@ -29,7 +29,7 @@ def measures(
 ) -> Measured:
     cuts = {"any_range": True} if roles.pop("any_range", False) else {}
     with open_predictions(table, Roles(**roles)) as predictions:
-        counted = count_predictions(predictions, **cuts)
+        counted = count(predictions, **cuts)
         return measured(counted, names, resamples=resamples, seed=seed)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import narwhals as nw
 import polars as pl
 
+from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.names import COUNT_NAMES, find
-from clfeval.tables.peek import is_absent
+from clfeval.tables.layouts import wide
+from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
+from clfeval.tables.peek import Peek, is_absent
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
-
-MOST_ROWS = 2**60  # sums of a few such counts still fit 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,14 @@ class Confusion:
     fn: int
     tn: int
     keys: tuple[str, ...] = ()
+
+
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | None:  # noqa: ARG001
+    """Look for a column of models and the four columns of counts, unless there is a truth."""
+    model = find(peeks, MODEL_NAMES)
+    if not model or roles.truth or not all(find(peeks, (name,)) for name in COUNT_NAMES):
+        return None
+    return Columns("", naming=model)
 
 
 def read_confusions(
@@ -124,4 +133,15 @@ def _count(cell: object) -> int | None:
         except ValueError:
             return None
         text = f"{number:.0f}" if number >= 0 and number.is_integer() else ""
-    return int(text) if text and int(text) <= MOST_ROWS else None
+    return int(text) if text and int(text) <= MOST else None
+
+
+LAYOUT = Layout(
+    name="counts",
+    needs="model, tp, fp, fn, tn",
+    lacking="no counts table",
+    recognise=recognise,
+    rows=wide.rows,  # of the predictions that they count
+    checks=wide.checks,
+    counts=read_confusions,
+)

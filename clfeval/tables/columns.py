@@ -1,0 +1,179 @@
+"""Which columns of a prediction table are what, and what a layout has to say of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.diagnose import Check
+from clfeval.tables.layouts import LayoutName
+from clfeval.tables.names import match_names
+from clfeval.tables.peek import Peek
+from clfeval.tables.roles import Kind, Roles
+from clfeval.tables.scan import Reading, TableFile
+
+Frame = nw.LazyFrame[Any]
+# fast   0/1 columns as integers, proved exact by counting bytes
+# plain  labels as text, scores as numbers
+# loose  as plain, but what is no number becomes null for the second look to name
+Mode = Literal["fast", "plain", "loose"]
+# Columns that rows may have beside those of the file: what names an observation, and whether the
+# rows of one observation contradict each other.
+KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumns:
+    """One model: its name and the column or columns that hold what it said.
+
+    label   one column of class names
+    score   one column of numbers; positive at or above the threshold
+    classes one column of probabilities per class, in the order of `classes`
+    """
+
+    name: str
+    kind: Literal["label", "score", "classes"]
+    columns: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column is truth, id, model, slice and weight.
+
+    naming: the column with the models' names; answer: the one with what all of them said.
+    """
+
+    truth: str
+    id: str | None = None
+    models: tuple[ModelColumns, ...] = ()
+    naming: str = ""
+    answer: str = ""
+    ignored: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    run: str | None = None  # also in `by`: an observation stands once in each run
+    null_values: tuple[str, ...] = ()
+
+    def source(self, model: ModelColumns) -> str:
+        """Return the column of the file that holds a model's answers, or the first of them."""
+        return self.answer or model.columns[0]
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Columns with one value per observation: truth, slices, weight."""
+        names = [self.truth, *self.by, *([self.weight] if self.weight else [])]
+        return tuple(dict.fromkeys(names))
+
+    def readings(self, mode: Mode) -> dict[str, Reading]:
+        """Say how these constants are read."""
+        chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
+        chosen[self.truth] = label_reading(mode)
+        if self.weight:
+            chosen[self.weight] = number_reading(mode)
+        return chosen
+
+
+def label_reading(mode: Mode) -> Reading:
+    """Return how labels are read."""
+    return "bit" if mode == "fast" else "text"
+
+
+def number_reading(mode: Mode) -> Reading:
+    """Return how numbers are read."""
+    return "loose" if mode == "loose" else "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What the counts show to be wrong, for the second look to name the rows.
+
+    known: truth's labels; unknown: models that say others; strict: missing values are errors;
+    wrong: rows of one observation contradict each other; weights: some are none.
+    """
+
+    known: Sequence[str]
+    unknown: Container[str] = ()
+    strict: bool = True
+    wrong: bool = False
+    weights: bool = False
+
+
+class Rows(Protocol):
+    """Reads files as lazy frames in which a row is an observation, with a column for each answer.
+
+    With `key` there is KEY too; with `watch` every field is read, and its marks are there.
+    """
+
+    def __call__(
+        self,
+        files: Sequence[TableFile],
+        columns: Columns,
+        mode: Mode,
+        *,
+        key: bool = False,
+        watch: bool = False,
+    ) -> list[Frame]:
+        """Return a frame per file, or a single one where an observation has rows in several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way to lay out a table of predictions.
+
+    needs: the columns it lives by, lacking: what a table is not that lacks them.
+    recognise: which columns are what, from the header and the first values; None if it is another.
+    rows: observations; checks: numbered rows of the files, and what to look for in them.
+    models: finds them where they stand in rows; gathers: an observation has a row per model.
+    counts: reads 2 x 2 tables, where a row is one.
+    asked: the choices of --layout, beside its own name and none, that mean this one too.
+    """
+
+    name: LayoutName
+    needs: str
+    lacking: str
+    recognise: Callable[[str, Mapping[str, Peek], Roles], Columns | None]
+    rows: Rows
+    checks: Callable[
+        [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
+    ]
+    models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Roles], Columns] | None = (
+        None
+    )
+    gathers: bool = False
+    counts: Callable[[TableFile, str, Sequence[str]], Any] | None = None
+    asked: tuple[str, ...] = ()
+
+
+def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
+    """Labels when the values are truth's labels, scores when they are numbers, else labels.
+
+    One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
+    """
+    strange = Peek(column.texts - classes, column.typed_number)
+    if column.texts <= classes or not strange.mostly_numeric:
+        return "label"
+    return "score" if column.mostly_numeric else "label"
+
+
+def select_models(
+    file: str,
+    columns: Sequence[str],
+    models: Sequence[ModelColumns],
+    patterns: Sequence[str],
+) -> tuple[ModelColumns, ...]:
+    """Keep the models named exactly or by glob, in the order asked for; all without patterns."""
+    if patterns:
+        names = match_names(file, [model.name for model in models], patterns)
+        return tuple(next(model for model in models if model.name == name) for name in names)
+    if not models:
+        raise DataError(
+            Problem(f"no model columns; columns: {listing(columns)}", "no-models", file),
+            hint="a wide table has one column per model beside the truth",
+        )
+    return tuple(models)

@@ -1,0 +1,20 @@
+"""The layouts of prediction tables: a file each, and this list of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from clfeval.tables.columns import Layout
+
+LayoutName = Literal["wide", "long", "probabilities", "counts"]
+
+
+def layouts() -> tuple[Layout, ...]:
+    """Return the layouts in the order in which a table is asked for them.
+
+    Not a constant, so that their names are there without the libraries that read tables.
+    """
+    from clfeval.tables.layouts import counts, long, probabilities, wide
+
+    return (counts.LAYOUT, long.LAYOUT, probabilities.LAYOUT, wide.LAYOUT)

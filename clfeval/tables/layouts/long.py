@@ -1,0 +1,205 @@
+"""Long tables: one row per observation and model, made wide before they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.errors import HEADER_ONLY, DataError, Problem
+from clfeval.tables.columns import (
+    KEY,
+    WRONG,
+    Columns,
+    Frame,
+    Layout,
+    Mode,
+    ModelColumns,
+    Suspicion,
+    guess_kind,
+    number_reading,
+)
+from clfeval.tables.diagnose import (
+    Check,
+    bad_number,
+    bad_weight,
+    lacking_rows,
+    long_checks,
+    missing_label,
+    missing_of,
+    missing_score,
+    unknown_label,
+)
+from clfeval.tables.engine import together
+from clfeval.tables.names import (
+    ID_NAMES,
+    LONG_TRUTH_NAMES,
+    MODEL_NAMES,
+    PREDICTION_NAMES,
+    find,
+    known_labels,
+    match_names,
+    natural,
+)
+from clfeval.tables.peek import Peek, distinct_of
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import TableFile, scan
+
+SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
+NAMELESS = "__clfeval_nameless"
+
+
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | None:
+    """Look for the columns that a long table has by name."""
+    columns = list(peeks)
+    model, truth = find(columns, MODEL_NAMES), roles.truth or find(columns, LONG_TRUTH_NAMES)
+    answer = find([name for name in columns if name != roles.truth], PREDICTION_NAMES)
+    if not (model and answer and truth) or truth == answer:
+        return None
+    row_id = roles.id or find(columns, ID_NAMES)
+    if row_id is None:
+        raise DataError(
+            Problem("a long table needs a column that names the observation", "no-id", file),
+            hint="name it with --id COLUMN",
+        )
+    return Columns(truth, row_id, naming=model, answer=answer)
+
+
+def models(
+    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, Peek], roles: Roles
+) -> Columns:
+    """List the models in the rows, ordered by name, and keep the selected ones."""
+    names = distinct_of(files, columns.naming, columns.null_values)
+    name, ordered = files[0].name, sorted(names, key=natural)
+    if not names:
+        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
+    chosen = match_names(name, ordered, roles.models or ordered)
+    classes = frozenset(known_labels(peeks[columns.truth].texts, roles))
+    kind = roles.kind or guess_kind(peeks[columns.answer], classes)
+    found = (ModelColumns(name, kind, (SAID.format(i),)) for i, name in enumerate(chosen))
+    return replace(columns, models=tuple(found))
+
+
+def rows(
+    files: Sequence[TableFile],
+    columns: Columns,
+    mode: Mode,
+    *,
+    key: bool = False,  # noqa: ARG001  # every row has it
+    watch: bool = False,
+) -> list[Frame]:
+    """Scan the files, and gather the rows of each observation, which may stand in several."""
+    labels = columns.models[0].kind == "label"
+    chosen = columns.readings(mode) | dict.fromkeys((str(columns.id), columns.naming), "text")
+    chosen[columns.answer] = "text" if labels else number_reading(mode)
+    scans = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
+    wide = widen(together(scans), columns)
+    wrong = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
+    wrong += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]
+    wrong.append(nw.col(NAMELESS) == 1)
+    return [wide.with_columns(nw.any_horizontal(*wrong, ignore_nulls=True).alias(WRONG))]
+
+
+def widen(frame: Frame, columns: Columns) -> Frame:
+    """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
+
+    With `run` an observation of each run is a row of its own.
+
+    Columns: KEY, the column of each model, and the constants (truth, slices, weight) by name;
+    truth is missing if any row of the id lacks it. Blank lines are left out.
+    Flags: how often each model has the id (0, 1, or 2 for more), 1 where a constant differs within
+    the id, 1 where a row lacks its id or its model.
+    """
+    model, answer = nw.col(columns.naming), nw.col(columns.answer)
+    names, constants = [one.name for one in columns.models], columns.constants
+    marks = [model == name for name in names]
+    blank = nw.col(str(columns.id)).is_null() & model.is_null() & answer.is_null()
+    chosen = model.is_in(names) | model.is_null()
+    keys = ["id"] if columns.run is None else ["id", "run"]
+    spread = frame.filter(~blank & chosen).select(
+        nw.col(str(columns.id)).alias("id"),
+        *([] if columns.run is None else [nw.col(columns.run).alias("run")]),
+        *[nw.when(mark).then(answer).alias(f"p{i}") for i, mark in enumerate(marks)],
+        *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
+        *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
+        *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
+        model.is_null().cast(nw.Int32).alias("nobody"),
+    )
+    gathered = spread.group_by(*keys).agg(
+        *[nw.col(f"p{i}").max() for i in range(len(names))],
+        *[nw.col(f"c{i}").sum() for i in range(len(names))],
+        *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
+        *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
+        *[nw.col(f"g{i}").sum() for i in range(len(constants))],
+        nw.col("nobody").sum(),
+        nw.len().alias("rows"),
+    )
+    times = [nw.col(f"c{i}") for i in range(len(names))]
+    return gathered.select(
+        nw.col("id").alias(KEY),
+        *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
+        *[
+            nw.when(n > 1).then(nw.lit(2)).otherwise(n).alias(TIMES.format(i))
+            for i, n in enumerate(times)
+        ],
+        *[
+            _differs(i, here_and_there=i > 0).alias(DIFFERS.format(i))
+            for i in range(len(constants))
+        ],
+        nw.when(nw.col("id").is_null() | (nw.col("nobody") > 0))
+        .then(nw.lit(1))
+        .otherwise(nw.lit(0))
+        .cast(nw.Int8)
+        .alias(NAMELESS),
+        nw.when(nw.col("g0") == 0).then(nw.col("h0")).alias(columns.truth),
+        *[nw.col(f"h{i}").alias(name) for i, name in enumerate(constants) if i],
+    )
+
+
+def _differs(constant: int, *, here_and_there: bool) -> nw.Expr:
+    """Return 1 where a constant has two values, or one that only some rows of the id give."""
+    low, high, gaps = nw.col(f"l{constant}"), nw.col(f"h{constant}"), nw.col(f"g{constant}")
+    two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
+    if not here_and_there:
+        return two.cast(nw.Int8)
+    some = (gaps > 0) & (gaps < nw.col("rows"))
+    return nw.when(some).then(nw.lit(1)).otherwise(two).cast(nw.Int8)
+
+
+def checks(
+    columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
+) -> list[tuple[pl.LazyFrame, list[Check]]]:
+    """Look at all files at once: an observation may have its rows in several."""
+    model, row_id = pl.col(columns.naming), str(columns.id)
+    names = [one.name for one in columns.models]
+    frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
+    labels = {one.kind for one in columns.models} == {"label"}
+    wanted = long_checks(row_id, columns.naming, columns.constants, columns.run)
+    wanted += [missing_label(row_id), missing_label(columns.naming)]
+    wanted += [missing_of(columns.run, frame)] if columns.run is not None else []
+    if suspicion.strict:
+        wanted.append(missing_label(columns.truth))
+        wanted.append((missing_label if labels else missing_score)(columns.answer))
+    if labels:
+        wanted.append(unknown_label(columns.answer, suspicion.known))
+    else:
+        wanted.append(bad_number(columns.answer))
+    if suspicion.weights and columns.weight:
+        wanted.append(bad_weight(columns.weight))
+    if suspicion.wrong:
+        wanted += lacking_rows(row_id, columns.naming, names, columns.run)
+    return [(frame, wanted)]
+
+
+LAYOUT = Layout(
+    name="long",
+    needs="id, model, prediction, truth",
+    lacking="no long table",
+    recognise=recognise,
+    rows=rows,
+    checks=checks,
+    models=models,
+    gathers=True,
+)

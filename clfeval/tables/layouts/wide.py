@@ -1,0 +1,121 @@
+"""Wide tables: one row per observation, a truth column, and one column per model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import narwhals as nw
+import polars as pl
+
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.columns import (
+    KEY,
+    Columns,
+    Frame,
+    Layout,
+    Mode,
+    ModelColumns,
+    Suspicion,
+    guess_kind,
+    label_reading,
+    number_reading,
+    select_models,
+)
+from clfeval.tables.diagnose import (
+    Check,
+    bad_number,
+    bad_weight,
+    missing_label,
+    missing_score,
+    repeated,
+    unknown_label,
+)
+from clfeval.tables.engine import with_rows
+from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels
+from clfeval.tables.peek import Peek
+from clfeval.tables.roles import Roles
+from clfeval.tables.scan import TableFile, scan
+
+
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns:
+    """Take every column that is nothing else for a model."""
+    columns, free, classes = shared(file, peeks, roles)
+    models = [ModelColumns(n, roles.kind or guess_kind(peeks[n], classes), (n,)) for n in free]
+    return Columns(*columns, select_models(file, list(peeks), models, roles.models))
+
+
+def shared(
+    file: str, peeks: Mapping[str, Peek], roles: Roles
+) -> tuple[tuple[str, str | None], list[str], frozenset[str]]:
+    """Return the truth and the id of a wide table, the other columns, and truth's labels."""
+    columns = list(peeks)
+    truth = roles.truth or find(columns, TRUTH_NAMES)
+    if truth is None:
+        raise DataError(
+            Problem(f"no truth column; columns: {listing(columns)}", "no-truth", file),
+            hint="name it with --truth COLUMN",
+        )
+    row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
+    taken = {truth, row_id, roles.weight, *roles.by, ""}
+    free = [name for name in columns if name not in taken]
+    return (truth, row_id), free, frozenset(known_labels(peeks[truth].texts, roles))
+
+
+def rows(
+    files: Sequence[TableFile],
+    columns: Columns,
+    mode: Mode,
+    *,
+    key: bool = False,
+    watch: bool = False,
+) -> list[Frame]:
+    """Scan the files: a row is an observation."""
+    chosen = columns.readings(mode)
+    for model in columns.models:
+        reading = label_reading(mode) if model.kind == "label" else number_reading(mode)
+        chosen |= dict.fromkeys(model.columns, reading)
+    if key and columns.id is not None:
+        chosen.setdefault(columns.id, "text")
+    frames = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
+    if not key:
+        return frames
+    if columns.id is None:  # header is row 1
+        return [
+            with_rows(frame, KEY, first=2 if file.head else 1)
+            for frame, file in zip(frames, files, strict=True)
+        ]
+    return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]
+
+
+def checks(
+    columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
+) -> list[tuple[pl.LazyFrame, list[Check]]]:
+    """Look at truth, at each model, at what tells rows apart, and at weights."""
+    strict = suspicion.strict
+    wanted = [missing_label(columns.truth)] if strict else []
+    for model in columns.models:
+        for column in model.columns:
+            if model.kind == "label":
+                wanted += [missing_label(column)] if strict else []
+                if model.name in suspicion.unknown:
+                    wanted.append(unknown_label(column, suspicion.known))
+            else:
+                wanted += [missing_score(column)] if strict else []
+                wanted.append(bad_number(column))
+    if columns.run is not None:
+        wanted.append(missing_label(columns.run))
+    if columns.id is not None:
+        wanted.append(repeated(columns.id, columns.run))
+    if suspicion.weights and columns.weight:
+        wanted.append(bad_weight(columns.weight))
+    return [(frame, wanted) for frame in frames]
+
+
+LAYOUT = Layout(
+    name="wide",
+    needs="truth and one for each model",
+    lacking="no wide table",
+    recognise=recognise,
+    rows=rows,
+    checks=checks,
+)
