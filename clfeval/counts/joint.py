@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -34,11 +35,47 @@ class JointCounts:
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> JointCounts:
         """Take pattern counts as they are: rows of votes without scores."""
-        by_name = _by_name(patterns.models)
-        keys = [patterns.truth, *(patterns.votes[:, i] for i in by_name)]
+        return cls.of(patterns.models, patterns.truth, patterns.votes, None, patterns.n)
+
+    @classmethod
+    def of(
+        cls,
+        models: tuple[str, ...],
+        truth: Bools,
+        votes: Bools,
+        scores: Floats | None,
+        n: Counts,
+    ) -> JointCounts:
+        """Merge equal rows, and put them in order."""
+        by_name = _by_name(models)
+        keys: list[Any] = [truth, *(votes[:, i] for i in by_name)]
+        if scores is not None:  # NaN stands in whole columns, which tell no rows apart
+            keys += [scores[:, i] for i in by_name if not np.isnan(scores[:, i]).all()]
         order = np.lexsort(keys[::-1])
-        votes = patterns.votes[order]
-        return cls(patterns.models, patterns.truth[order], votes, None, patterns.n[order])
+        new = np.zeros(len(n), bool)
+        new[:1] = True
+        for key in keys:
+            new[1:] |= key[order][1:] != key[order][:-1]
+        first = order[new]
+        merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
+        return cls(
+            models, truth[first], votes[first], None if scores is None else scores[first], merged
+        )
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        """Add the counts of other rows of the same models."""
+        if self.models != other.models or (self.scores is None) != (other.scores is None):
+            raise ValueError(f"different models: {self.models} and {other.models}")
+        scores = None
+        if self.scores is not None and other.scores is not None:
+            scores = np.concatenate([self.scores, other.scores])
+        return JointCounts.of(
+            self.models,
+            np.concatenate([self.truth, other.truth]),
+            np.concatenate([self.votes, other.votes]),
+            scores,
+            np.concatenate([self.n, other.n]),
+        )
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""

@@ -166,6 +166,16 @@ class ConfusionCounts:
         tp, fp, fn, tn = totals
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
+    def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
+        """Add the counts of other rows, model by model; each may have models of its own."""
+        models = tuple(dict.fromkeys((*self.models, *other.models)))
+        place = {model: i for i, model in enumerate(models)}
+        totals = np.zeros((6, len(models)), np.result_type(self.tp, other.tp))
+        for one in (self, other):
+            cells = (one.tp, one.fp, one.fn, one.tn, one.positives, one.negatives)
+            totals[:, [place[model] for model in one.models]] += cells
+        return ConfusionCounts(models, *totals)
+
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""
         columns = (self.tp, self.fp, self.fn, self.tn)

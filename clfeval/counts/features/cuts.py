@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.group import usable_weight
 from clfeval.counts.labels import resolve_positive, values_of
 from clfeval.counts.patterns import for_products
+from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
 from clfeval.tables.engine import collect
 from clfeval.tables.names import natural
@@ -39,6 +40,22 @@ class ClassCounts:
     missing: tuple[int, ...]
     bad_weights: int
     fractional: bool
+
+    def __add__(self, other: ClassCounts) -> ClassCounts:
+        """Put the counts of further files behind these; the same class is positive."""
+        if self.positive != other.positive:
+            raise ValueError(f"different classes: {self.positive} and {other.positive}")
+        return ClassCounts(
+            classes=tuple(sorted({*self.classes, *other.classes}, key=natural)),
+            positive=self.positive,
+            values=self.values + other.values,
+            positives=self.positives + other.positives,
+            negatives=self.negatives + other.negatives,
+            rows=self.rows + other.rows,
+            missing=self.missing + other.missing,
+            bad_weights=self.bad_weights + other.bad_weights,
+            fractional=self.fractional or other.fractional,
+        )
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
         """Return 1 for positive rows and 0 for negative ones of a frame."""
@@ -129,33 +146,7 @@ class Split:
     fp: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Distribution:
-    """Distinct values (m,), ascending, and the weight of positives and negatives at each."""
-
-    values: Floats
-    positives: Counts
-    negatives: Counts
-
-    @classmethod
-    def of(cls, x: Floats, truth: Bools, n: Counts | None) -> Distribution:
-        """Gather the rows of one feature: values x, classes truth, weights n, all (rows,).
-
-        n is None where every row counts once.
-        """
-        order = np.argsort(x)
-        values, hits = x[order], truth[order]
-        starts = np.flatnonzero(values[1:] != values[:-1]) + 1
-        starts = np.concatenate([np.zeros(min(1, len(x)), np.int64), starts])
-        if n is None:
-            positives = np.add.reduceat(hits, starts, dtype=np.int64)
-            return cls(values[starts], positives, np.diff(starts, append=len(x)) - positives)
-        weights = n[order]
-        by_class = (np.where(hits == one, weights, 0) for one in (True, False))
-        return cls(values[starts], *(np.add.reduceat(part, starts) for part in by_class))
-
-
-def split(given: Distribution, cut: Cut) -> Split:
+def split(given: ScoreCounts, cut: Cut) -> Split:
     """Make a numeric feature true or false.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
@@ -166,7 +157,7 @@ def split(given: Distribution, cut: Cut) -> Split:
     Two values only are told apart at the greater one, except where the cut is a number or soft.
     One value is constant: never true by a median or mean, and without a soft vote.
     """
-    values, positives, negatives = given.values, given.positives, given.negatives
+    values, positives, negatives = given.scores, given.positives, given.negatives
     if not len(values):
         return Split(np.nan, None, 0, 0)
     constant = len(values) == 1
@@ -203,7 +194,7 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
     """
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
     if not sortless or _few(x):
-        return split(Distribution.of(x, truth, n), cut)
+        return split(ScoreCounts.of_rows(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
         place, above, rule = cut, x >= cut, ">="
@@ -304,6 +295,16 @@ class FeatureCounts:
             name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
         }
         return cls(**fields)
+
+    def __add__(self, other: FeatureCounts) -> FeatureCounts:
+        """Add the counts of other rows of the same features, cut at the same places."""
+        alike = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
+        if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
+            raise ValueError("features differ, or where they are cut")
+        sums: dict[str, Any] = {
+            name: getattr(self, name) + getattr(other, name) for name in _ARRAYS if name != "cuts"
+        }
+        return replace(self, **sums)
 
     def take(self, order: Ints) -> FeatureCounts:
         """Return the features at these positions, in this order."""

@@ -16,7 +16,6 @@ from clfeval.counts.features.complaints import raise_problems, sparse_checks, un
 from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
-    Distribution,
     FeatureCounts,
     Split,
     count_classes,
@@ -24,6 +23,7 @@ from clfeval.counts.features.cuts import (
     split,
 )
 from clfeval.counts.features.wide import refuse_infinite
+from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.tables.diagnose import missing_label
 from clfeval.tables.engine import collect
@@ -254,7 +254,7 @@ def _counts(
 
 def _with_zeros(
     values: Floats, positives: Counts, negatives: Counts, totals: tuple[int, int]
-) -> Distribution:
+) -> ScoreCounts:
     """Add the rows without an entry, whose value is 0."""
     shown = (values != 0) & (positives + negatives > 0)
     values, positives, negatives = values[shown], positives[shown], negatives[shown]
@@ -266,7 +266,7 @@ def _with_zeros(
             np.insert(column, place, zeros)
             for column, zeros in zip((positives, negatives), rest, strict=True)
         )
-    return Distribution(values, positives, negatives)
+    return ScoreCounts(values, positives, negatives)
 
 
 def _pairs_differ(entries: Frame) -> bool:

@@ -1,0 +1,72 @@
+"""One page may use several methods: a table is opened once, counted once, and read once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clfeval
+from clfeval.counts import group
+from clfeval.counts.count import count
+from clfeval.counts.kept import Kept
+from clfeval.counts.sample import Sample
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.mars.result import mars_result
+from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+from clfeval.methods.phidelta.result import classifier_result
+from clfeval.methods.tune_jpt.notes import of_table
+from clfeval.methods.tune_jpt.options import FULL_SWEEP, Sweep, TuneOptions
+from clfeval.methods.tune_jpt.result import tune_result
+from clfeval.tables.prediction import open_predictions
+from clfeval.tables.roles import Roles
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+CANCER = FIXTURES / "breast-cancer"
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every pass over rows that is begun: the count, and what is asked of the rows it kept."""
+    made: list[str] = []
+    first, later = group.count_raw, Kept.frames
+
+    def raw(*given: Any) -> Any:
+        made.append("count")
+        return first(*given)
+
+    def frames(kept: Kept, **asked: Any) -> Any:
+        made.append("kept")
+        return later(kept, **asked)
+
+    monkeypatch.setattr(group, "count_raw", raw)
+    monkeypatch.setattr(Kept, "frames", frames)
+    return made
+
+
+def test_three_methods_of_one_count(passes: list[str]) -> None:
+    with open_predictions([CANCER / "labels.csv"], Roles(positive="malignant")) as opened:
+        counted = count(opened)
+        found = [
+            mars_result(counted, MarsOptions()),
+            classifier_result(Sample.of(counted), PlaneOptions(), ClassifierOptions()),
+            tune_result(
+                of_table(Sample.of(counted)), TuneOptions(sweep=Sweep.parse(FULL_SWEEP, 31))
+            ),
+        ]
+    assert passes == ["count"]
+    for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):
+        alone = getattr(clfeval, name)(CANCER / "labels.csv", positive="malignant")
+        assert result.to_json() == alone.to_json()
+
+
+def test_scores_are_read_once_for_all_methods(passes: list[str]) -> None:
+    with open_predictions([CANCER / "scores.csv"], Roles(positive="malignant")) as opened:
+        counted = count(opened)
+        models = range(len(counted.models))
+        for _ in ("curves", "thresholds"):
+            assert [counted.scores(i)[None].positives.sum() for i in models]
+        joint = counted.joint(scores=True)
+        assert counted.joint(scores=True) is joint
+    assert passes == ["count", *("kept" for _ in models), "kept"]
