@@ -21,16 +21,17 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "codes": (set(), set()),
     "errors": (set(), set()),
     "arrays": (set(), {"numpy"}),
+    "yaml": ({"errors"}, {"yaml"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "tables": (
         {"arrays", "errors"},
-        {"numpy", "polars", "narwhals", "yaml", "backports", "compression"},
+        {"numpy", "polars", "narwhals", "backports", "compression"},
     ),
     "counts": ({"arrays", "errors", "tables"}, {"numpy", "polars", "narwhals"}),
     "methods": (
-        {"arrays", "errors", "tables", "counts", "measures", "inference", "result"},
+        {"arrays", "errors", "yaml", "counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
     "gates": ({"errors", "measures", "result"}, set()),

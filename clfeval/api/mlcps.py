@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clfeval.api.metrics import of_metrics
 from clfeval.api.mlcps_given import (
     Weights,
     Wishes,
@@ -24,7 +25,6 @@ from clfeval.methods.mlcps.given import (
     DEFAULT,
     Given,
     measure_names,
-    of_metrics,
     of_predictions,
     only_ranks,
 )

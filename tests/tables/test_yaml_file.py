@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.tables.yaml import read_yaml
+from clfeval.yaml import read_yaml
 
 
 def refused(text: str | bytes, name: str = "w.yaml") -> str:

@@ -16,7 +16,7 @@ from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quoted, suggestion
 from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
-from clfeval.tables.yaml import read_yaml
+from clfeval.yaml import read_yaml
 
 HINT = "one metric a line with its weight, for example f1: 2"
 
