@@ -102,7 +102,7 @@ def group(settled: Settled) -> Grouped:
         if mode == "fast" and not _all_bits(settled):
             continue
         try:
-            frames = settled.layout.rows(files, settled.columns, mode, watch=True)
+            frames = settled.layout.rows(files, settled.columns, mode, "watch")
             parts = [count_raw(frame, settled) for frame in frames]
         except ENGINE_ERRORS as refused:
             error = refused

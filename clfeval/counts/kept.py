@@ -70,7 +70,7 @@ class Kept:
             picked[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
         for j, name in enumerate(columns.by if by else ()):
             picked[f"b{j}"] = nw.col(name)
-        found = settled.layout.rows(settled.files, columns, self.mode, key=key)
+        found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         return [self._among(frame, target).select(**picked) for frame in found]
 
     def _among(self, frame: Frame, target: Target) -> Frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -86,6 +86,20 @@ class PatternCounts:
         )
 
 
+def merged(models: Sequence[str], groups: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
+    """Return, for each group and each model in none, the places of what it is made of."""
+    member_of = {member: name for name, members in groups.items() for member in members}
+    places: dict[str, list[int]] = {}
+    for i, model in enumerate(models):
+        places.setdefault(member_of.get(model, model), []).append(i)
+    return places
+
+
+def any_of(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
+    """Return a column for each group: what any of its members finds, it finds."""
+    return np.column_stack([votes[:, columns].any(axis=1) for columns in places.values()])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetCounts:
     """Pattern counts seen from the target class.
@@ -104,19 +118,9 @@ class TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
         if not groups:
             return self
-        member_of = {member: name for name, members in groups for member in members}
-        names = list(dict.fromkeys(member_of.get(model, model) for model in self.models))
-        columns = [
-            [i for i, model in enumerate(self.models) if member_of.get(model, model) == name]
-            for name in names
-        ]
-        return TargetCounts(
-            tuple(names),
-            np.column_stack([self.hits[:, c].any(axis=1) for c in columns]),
-            self.hit_n,
-            np.column_stack([self.alarms[:, c].any(axis=1) for c in columns]),
-            self.alarm_n,
-        )
+        together = merged(self.models, dict(groups))
+        hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
+        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

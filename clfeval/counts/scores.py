@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.labels import slice_label
+from clfeval.counts.patterns import merged
 from clfeval.errors import Problem, UsageError, listing
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import Frame, collect, together
@@ -134,12 +136,9 @@ def grouped_scores(
 ) -> ScoreTable:
     """Merge the members of a group: it finds what any member finds, so its best score counts."""
     best = np.maximum if target == "positive" else np.minimum
-    member_of = {member: name for name, members in groups.items() for member in members}
-    merged: dict[str, Floats] = {}
-    for name, column in zip(table.models, table.scores, strict=True):
-        key = member_of.get(name, name)
-        merged[key] = best(merged[key], column) if key in merged else column
-    return ScoreTable(tuple(merged), tuple(merged.values()), table.n)
+    together = merged(table.models, groups)
+    columns = [reduce(best, (table.scores[i] for i in places)) for places in together.values()]
+    return ScoreTable(tuple(together), tuple(columns), table.n)
 
 
 def _need_scores(kept: Kept) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import narwhals as nw
 import polars as pl
@@ -22,8 +22,10 @@ Frame = nw.LazyFrame[Any]
 # plain  labels as text, scores as numbers
 # loose  as plain, but what is no number becomes null for the second look to name
 Mode = Literal["fast", "plain", "loose"]
-# Columns that rows may have beside those of the file: what names an observation, and whether the
-# rows of one observation contradict each other.
+# What a frame of rows may have beside the columns named: KEY, what names the observation, or every
+# field of the file, with the marks of a watchful scan.
+Also = Literal["nothing", "key", "watch"]
+# Columns of such frames; WRONG where the rows of one observation contradict each other.
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
 
 
@@ -71,22 +73,17 @@ class Columns:
         return tuple(dict.fromkeys(names))
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
-        """Say how these constants are read."""
+        """Say how every column that is counted is read."""
+        number: Reading = "loose" if mode == "loose" else "number"
+        label: Reading = "bit" if mode == "fast" else "text"
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
-        chosen[self.truth] = label_reading(mode)
-        if self.weight:
-            chosen[self.weight] = number_reading(mode)
-        return chosen
-
-
-def label_reading(mode: Mode) -> Reading:
-    """Return how labels are read."""
-    return "bit" if mode == "fast" else "text"
-
-
-def number_reading(mode: Mode) -> Reading:
-    """Return how numbers are read."""
-    return "loose" if mode == "loose" else "number"
+        chosen[self.truth] = label
+        if self.answer:
+            chosen |= dict.fromkeys((str(self.id), self.naming), "text")
+        for model in self.models:
+            columns = (self.answer,) if self.answer else model.columns
+            chosen |= dict.fromkeys(columns, label if model.kind == "label" else number)
+        return chosen | ({self.weight: number} if self.weight else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +101,14 @@ class Suspicion:
     weights: bool = False
 
 
-class Rows(Protocol):
-    """Reads files as lazy frames in which a row is an observation, with a column for each answer.
-
-    With `key` there is KEY too; with `watch` every field is read, and its marks are there.
-    """
-
-    def __call__(
-        self,
-        files: Sequence[TableFile],
-        columns: Columns,
-        mode: Mode,
-        *,
-        key: bool = False,
-        watch: bool = False,
-    ) -> list[Frame]:
-        """Return a frame per file, or a single one where an observation has rows in several."""
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """One way to lay out a table of predictions.
 
     needs: the columns it lives by, lacking: what a table is not that lacks them.
     recognise: which columns are what, from the header and the first values; None if it is another.
-    rows: observations; checks: numbered rows of the files, and what to look for in them.
+    rows: lazy frames in which a row is an observation with a column for each answer; one per file,
+    unless an observation has rows in several. checks: numbered rows, and what to look for in them.
     models: finds them where they stand in rows; gathers: an observation has a row per model.
     counts: reads 2 x 2 tables, where a row is one.
     asked: the choices of --layout, beside its own name and none, that mean this one too.
@@ -138,7 +118,7 @@ class Layout:
     needs: str
     lacking: str
     recognise: Callable[[str, Mapping[str, Peek], Roles], Columns | None]
-    rows: Rows
+    rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[
         [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
     ]

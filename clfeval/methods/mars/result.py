@@ -165,7 +165,10 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
         tables["sweep"], more = _sweep_table(counted, options)
         warnings += more
     if options.lists:
-        tables["exclusive"] = _exclusive_table(counted, options)
+        tables["exclusive"] = list_exclusive(
+            counted.kept, options.lists, target=options.target, rule=options.rule,
+            groups=dict(options.groups),
+        )  # fmt: skip
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"no model claims as few as {options.max_effort:g} rows"
         warnings.append(Warn("nothing-affordable", text))
@@ -252,20 +255,6 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
             steps = sweep(part.scores, part.n, options.target, cuts)
             rows += sweep_rows(steps, part.models, label, options)
     return rows, warnings
-
-
-def _exclusive_table(counted: Counted, options: MarsOptions) -> Table:
-    listed = list_exclusive(
-        counted.kept,
-        options.lists,
-        target=options.target,
-        rule=options.rule,
-        groups=dict(options.groups),
-    )
-    return [
-        {"model": item.model, "list": item.kind, "file": item.file, item.key: item.id}
-        for item in listed
-    ]
 
 
 def _signature(counted: Counted, options: MarsOptions) -> str:

@@ -12,6 +12,7 @@ from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.tables.columns import (
     KEY,
     WRONG,
+    Also,
     Columns,
     Frame,
     Layout,
@@ -19,7 +20,6 @@ from clfeval.tables.columns import (
     ModelColumns,
     Suspicion,
     guess_kind,
-    number_reading,
 )
 from clfeval.tables.diagnose import (
     Check,
@@ -82,18 +82,9 @@ def models(
     return replace(columns, models=tuple(found))
 
 
-def rows(
-    files: Sequence[TableFile],
-    columns: Columns,
-    mode: Mode,
-    *,
-    key: bool = False,  # noqa: ARG001  # every row has it
-    watch: bool = False,
-) -> list[Frame]:
+def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
     """Scan the files, and gather the rows of each observation, which may stand in several."""
-    labels = columns.models[0].kind == "label"
-    chosen = columns.readings(mode) | dict.fromkeys((str(columns.id), columns.naming), "text")
-    chosen[columns.answer] = "text" if labels else number_reading(mode)
+    chosen, watch = columns.readings(mode), also == "watch"
     scans = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
     wide = widen(together(scans), columns)
     wrong = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]

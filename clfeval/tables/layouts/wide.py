@@ -10,6 +10,7 @@ import polars as pl
 from clfeval.errors import DataError, Problem, listing
 from clfeval.tables.columns import (
     KEY,
+    Also,
     Columns,
     Frame,
     Layout,
@@ -17,8 +18,6 @@ from clfeval.tables.columns import (
     ModelColumns,
     Suspicion,
     guess_kind,
-    label_reading,
-    number_reading,
     select_models,
 )
 from clfeval.tables.diagnose import (
@@ -61,30 +60,20 @@ def shared(
     return (truth, row_id), free, frozenset(known_labels(peeks[truth].texts, roles))
 
 
-def rows(
-    files: Sequence[TableFile],
-    columns: Columns,
-    mode: Mode,
-    *,
-    key: bool = False,
-    watch: bool = False,
-) -> list[Frame]:
+def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
     """Scan the files: a row is an observation."""
-    chosen = columns.readings(mode)
-    for model in columns.models:
-        reading = label_reading(mode) if model.kind == "label" else number_reading(mode)
-        chosen |= dict.fromkeys(model.columns, reading)
-    if key and columns.id is not None:
+    chosen, watch = columns.readings(mode), also == "watch"
+    if also == "key" and columns.id is not None:
         chosen.setdefault(columns.id, "text")
     frames = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
-    if not key:
+    if also != "key":
         return frames
-    if columns.id is None:  # header is row 1
-        return [
-            with_rows(frame, KEY, first=2 if file.head else 1)
-            for frame, file in zip(frames, files, strict=True)
-        ]
-    return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]
+    if columns.id is not None:
+        return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]
+    return [
+        with_rows(frame, KEY, first=2 if file.head else 1)  # header is row 1
+        for frame, file in zip(frames, files, strict=True)
+    ]
 
 
 def checks(
