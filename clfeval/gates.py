@@ -10,10 +10,8 @@ from typing import Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
-from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
-
-# columns, no measures, of which less is better
-ERRORS = {"fp", "fn", "exclusive_fn", "exclusive_fp", "missed_by_all", "rank", "sd", "split_sd"}
+from clfeval.pages import page_of
+from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
 
 Kind = Literal["fail-under", "fail-over", "max-drop"]
 Part = Literal["value", "low", "high"]
@@ -77,6 +75,7 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     cells = {**next(iter(rows.values()), {}), **result.summary}
     metric = next((name for name in same_measure(limit.metric) if name in cells), limit.metric)
     named = metric if limit.part == "value" else f"{metric}.{limit.part}"
+    best = _best(result, metric)
     if metric in result.summary and limit.model is None:
         value = result.summary[metric]
         if not isinstance(value, (int, float)):
@@ -85,7 +84,7 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         if limit.part != "value":
             raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
         base = baseline.summary.get(metric) if baseline else None
-        return [_gate(limit, named, None, value, base, None)]
+        return [_gate(limit, named, None, value, base, None, best)]
     if limit.model is not None:
         names = list(dict.fromkeys(_name(row) for row in rows.values()))
         if limit.model not in (*names, *rows):
@@ -111,7 +110,7 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     for model, row in rows.items():
         value, reason = _part(row.get(metric), limit.part)
         old = _part(before[model].get(metric), limit.part)[0] if model in before else None
-        gates.append(_gate(limit, named, model, value, old, reason))
+        gates.append(_gate(limit, named, model, value, old, reason, best))
     return gates
 
 
@@ -122,6 +121,7 @@ def _gate(
     value: float | None,
     base: float | None,
     reason: str | None,
+    best: str,
 ) -> Gate:
     if value is None:
         return Gate(limit.kind, metric, model, limit.limit, None, False, reason or "undefined")
@@ -130,15 +130,18 @@ def _gate(
         return _judged(limit, metric, model, value, met)
     if base is None:
         return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
-    name = metric.split(".")[0]
-    measure = CATALOG.get(name)
-    less_is_better = measure.best != "max" if measure else name in ERRORS
     # as written in decimals, for in binary .8 - .7 is a hair more than .1
     before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
-    if measure and measure.best == "zero":
+    if best == "zero":
         before, now = abs(before), abs(now)
-    worse = Decimal(0) if now == before else now - before if less_is_better else before - now
+    worse = Decimal(0) if now == before else before - now if best == "max" else now - before
     return _judged(limit, metric, model, float(worse), worse <= allowed)
+
+
+def _best(result: Result, metric: str) -> str:
+    """Say which way is better: of a measure as it says, of another column as its table says."""
+    column = page_of(result.command).column(metric)
+    return CATALOG[metric].best if metric in CATALOG else (column and column.best) or "max"
 
 
 def _judged(limit: Limit, metric: str, model: str | None, value: float, met: bool) -> Gate:
@@ -150,18 +153,10 @@ def _judged(limit: Limit, metric: str, model: str | None, value: float, met: boo
 
 
 def _models(result: Result) -> Mapping[str, Row]:
-    """Return the rows gates look at by label: models, or features, of the whole table.
-
-    Of tuned models these are the target populations, else the sample, else equal classes.
-    """
-    rows = result.tables.get("models", result.tables.get("features", ()))
-    whole = [row for row in rows if not row.get("slice")]
-    kinds = {row.get("population") for row in whole}
-    kind = next((one for one in ("target", "sample", "1:1") if one in kinds), None)
-    whole = [row for row in whole if row.get("population") == kind]
-    return {
-        f"{_name(row)} at {row['odds']}" if kind == "target" else _name(row): row for row in whole
-    }
+    """Return the rows gates look at by label: models, or features, of the whole table."""
+    whole = result.whole("models" if "models" in result.tables else "features")
+    several = bool(len(whole)) and whole[0].get("population") == POPULATIONS[0]
+    return {f"{_name(row)} at {row['odds']}" if several else _name(row): row for row in whole}
 
 
 def _left_out(result: Result, metric: str) -> str | None:

@@ -31,6 +31,8 @@ Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]
 Table = Sequence[Row]
 Columns = Mapping[str, Sequence[Cell]]
+R = TypeVar("R", bound=Row)
+POPULATIONS = ("target", "sample", "1:1")  # the first of these that is there speaks for a model
 
 
 class LazyRows(Sequence[Row]):
@@ -132,6 +134,10 @@ class Result:
         """True when no gate was missed."""
         return all(gate.passed for gate in self.gates)
 
+    def whole(self, table: str) -> Table:
+        """Return the rows of a table that speak for its models."""
+        return whole(self.tables.get(table, ()))
+
     def head(self) -> dict[str, Any]:
         """Return everything before the tables, in the order of the document."""
         return {
@@ -225,6 +231,21 @@ class Result:
         from clfeval.views.html import as_html
 
         return as_html(self)
+
+
+def whole(rows: Sequence[R]) -> Sequence[R]:
+    """Return the rows that speak for their models: those of slices do not.
+
+    Of populations these are the targets, else the sample, else equal classes.
+    """
+    first = rows[0] if len(rows) else {}
+    if "slice" in first:
+        rows = [row for row in rows if row.get("slice") is None]
+    if "population" not in first:
+        return rows
+    kinds = {row.get("population") for row in rows}
+    kind = next((one for one in POPULATIONS if one in kinds), None)
+    return [row for row in rows if row.get("population") == kind]
 
 
 def plain_row(row: Row) -> dict[str, Any]:

@@ -1,8 +1,12 @@
-"""Real outputs of every table kind validate against the JSON Schema kept in fixtures."""
+"""Real outputs of every table kind validate against the JSON Schema kept in fixtures.
+
+`python -m tests.test_schema` writes it anew from what the pages declare.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,10 +16,15 @@ import jsonschema
 import pytest
 
 import clfeval
+from clfeval.pages import PAGES, page_of
+from clfeval.pages.document import json_schema
+from clfeval.schema import gated
 from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-SCHEMA = json.loads((FIXTURES / "schema" / "result-1.json").read_text(encoding="utf-8"))
+WIDE = 500  # about a table a line
+KEPT = FIXTURES / "schema" / "result-1.json"
+SCHEMA = json.loads(KEPT.read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -92,6 +101,57 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "a class absent": (None, {"counts": {**BOTH, "x": (0, 1, 0, 9), "y": (0, 0, 0, 0)}, **ODDS}),
     "invariant": (None, {"counts": BOTH, "crossover": "sensitivity", "points": 3}),
 }  # fmt: skip
+
+
+def written(value: Any, indent: int = 0) -> str:
+    """Write JSON: as much on a line as fits there."""
+    whole = json.dumps(value, ensure_ascii=False)
+    if indent + len(whole) < WIDE or not isinstance(value, (dict, list)):
+        return whole
+    inner, gap = indent + 1, "\n" + " " * (indent + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {written(part, inner)}" for key, part in value.items()]
+    else:
+        parts = [written(part, inner) for part in value]
+    lines = [""]
+    for part in parts:
+        fits = inner + len(lines[-1]) + len(part) < WIDE and "\n" not in part + lines[-1]
+        if lines[-1] and not fits:
+            lines.append("")
+        lines[-1] += f"{' ' * bool(lines[-1])}{part},"
+    first, last = "[]" if isinstance(value, list) else "{}"
+    return f"{first}{gap}{gap.join(lines)[:-1]}\n{' ' * indent}{last}"
+
+
+def test_the_schema_kept_is_what_the_pages_declare() -> None:
+    assert KEPT.read_text(encoding="utf-8") == f"{written(json_schema())}\n"
+
+
+def test_the_readme_names_the_tables_the_pages_declare() -> None:
+    readme = (FIXTURES.parent / "README.md").read_text(encoding="utf-8")
+    text = " ".join(readme[readme.index("Tables of `mars` are") :].split())
+    text = text[: text.index(". On a screen")]
+    _, *parts = re.split("of `([a-z-]+)` ", text)
+    named = dict(
+        zip(parts[::2], (re.findall("`([a-z_]+)`", part) for part in parts[1::2]), strict=True)
+    )
+    assert sorted(named) == list(PAGES)
+    for command, tables in named.items():
+        assert sorted(tables) == sorted(table.name for table in page_of(command).tables), command
+
+
+@pytest.mark.parametrize("command", PAGES)
+def test_what_a_gate_may_limit_is_completed(command: str) -> None:
+    known = gated(page_of(command))
+    assert len(known) == len(set(known))
+    wanted = {
+        "mars": ["accuracy", "occlusion", "found", "missed_by_all"],
+        "phidelta": ["delta", "phi_b", "mcc_u"],
+        "tune-jpt": ["tar", "net_benefit", "lr_neg"],
+        "mlcps": ["mlcps", "sd", "desirability", "first"],
+    }
+    assert set(wanted[command]) <= set(known)
+    assert not {"model", "tp", "rows", "threshold"} & set(known)
 
 
 def test_the_schema_is_itself_valid() -> None:
@@ -210,3 +270,7 @@ def changed(document: dict[str, Any], path: tuple[Any, ...], value: object) -> d
         place = place[step]
     place[path[-1]] = value
     return document
+
+
+if __name__ == "__main__":
+    KEPT.write_text(f"{written(json_schema())}\n", encoding="utf-8")

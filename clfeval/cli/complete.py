@@ -17,14 +17,6 @@ from clfeval.tables.names import (
     find,
 )
 
-METRICS = {
-    "mars": "accuracy precision recall shine_through occlusion found missed_by_all",
-    "phidelta": "delta phi sensitivity specificity accuracy_u precision_u npv_u f1_u mcc_u"
-    " accuracy precision npv f1 mcc mutual_information phi_b delta_b",
-    "tune-jpt": "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity"
-    " j_index phi delta lr_pos lr_neg dor dp expected_cost net_benefit",
-    "mlcps": "mlcps normalised order_free lowest highest mean sd desirability first",
-}
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
 
@@ -57,13 +49,19 @@ def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
-    metrics = METRICS.get(str(ctx.info_name), METRICS["mars"]).split()
+    from clfeval.pages import page_of
+    from clfeval.schema import gated
+
+    metrics = gated(page_of(str(ctx.info_name)))
     return _starting((f"{name}=" for name in metrics), incomplete)
 
 
 def complete_measure(incomplete: str) -> list[str]:
     """Complete to the measures of tune-jpt."""
-    return _starting(METRICS["tune-jpt"].split(), incomplete)
+    from clfeval.pages import page_of
+    from clfeval.schema import gated
+
+    return _starting(gated(page_of("tune-jpt")), incomplete)
 
 
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -158,7 +158,7 @@ def stdout_pieces(
 
     plots = ""
     if screen.plots:
-        from clfeval.views.commands import plots as drawn
+        from clfeval.views.plots import plots as drawn
 
         plots = drawn(result, width=min(screen.width or 80, 120), color=screen.color)
     yield as_text(result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
+from clfeval.pages.write import DIGITS
 from clfeval.result import Result
-from clfeval.views import commands
-from clfeval.views.rows import DIGITS, Section, reasons
+from clfeval.views.render import Section, headline, reasons, sections
 
 _STYLE = (
     "<style>.clfeval td,.clfeval th{padding:.15em .6em;text-align:left}"
@@ -17,10 +17,10 @@ _STYLE = (
 
 def as_html(result: Result, *, digits: int = DIGITS) -> str:
     """Return one `<div>` with the headline and every table."""
-    first, *others = commands.headline(result)
+    first, *others = headline(result)
     parts = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
     parts += [f"<p>{escape(line)}</p>" for line in others]
-    parts += [_table(part) for part in commands.sections(result, digits=digits)]
+    parts += [_table(part) for part in sections(result, digits=digits)]
     parts += [f"<p>{escape(reason)}</p>" for reason in reasons(result)]
     parts += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     parts.append(f"<p><code>{escape(result.signature)}</code></p></div>")

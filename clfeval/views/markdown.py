@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clfeval.pages.write import DIGITS
 from clfeval.result import Result
-from clfeval.views import commands
-from clfeval.views.rows import DIGITS, Section, gate_lines, reasons
+from clfeval.views.render import Section, gate_lines, headline, reasons, sections
 
 
 def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
     """Yield the document line by line; at most a few dozen rows of each table."""
     yield f"<!-- clfeval:{result.command} -->\n"
-    first, *others = commands.headline(result)
+    first, *others = headline(result)
     yield f"**{escape(first)}**\n\n"
     for line in others:
         yield f"- {escape(line)}\n"
@@ -22,7 +22,7 @@ def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
         yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
     if left_out:
         yield f"- {escape(left_out)}\n"
-    shown, *folded = commands.sections(result, digits=digits)
+    shown, *folded = sections(result, digits=digits)
     yield from _table(shown)
     if folded:
         yield "\n<details><summary>More tables</summary>\n"

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clfeval.pages.write import DIGITS, plain
 from clfeval.result import Result
-from clfeval.views import commands
-from clfeval.views.rows import DIGITS, INTERVAL, Section, gate_lines, plain, reasons
+from clfeval.views.render import INTERVAL, Section, gate_lines, headline, reasons, sections
 
 LINES = box.SIMPLE_HEAD
 TEXT_WIDTH = 14  # a name is folded to no less than this
@@ -47,11 +47,11 @@ def as_text(
         markup=False,
         legacy_windows=False,
     )
-    first, *others = commands.headline(result)
+    first, *others = headline(result)
     console.print(_text(first, style="bold"))
     for line in others:
         console.print(_text(line))
-    for part in commands.sections(result, digits=digits):
+    for part in sections(result, digits=digits):
         _print_section(console, part, width)
     for reason in reasons(result):
         console.print(_text(reason, style="dim"))

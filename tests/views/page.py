@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from clfeval.result import Result
-from clfeval.views.commands import plots
+from clfeval.views.plots import plots
 from clfeval.views.terminal import as_text
 
 

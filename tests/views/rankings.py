@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from clfeval.result import Estimate, LazyRows, Result, Row
-from clfeval.views.commands import sections
-from clfeval.views.rows import Section
+from clfeval.views.render import Section, sections
 from tests.views.ranked import FIVE, METRICS, TWO, ranked
 
 GOALS = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0), "mcc": (0.3, 0.9), "roc_auc": (0.66, 1.0)}

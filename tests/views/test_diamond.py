@@ -13,9 +13,18 @@ from rich.cells import cell_len
 from clfeval.result import Estimate, LazyRows, Result
 from clfeval.views.canvas import Canvas
 from clfeval.views.diamond import phidelta_plots
-from clfeval.views.diamond_draw import DOT, diamond_canvas, draw_diamond, draw_scene
-from clfeval.views.diamond_scene import MARKERS, Dot, Population, Scene
-from clfeval.views.diamond_shades import SHADES, counts, draw_density, limits
+from clfeval.views.diamond.draw import (
+    DOT,
+    SHADES,
+    counts,
+    diamond_canvas,
+    draw_density,
+    draw_diamond,
+    draw_scene,
+    limits,
+)
+from clfeval.views.diamond.scene import Diamond, Dot, Scene
+from clfeval.views.text import MARKERS
 
 MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]
 CROWDED = [
@@ -31,10 +40,10 @@ ODD = ["two\nlines\x1b[31m\r", "日本語" * 20, "x" * 300, "", "a\tb " * 9]
 NAMES = ["plain", "[red]bold[/red]", *ODD]
 
 
-def population(prevalence: float) -> Population:
+def population(prevalence: float) -> Diamond:
     p, n = prevalence, 1 - prevalence
     corners = ((0.0, 1.0), (2 * n, p - n), (2 * (n - p), -1.0), (-2 * p, n - p))
-    return Population(prevalence, f"1:{n / p:g}", corners)
+    return Diamond(prevalence, f"1:{n / p:g}", corners)
 
 
 def corner_rows(prevalences: Sequence[float]) -> list[dict[str, Any]]:
@@ -325,7 +334,7 @@ def test_points_move_with_the_prevalence_as_the_tables_say() -> None:
     expected = [(-0.2, 0.0), (-0.2, -0.4), (-0.6, -0.4), (-0.2, 0.4)]
     for (_, phi, delta), at in zip(MARS, expected, strict=True):
         assert population(0.6).move((phi, delta)) == pytest.approx(at)
-    for corner, at in zip(Population().corners, population(0.2).corners, strict=True):
+    for corner, at in zip(Diamond().corners, population(0.2).corners, strict=True):
         assert population(0.2).move(corner) == pytest.approx(at)
 
 
@@ -443,7 +452,7 @@ def test_a_hundred_thousand_features_are_read_once_and_soon_drawn() -> None:
 
 
 def test_a_dot_beside_a_bracket_is_not_covered() -> None:
-    where = Population()
+    where = Diamond()
     canvas = diamond_canvas(where, 80, 32)
     draw_scene(canvas, Scene(where, (Dot("1", (0.0, 0.0), "[]"), Dot("2", (1 / 32, 0.0)))))
     assert canvas.render()[17][38:41] == "[12"

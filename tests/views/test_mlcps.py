@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from clfeval.pages.mlcps.look import bar
+from clfeval.pages.write import heading
 from clfeval.result import Estimate
-from clfeval.views.commands import headline, sections
-from clfeval.views.mlcps_look import bar
-from clfeval.views.rows import heading, reasons
+from clfeval.views.render import headline, reasons, sections
 from clfeval.views.terminal import as_text
 from tests.views.ranked import METRICS, ranked
 from tests.views.rankings import RESULTS, column, titled

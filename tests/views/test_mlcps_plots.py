@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from clfeval.result import Result
 from clfeval.views.canvas import Canvas
-from clfeval.views.commands import plots
-from clfeval.views.mlcps_radar import MARGIN, QUARTERS, radar
+from clfeval.views.plots import plots
+from clfeval.views.radar import MARGIN, QUARTERS, radar
 from tests.views.ranked import FIVE, TWO, ranked
 from tests.views.rankings import MANY, RESULTS, SEVEN
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import pytest
 
+from clfeval.pages.write import value_of
 from clfeval.result import Estimate
-from clfeval.views.plots import MARKERS, SHADES, bars, cell_chart, curves
+from clfeval.schema import Axis, Chart, Point, Series
+from clfeval.views.blocks import SHADES
+from clfeval.views.chart import MARKERS
+from clfeval.views.plots import drawn as draw
+
+
+def bars(title: str, names: list[str], values: list[float], width: int) -> str:
+    series = (Series(name, values=(v,)) for name, v in zip(names, values, strict=True))
+    return draw(Chart("bars", title, series=tuple(series)), width=width, color=False)
+
+
+def curves(title: str, label: str, lines: dict[str, tuple[Point, ...]], width: int) -> str:
+    series = tuple(Series(name, (points,)) for name, points in lines.items())
+    return draw(Chart("lines", title, Axis(label), series=series), width=width, color=False)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 11, 30])
 def test_a_bar_is_as_long_as_its_value(count: int) -> None:
     values = [float((7 * i) % 23) for i in range(count)]
-    drawn = bars("title", [f"m{i}" for i in range(count)], values, width=80, color=False)
+    drawn = bars("title", [f"m{i}" for i in range(count)], values, 80)
     lines = [line for line in drawn.splitlines() if "┤" in line]
     expected = sorted(values, reverse=True)
     shown = [float(line.split("┤")[0].split()[-1]) for line in lines if line.split("┤")[0].strip()]
@@ -22,9 +36,7 @@ def test_a_bar_is_as_long_as_its_value(count: int) -> None:
 
 
 def test_more_bars_than_fit_are_cut_after_the_longest() -> None:
-    drawn = bars(
-        "t", [f"m{i}" for i in range(50)], [float(i) for i in range(50)], width=60, color=False
-    )
+    drawn = bars("t", [f"m{i}" for i in range(50)], [float(i) for i in range(50)], 60)
     assert " m49 49┤" in drawn or "m49 49┤" in drawn
     assert "m19 19┤" not in drawn
 
@@ -35,7 +47,10 @@ def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
         [Estimate(0.25), Estimate(1.0), Estimate(None, reason="nothing_found")],
         [Estimate(0.5), Estimate(None, reason="nothing_found"), Estimate(0.001)],
     ]
-    lines = cell_chart("title", ["a", "b", "c"], cells).splitlines()
+    series = (Series(name, values=tuple(map(value_of, row)))
+              for name, row in zip("abc", cells, strict=True))  # fmt: skip
+    chart = Chart("cells", "title", series=tuple(series))
+    lines = draw(chart, width=80, color=False).splitlines()
     assert lines[0] == "title"
     assert "[ ]" in lines[2]  # 0 is blank
     assert lines[2].endswith("▄")  # half of 8 steps
@@ -47,19 +62,19 @@ def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
 
 def test_curves_have_markers_of_their_own_and_a_key() -> None:
     names = [f"model {i}" for i in range(14)]
-    drawn = curves("t", "cut", [(n, [0.0, 1.0], [0.0, 1.0]) for n in names], width=70, color=False)
-    key = drawn.splitlines()[-1]
+    drawn = curves("t", "cut", dict.fromkeys(names, ((0.0, 0.0), (1.0, 1.0))), 70)
+    key = " ".join(line.strip() for line in drawn.splitlines()[-4:])
     for marker, name in zip(MARKERS, names, strict=False):
         assert f"{marker} {name}" in key
     assert "(2 more not drawn)" in key
 
 
 def test_without_colour_there_are_no_escape_codes() -> None:
-    drawn = bars("t", ["a"], [1.0], width=40, color=False)
+    drawn = bars("t", ["a"], [1.0], 40)
     assert "\x1b" not in drawn
 
 
 def test_plots_do_not_remember_each_other() -> None:
-    first = bars("t", ["a", "b"], [1.0, 2.0], width=60, color=False)
-    curves("x", "y", [("c", [0.0, 5.0], [3.0, 4.0])], width=60, color=False)
-    assert bars("t", ["a", "b"], [1.0, 2.0], width=60, color=False) == first
+    first = bars("t", ["a", "b"], [1.0, 2.0], 60)
+    curves("x", "y", {"c": ((0.0, 3.0), (5.0, 4.0))}, 60)
+    assert bars("t", ["a", "b"], [1.0, 2.0], 60) == first

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.result import Estimate
-from clfeval.views.rows import exact, heading, interval, number, section, show
+from clfeval.pages.write import exact, heading, interval, number, show
+from clfeval.result import Estimate, Result
+from clfeval.schema import Column, Shown
+from clfeval.views.render import section
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_intervals() -> None:
 def test_headings_point_towards_better() -> None:
     assert heading("shine_through") == "ShineThrough ↑"
     assert heading("occlusion") == "Occlusion ↓"
-    assert heading("tp") == "TP"
+    assert heading(Column("tp", "weight", "TP")) == "TP"
     assert heading("some_column") == "some column"
 
 
@@ -58,7 +60,8 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
         {"model": "a", "recall": Estimate(0.5, 0.1, 0.9)},
         {"model": "b", "recall": Estimate(None)},
     ]
-    part = section("t", rows, ["model", "recall"], level=0.9, total=5)
+    result = Result("mars", "", (), {"level": 0.9}, {}, {})
+    part = section(Shown("models", "t", "model recall", rows, more="", total=5), result)
     assert part.headings == ("model", "recall ↑", "90 % interval")
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
     assert part.numeric == (False, True, True)

@@ -12,13 +12,15 @@ from rich.cells import cell_len
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.table import Stakes
+from clfeval.pages.tune_jpt.look import PLACE
+from clfeval.pages.write import title_of
 from clfeval.result import Estimate, Result
-from clfeval.views.commands import headline, plots, sections
+from clfeval.schema import Shown
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
-from clfeval.views.rows import Section, title_of
+from clfeval.views.plots import plots
+from clfeval.views.render import Section, headline, sections
 from clfeval.views.terminal import as_text
-from clfeval.views.tune_jpt_look import LISTED, PLACE
 from tests.thoroughness import thinned
 from tests.views.page import same_without_colour
 from tests.views.tuned import MODELS, ORDER, Counts, tuned
@@ -188,10 +190,11 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
 
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
+    listed = Shown("models", "", "").most or 0
     part = sections(RESULTS["forty"])[0]
-    assert len(part.rows) == LISTED
+    assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
-    assert part.note.startswith(f"{40 * 4 - LISTED} more rows; all of them: --format csv --table")
+    assert part.note.startswith(f"{40 * 4 - listed} more rows; all of them: --format csv --table")
 
 
 def test_only_measures_at_hand_are_shown() -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from clfeval.pages.tune_jpt.sections import neighbours
 from clfeval.result import Estimate, Result, Row
-from clfeval.views.commands import sections
-from clfeval.views.rows import Section
-from clfeval.views.tune_jpt_choice import neighbours
+from clfeval.views.render import Section, sections
 from tests.views.tuned import MODELS, tuned
 
 RESULT = tuned()

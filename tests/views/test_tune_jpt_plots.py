@@ -10,10 +10,11 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.measures.population import Population
+from clfeval.pages.tune_jpt.charts import height_at
 from clfeval.result import Estimate, Result
-from clfeval.views.commands import plots
-from clfeval.views.plots import MARKERS
-from clfeval.views.tune_jpt_chart import Curve, height_ticks, odds_ticks
+from clfeval.schema import Series
+from clfeval.views.chart import MARKERS, height_ticks, odds_ticks
+from clfeval.views.plots import plots
 from tests.views.tuned import MODELS, Counts, tuned
 
 ONE = {"RF": MODELS["RF"]}
@@ -214,5 +215,10 @@ def test_heights_are_round(low: float, high: float, labels: list[str]) -> None:
 
 
 def test_a_height_between_two_points_is_in_proportion() -> None:
-    curve = Curve("m", [[(0, 1), (2, 5)], [(3, 0), (4, 1)]])
-    assert (curve.at(0.5), curve.at(2), curve.at(2.5), curve.at(3.5)) == (2, 5, None, 0.5)
+    curve = Series("m", (((0, 1), (2, 5)), ((3, 0), (4, 1))))
+    assert (
+        height_at(curve, 0.5),
+        height_at(curve, 2),
+        height_at(curve, 2.5),
+        height_at(curve, 3.5),
+    ) == (2, 5, None, 0.5)

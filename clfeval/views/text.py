@@ -1,4 +1,4 @@
-"""The key below a diagram: markers, names and numbers in columns, and notes in sentences."""
+"""Text around a drawing: keys in columns, notes folded to the screen, names cut to fit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
+from clfeval.pages.write import plain
 from clfeval.views.canvas import styled
-from clfeval.views.diamond_scene import hue
-from clfeval.views.rows import plain
 
 GAP = 3
 FEW = 8  # entries that stand in one column
@@ -18,6 +17,8 @@ NAME = 24  # columns a name may take where entries stand side by side
 SHORTEST = 8
 TIE = "\N{NO-BREAK SPACE}"  # becomes a blank after folding
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+MARKERS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+HUES = ("31", "32", "34", "35", "36", "33")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +116,9 @@ def short(name: str, most: int) -> str:
 def _widths(headings: Sequence[str], entries: Sequence[Entry]) -> list[int]:
     columns = zip(headings[1:], *(entry.numbers for entry in entries), strict=True)
     return [max(map(len, column)) + 2 for column in columns]
+
+
+def hue(char: str) -> str:
+    """Return the ANSI code that helps to tell one marker from the next."""
+    place = MARKERS.find(char)
+    return "1" if place < 0 else f"1;{HUES[place % len(HUES)]}"

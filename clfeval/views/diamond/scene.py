@@ -8,17 +8,16 @@ from math import isclose
 
 from clfeval.result import Cell, Estimate, Result
 from clfeval.views.canvas import Point
+from clfeval.views.text import MARKERS
 
-MARKERS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REST = "•"  # everything beyond the markers
-HUES = ("31", "32", "34", "35", "36", "33")
 DOTTED = "·:,`~"
 MOST_POPULATIONS = 3
 CORNERS = ("oracle", "always positive", "anti-oracle", "always negative")
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
+class Diamond:
     """A share of positives, and where it puts the corners: top, right, bottom, left."""
 
     prevalence: float = 0.5
@@ -58,7 +57,7 @@ class Line:
 class Scene:
     """All there is to draw in one diagram."""
 
-    population: Population
+    population: Diamond
     dots: tuple[Dot, ...] = ()
     curves: tuple[tuple[str, tuple[Point, ...]], ...] = ()
     regions: tuple[tuple[Point, ...], ...] = ()
@@ -66,7 +65,7 @@ class Scene:
     density: tuple[Point, ...] = ()
 
 
-def populations(result: Result) -> tuple[list[Population], int]:
+def populations(result: Result) -> tuple[list[Diamond], int]:
     """Return the populations to draw, the balanced one first, and how many are left out."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
@@ -76,14 +75,14 @@ def populations(result: Result) -> tuple[list[Population], int]:
             block = corners.setdefault((prevalence, str(row["odds"])), {})
             block[str(row["corner"])] = at[0], at[1]
     others = [
-        Population(prevalence, odds, tuple(block[name] for name in CORNERS))
+        Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
         for (prevalence, odds), block in corners.items()
         if not isclose(prevalence, 0.5)
     ]
-    return [Population(), *others[:MOST_POPULATIONS]], max(0, len(others) - MOST_POPULATIONS)
+    return [Diamond(), *others[:MOST_POPULATIONS]], max(0, len(others) - MOST_POPULATIONS)
 
 
-def isometrics(result: Result, population: Population, chars: Iterable[str]) -> list[Line]:
+def isometrics(result: Result, population: Diamond, chars: Iterable[str]) -> list[Line]:
     """Return the lines of equal value that hold for a population, each measure dotted its way."""
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[int, list[Point]]] = {}
@@ -108,7 +107,7 @@ def isometrics(result: Result, population: Population, chars: Iterable[str]) -> 
     ]
 
 
-def isometric_notes(result: Result, population: Population, chars: Iterable[str]) -> list[str]:
+def isometric_notes(result: Result, population: Diamond, chars: Iterable[str]) -> list[str]:
     """Name the dotted lines and their class ratio: `· precision = 0.5, 0.8 at 1:1`."""
     ways = list(chars)
     values: dict[str, dict[float, None]] = {}
@@ -126,12 +125,6 @@ def isometric_notes(result: Result, population: Population, chars: Iterable[str]
 def marker(index: int) -> str:
     """Return the marker of the i-th model."""
     return MARKERS[index] if index < len(MARKERS) else REST
-
-
-def hue(char: str) -> str:
-    """Return the ANSI code that helps to tell one marker from the next."""
-    place = MARKERS.find(char)
-    return "1" if place < 0 else f"1;{HUES[place % len(HUES)]}"
 
 
 def decimal(cell: Cell) -> float | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import floor, log10
 
+from clfeval.pages.write import exact, value_of
 from clfeval.result import Estimate, Result, Row
-from clfeval.views.rows import exact
 
 SAID = 3  # sentences; the tables have them all
 ANSWERS = (("ppv", "positive"), ("npv", "negative"))
@@ -13,8 +13,8 @@ ANSWERS = (("ppv", "positive"), ("npv", "negative"))
 
 def sentences(result: Result) -> list[str]:
     """Say in words what the first few tables of target populations hold."""
-    rows = [row for row in result.tables["models"] if row["population"] == "target"]
-    told = [row for row in rows if row["slice"] is None and row["tp"] is not None]
+    rows = [row for row in result.whole("models") if row["population"] == "target"]
+    told = [row for row in rows if row["tp"] is not None]
     many = len({row["model"] for row in result.tables["models"]}) > 1
     left = len(told) - SAID
     rest = [f"... and {left} more, in the tables"] if left > 0 else []
@@ -33,13 +33,9 @@ def _sentence(row: Row, *, named: bool) -> str:
     right = [
         f"a {answer} answer is right in {_percent(row.get(name))}"
         for name, answer in ANSWERS
-        if _known(row.get(name))
+        if value_of(row.get(name)) is not None
     ]
     return f"{words}; {', '.join(right)}" if right else words
-
-
-def _known(cell: object) -> bool:
-    return isinstance(cell, Estimate) and cell.value is not None
 
 
 def _percent(cell: object) -> str:

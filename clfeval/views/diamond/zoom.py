@@ -7,8 +7,8 @@ from itertools import combinations
 from math import floor
 
 from clfeval.views.canvas import TALL, Canvas, Ink, Point, styled
-from clfeval.views.diamond_draw import DIM, TEXT
-from clfeval.views.diamond_scene import Dot
+from clfeval.views.diamond.draw import DIM, TEXT
+from clfeval.views.diamond.scene import Dot
 
 ROWS = 21
 GUTTER = 9  # columns for the ruler of δ

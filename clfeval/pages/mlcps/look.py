@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from math import inf
+from typing import Any
 
+from clfeval.pages.write import value_of
 from clfeval.result import Cell, LazyRows, Result, Row, Table
-from clfeval.views.rows import DIGITS, Section, Write, heading, number, section, value_of
+from clfeval.schema import Shown, Source
 
 BEST = 20  # models shown to a person; files get them all
-LISTED = 60  # rows of tables of metrics
-NAMED = 4  # names in one sentence or cell
 WIDE = 12  # columns of a bar
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
-ARROWS = {"max": "↑", "min": "↓"}
-
-Column = str | Callable[[Row], Cell]  # a column of the table, or how to make one
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
     """The best models of a result: their places in its tables and their rows."""
 
+    result: Result
     places: tuple[int, ...]
     rows: tuple[Row, ...]
 
@@ -47,22 +45,31 @@ class Best:
     @classmethod
     def _at(cls, result: Result, places: Sequence[int]) -> Best:
         table = result.tables["models"]
-        return cls(tuple(places), tuple(table[i] for i in places))
+        return cls(result, tuple(places), tuple(table[i] for i in places))
 
     def few(self, most: int) -> Best:
         """Return the best of the best."""
-        return Best(self.places[:most], self.rows[:most])
+        return Best(self.result, self.places[:most], self.rows[:most])
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(str(row["model"]) for row in self.rows)
 
+    @property
+    def by_desirability(self) -> bool:
+        """True where desirability ranks them."""
+        return bool(self.result.parameters["ranked_by"] == "desirability")
+
     def in_table(self, table: Table) -> list[Row]:
         """Return their rows of a table of one row for each model; some may have none there."""
         here = [table[i] if i < len(table) else {} for i in self.places]
         if all(row.get("model") == name for row, name in zip(here, self.names, strict=True)):
             return here
+        return self.found_in(table)
+
+    def found_in(self, table: Table) -> list[Row]:
+        """Return their rows of a table that has at most one for each model, in any order."""
         found = {str(row["model"]): row for row in table}
         return [found[name] for name in self.names if name in found]
 
@@ -82,51 +89,20 @@ class Best:
                 wanted[str(row["model"])].append(row)
         return wanted
 
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How the tables of one result are written: digits, level, its best models."""
-
-    result: Result
-    best: Best
-    digits: int = DIGITS
-
     def table(
-        self,
-        title: str,
-        rows: Sequence[Row],
-        columns: Mapping[str, Column],
-        *,
-        note: str = "",
-        left_out: str = "",
-        right: Sequence[str] = (),
-        write: Write = number,
-    ) -> Section:
-        """Lay out rows under the headings given; those in `right` stand at the right edge.
+        self, name: str, title: str, columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None, **more: Any,
+    ) -> Shown:  # fmt: skip
+        """Show the models' rows of a table, or other rows of it."""
+        rows = self.rows if rows is None else rows
+        # how many models are not among the best, whatever of them is shown
+        left = len(self.result.tables["models"]) - len(self.rows)
+        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        whole = {"more": "--format csv"} if name == "models" else {}
+        return Shown(name, title, columns, rows, split=True, **{**whole, **total, **more})
 
-        Columns of one heading differ by blanks around it. `left_out` says what of the table is not
-        shown, and how to get it.
-        """
-        shown = [
-            {head: row.get(made) if isinstance(made, str) else made(row)
-             for head, made in columns.items()}
-            for row in rows
-        ]  # fmt: skip
-        note = "; ".join(part for part in (left_out, note) if part)
-        part = section(
-            title, shown, list(columns), digits=self.digits, note=note, write=write, split=True,
-            level=self.result.parameters["level"],
-        )  # fmt: skip
-        heads = _as_given(part.headings, columns)
-        pairs = zip(heads, part.numeric, strict=True)
-        numeric = tuple(head in right or is_number for head, is_number in pairs)
-        return replace(part, headings=tuple(map(str.strip, heads)), numeric=numeric)
 
-    def rest(self, table: str) -> str:
-        """Say how many models are not shown and how to get the table with all of them."""
-        left = len(self.result.tables["models"]) - len(self.best.rows)
-        which = "" if table == "models" else f" --table {table}"
-        return f"{many(left, 'more row')}; all of them: --format csv{which}" if left else ""
+PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
 
 
 def bar(share: float | None, wide: int = WIDE) -> str:
@@ -142,18 +118,6 @@ def bar(share: float | None, wide: int = WIDE) -> str:
     return text + TRACK * (wide - len(text))
 
 
-def named(names: Sequence[str], *, most: int = NAMED, word: str = "and") -> str:
-    """List names in a sentence, and count what is beyond the first few."""
-    left = len(names) - most
-    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
-    return f"{', '.join(others)} {word} {last}" if others else last
-
-
-def many(count: int, thing: str) -> str:
-    """Write a number of things: `1 model`, `1,000 models`."""
-    return f"{count:,} {thing}{'s' * (count != 1)}"
-
-
 def ends(limits: object) -> str:
     """Write a range as `-1..1`."""
     if not isinstance(limits, (list, tuple)):
@@ -166,10 +130,9 @@ def rays(result: Result) -> list[str]:
     return list(result.parameters["metrics"])
 
 
-def _as_given(headings: Sequence[str], columns: Iterable[str]) -> list[str]:
-    """Undo what was made of the names of columns: names of metrics stay as they are."""
-    left = list(columns)
-    return [left.pop(0) if left and head == heading(left[0]) else head for head in headings]
+def estimate(row: Row, column: str) -> float | None:
+    """Return the value of a column; None where there is none."""
+    return value_of(row.get(column))
 
 
 def _column(table: Table, name: str) -> Iterable[Cell]:
@@ -180,8 +143,3 @@ def _column(table: Table, name: str) -> Iterable[Cell]:
 
 def _order(rank: Cell) -> float:
     return inf if rank is None else float(str(rank))
-
-
-def estimate(row: Row, column: str) -> float | None:
-    """Return the value of a column; None where there is none."""
-    return value_of(row.get(column))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
 from clfeval.views.canvas import TALL, Canvas, Ink, Point
-from clfeval.views.diamond_key import TIE
-from clfeval.views.diamond_scene import CORNERS, Dot, Population, Scene, hue
-from clfeval.views.diamond_shades import draw_density
+from clfeval.views.diamond.scene import CORNERS, Diamond, Dot, Scene
+from clfeval.views.text import TIE, hue
 
 LIGHT, AXIS, OUTLINE, TEXT, CURVE, AROUND, DOT = range(7)
 MARGIN = 7  # columns beside the diamond, for the names of its corners
 NARROW = 60  # below this many columns the corners at the sides are named in the key
 MEETING = "*#@&%$=?!"  # several dots in one cell; the first also for those a closer look parts
 DIM = "2"
+SHADES = ".:░▒▓█"
 EVERY = 12  # columns from one marker of a curve to the next
 ALONG = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)  # where a label may stand
 
 
-def diamond_canvas(population: Population, width: int, half: int) -> Canvas:
+def diamond_canvas(population: Diamond, width: int, half: int) -> Canvas:
     """Return a canvas for the whole diamond: `half` columns to a unit, or as many as fit."""
     margin = MARGIN if width >= NARROW else 0
     half = max(4, min(half, (width - 2 * margin - 1) // 2) // TALL * TALL)
@@ -27,7 +28,7 @@ def diamond_canvas(population: Population, width: int, half: int) -> Canvas:
     return Canvas(2 * half + 1 + 2 * margin, half + 3, left, 1 + TALL / half, half)
 
 
-def draw_diamond(canvas: Canvas, population: Population) -> None:
+def draw_diamond(canvas: Canvas, population: Diamond) -> None:
     """Draw the outline, the line of no information and the axis of no bias."""
     top, right, bottom, left = population.corners
     for a, b in pairwise((top, right, bottom, left, top)):
@@ -69,7 +70,7 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
     return notes
 
 
-def name_corners(canvas: Canvas, population: Population) -> None:
+def name_corners(canvas: Canvas, population: Diamond) -> None:
     """Write the names of the corners beside them, and what the axes mean where there is room."""
     (column, row), right, (end, last), left = (canvas.cell(*at) for at in population.corners)
     top, bottom = CORNERS[0], CORNERS[2]
@@ -155,3 +156,31 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
     places = [canvas.place(*at) for at in region]
     wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
     return wide > 1 and high > 1
+
+
+def counts(canvas: Canvas, points: Iterable[Point]) -> Counter[tuple[int, int]]:
+    """Count the points in each cell."""
+    return Counter(canvas.cell(x, y) for x, y in points)
+
+
+def limits(most: int) -> list[int]:
+    """Return the largest count each shade stands for: 1 first, then in equal proportions."""
+    steps = len(SHADES) - 1
+    found = [1]
+    for i in range(1, steps + 1):
+        if found[-1] < most:
+            found.append(min(most, max(found[-1] + 1, round(most ** (i / steps)))))
+    return found
+
+
+def draw_density(canvas: Canvas, points: Iterable[Point], priority: int) -> str:
+    """Shade every cell by its count; return the legend."""
+    cells = counts(canvas, points)
+    upper = limits(max(cells.values(), default=1))
+    for cell, count in cells.items():
+        shade = next(i for i, limit in enumerate(upper) if count <= limit)
+        canvas.put(*cell, Ink(SHADES[shade], priority))
+    lower = [1, *(limit + 1 for limit in upper)]
+    spans = (f"{a:,}" if a == b else f"{a:,}-{b:,}" for a, b in zip(lower, upper, strict=False))
+    legend = "   ".join(f"{char}{TIE}{span}" for char, span in zip(SHADES, spans, strict=False))
+    return f"features in a cell:   {legend}"

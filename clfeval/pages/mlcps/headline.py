@@ -1,14 +1,12 @@
-"""How a ranking by MLcps reads: who is first, what that depends on, and which tables follow."""
+"""The sentences on top of a ranking: what was read, who is first, and what that depends on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clfeval.pages.mlcps.look import Best, ends, estimate, rays
+from clfeval.pages.write import DIGITS, close, listed, many, number
 from clfeval.result import Result, Row
-from clfeval.views.mlcps_look import Best, Look, ends, estimate, many, named, rays
-from clfeval.views.mlcps_more import more
-from clfeval.views.mlcps_sections import standing
-from clfeval.views.rows import DIGITS, Section, close, number
 
 MOSTLY = 0.5
 MOST = 12  # metrics named on top
@@ -20,12 +18,6 @@ def headline(result: Result) -> list[str]:
         _read(result), *_rays(result), *_changed(result), *_resampled(result), _verdict(result),
         *_compared(result),
     ]  # fmt: skip
-
-
-def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
-    """Return the tables in reading order."""
-    look = Look(result, Best.of(result), digits)
-    return [*standing(look), *more(look)]
 
 
 def _read(result: Result) -> str:
@@ -45,8 +37,8 @@ def _read(result: Result) -> str:
 def _rays(result: Result) -> list[str]:
     """Name the metrics in the order of the rays, with weights other than 1."""
     weights = result.parameters["weights"]
-    listed = [f"{m} (weight {weights[m]:g})" if weights[m] != 1 else m for m in rays(result)]
-    return [f"metrics in this order: {_some(listed)}"] if listed else []
+    weighted = [f"{m} (weight {weights[m]:g})" if weights[m] != 1 else m for m in rays(result)]
+    return [f"metrics in this order: {_some(weighted)}"] if weighted else []
 
 
 def _changed(result: Result) -> list[str]:
@@ -80,7 +72,7 @@ def _verdict(result: Result) -> str:
     first = Best.first(result)
     if by and not estimate(first.rows[0], "desirability"):
         return "no model meets what is wanted: every D is 0 (dealbreakers below)"
-    who = f"first by {'desirability' if by else 'MLcps'}: {named(best)}"
+    who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
     who += ", a tie" if len(best) > 1 else ""
     firm, not_so = _orders(result, best, by=by)
     if not by and len(best) == 1:
@@ -94,7 +86,7 @@ def _verdict(result: Result) -> str:
     if len(best) == 1:
         more_firm, more_not_so = _shares(estimate(first.rows[0], "first"), "in", "resamples")
         firm, not_so = firm + more_firm, not_so + more_not_so
-    so = f"; so {named(firm)}" if firm else ""
+    so = f"; so {listed(firm)}" if firm else ""
     but = f"; but {', and '.join(not_so)}" if not_so else ""
     return f"{who}, {_front(result, first.rows)}{so}{but}"
 
@@ -105,10 +97,10 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> tuple[list[str]
     others = [name for name in winners if name not in best]
     if by:  # D knows no order: the area only stands beside it
         decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
-        return [], [f"{named(winners, word='or')} by MLcps{decides}"] if others else []
+        return [], [f"{listed(winners, word='or')} by MLcps{decides}"] if others else []
     if others:
         orders = "another order" if len(others) == 1 else "other orders"
-        return [], [f"{named(others, word='or')}, alone or tied, in {orders} of the metrics"]
+        return [], [f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"]
     looked = result.parameters["orders"]
     if not winners or not looked:
         return [], []
@@ -140,8 +132,8 @@ def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str]
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if not others:
         return [f"whichever metric is {spared}doubled"] if metrics else [], []
-    which = named(touched, word="or")
-    return [], [f"{named(others, word='or')} if one metric is {spared}doubled ({which})"]
+    which = listed(touched, word="or")
+    return [], [f"{listed(others, word='or')} if one metric is {spared}doubled ({which})"]
 
 
 def _shares(share: float | None, word: str, of: str) -> tuple[list[str], list[str]]:
@@ -161,7 +153,7 @@ def _front(result: Result, rows: Sequence[Row]) -> str:
         return "on the Pareto front"
     if len(rows) == 1:
         return f"not on the Pareto front (under {rows[0]['dominated_by']})"
-    return f"not all on the Pareto front (off it: {named([str(row['model']) for row in below])})"
+    return f"not all on the Pareto front (off it: {listed([str(row['model']) for row in below])})"
 
 
 def _compared(result: Result) -> list[str]:
@@ -173,7 +165,7 @@ def _compared(result: Result) -> list[str]:
     row = next((row for row in rows if row["measure"] == decides), rows[0])
     tau = estimate(row, "kendall")
     there = row["top_there"]
-    first = named(there) if isinstance(there, list) and there else "none"
+    first = listed(there) if isinstance(there, list) and there else "none"
     same = "the same first" if row["same_top"] else f"another first, {first}"
     words = f"; Kendall's τ of the ranks {number(tau, DIGITS)}" if tau is not None else ""
     both = row["models"]
@@ -181,7 +173,7 @@ def _compared(result: Result) -> list[str]:
         return [f"compared with {other}: {same}{words}"]
     gone = [name for name in result.summary["best"] if name not in {
         entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
-    lacking = f"{named(gone)} not in it; " if gone else ""
+    lacking = f"{listed(gone)} not in it; " if gone else ""
     return [f"compared with {other}: {lacking}among the {both} models of both, {same}{words}"]
 
 

@@ -7,19 +7,25 @@ from dataclasses import replace
 
 from clfeval.result import Result
 from clfeval.views.canvas import TALL, Canvas
-from clfeval.views.diamond_density import density_picture, gather
-from clfeval.views.diamond_draw import (
+from clfeval.views.diamond.draw import (
     NARROW,
     diamond_canvas,
     draw_scene,
     larger_than_a_cell,
     name_corners,
 )
-from clfeval.views.diamond_features import FEW, feature_picture
-from clfeval.views.diamond_key import GAP, beside, key_lines, least_width, notes_lines
-from clfeval.views.diamond_models import Picture, model_picture, symbols
-from clfeval.views.diamond_scene import CORNERS, Population, Scene, populations
-from clfeval.views.diamond_zoom import GUTTER, closer_look, mark_window, ruled
+from clfeval.views.diamond.pictures import (
+    FEW,
+    Picture,
+    density_picture,
+    feature_picture,
+    gather,
+    model_picture,
+    symbols,
+)
+from clfeval.views.diamond.scene import CORNERS, Diamond, Scene, populations
+from clfeval.views.diamond.zoom import GUTTER, closer_look, mark_window, ruled
+from clfeval.views.text import GAP, beside, key_lines, least_width, notes_lines
 
 NARROWEST = 24
 WIDE = 100  # from this many columns on the diamond is larger
@@ -112,7 +118,7 @@ def _legend(scene: Scene, width: int) -> list[str]:
     return [*notes, *_corner_notes(scene.population, narrow=width < NARROW)]
 
 
-def _corner_notes(population: Population, *, narrow: bool) -> list[str]:
+def _corner_notes(population: Diamond, *, narrow: bool) -> list[str]:
     """Say what the drawing itself has no room for."""
     if population.balanced:
         return ["left corner: always negative, right corner: always positive"] if narrow else []
@@ -121,7 +127,7 @@ def _corner_notes(population: Population, *, narrow: bool) -> list[str]:
     return ["| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
 
 
-def _title(population: Population) -> str:
+def _title(population: Diamond) -> str:
     if population.balanced:
         return "φ-δ diagram, class ratio removed"
     share = f"prevalence {population.prevalence:.4g}"

@@ -1,20 +1,21 @@
-"""What the φ-δ diagram of classifiers shows: models, their runs, their curves, and the key."""
+"""What φ-δ diagrams show: models, their runs and curves, or features, each with its key."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest, nsmallest
 from math import isclose
 
+from clfeval.pages.write import REASONS, exact, plain, show
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.views.canvas import Point
-from clfeval.views.diamond_key import NAME, TIE, Entry, short
-from clfeval.views.diamond_scene import (
+from clfeval.views.diamond.scene import (
     DOTTED,
-    MARKERS,
     REST,
+    Diamond,
     Dot,
-    Population,
     Scene,
     decimal,
     isometric_notes,
@@ -22,8 +23,12 @@ from clfeval.views.diamond_scene import (
     marker,
     pair,
 )
-from clfeval.views.rows import REASONS, exact, plain, show
+from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
 
+FEW = 30  # more features are drawn as a density
+SHADED = "~,`"  # lines that are not to be taken for a count
+FAR = 5  # features named at the top and at the bottom
+RIGHT = 3  # features named at the right
 REGIONS = 3  # with more models the regions only cover each other
 NAMED = 5  # names of what is not drawn
 
@@ -49,15 +54,15 @@ class Placed:
     more: tuple[str, ...] = ()
 
 
-def model_picture(result: Result, population: Population) -> Picture:
+def model_picture(result: Result, population: Diamond) -> Picture:
     """Return the diagram of the models of the whole table."""
     tables = result.tables
     runs = tables.get("runs", ())
-    rows = tables.get("run_spread", ()) if runs else _whole(tables.get("models", ()))
+    rows = tables.get("run_spread", ()) if runs else result.whole("models")
     mean = "_mean" if runs else ""
     names = [str(row["model"]) for row in rows]
     markers = {name: marker(i) for i, name in enumerate(names)}
-    best = {str(row["model"]): row for row in _whole(tables.get("curves", ())) if not runs}
+    best = {str(row["model"]): row for row in result.whole("curves") if not runs}
     known = {} if runs else _known(result, population)
     placed = []
     for name, row in zip(names, rows, strict=True):
@@ -86,7 +91,7 @@ def model_picture(result: Result, population: Population) -> Picture:
     scene = Scene(
         population,
         (*run_dots, *dots),
-        () if runs else _curves(_whole(tables.get("curve", ())), markers, population),
+        () if runs else _curves(result.whole("curve"), markers, population),
         regions,
         tuple(isometrics(result, population, chars)),
     )
@@ -132,36 +137,32 @@ def listed(what: str, heads: Sequence[str], placed: Sequence[Placed], scene: Sce
     return Picture(scene, (what, *heads), tuple(entries), tuple(notes))
 
 
-def symbols(population: Population) -> tuple[str, str]:
+def symbols(population: Diamond) -> tuple[str, str]:
     """Return what the two axes are called."""
     return ("φ", "δ") if population.balanced else ("φ_b", "δ_b")
 
 
-def _whole(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["slice"] is None]
-
-
-def _known(result: Result, population: Population) -> dict[str, tuple[Cell, Cell]]:
+def _known(result: Result, population: Diamond) -> dict[str, tuple[Cell, Cell]]:
     """Return the models' pairs at the prevalence as the table of populations has them."""
     return {
         str(row["model"]): (row["phi_b"], row["delta_b"])
-        for row in _whole(result.tables.get("populations", ()))
+        for row in result.whole("populations")
         if isclose(decimal(row["prevalence"]) or 0.0, population.prevalence)
     }
 
 
-def _moved(population: Population, phi: Cell, delta: Cell) -> tuple[Cell, Cell]:
+def _moved(population: Diamond, phi: Cell, delta: Cell) -> tuple[Cell, Cell]:
     at = pair(phi, delta)
     return population.move(at) if at else (phi, delta)
 
 
-def _best(best: dict[str, Row], markers: dict[str, str], population: Population) -> list[Dot]:
+def _best(best: dict[str, Row], markers: dict[str, str], population: Diamond) -> list[Dot]:
     pairs = ((name, pair(row["best_phi"], row["best_delta"])) for name, row in best.items())
     return [Dot(markers.get(name, REST), population.move(at), "[]") for name, at in pairs if at]
 
 
 def _runs(
-    runs: Sequence[Row], markers: dict[str, str], population: Population
+    runs: Sequence[Row], markers: dict[str, str], population: Diamond
 ) -> tuple[list[Dot], int]:
     pairs = [(str(row["model"]), pair(row["phi"], row["delta"])) for row in runs]
     dots = [Dot(markers.get(name, REST), population.move(at)) for name, at in pairs if at]
@@ -169,7 +170,7 @@ def _runs(
 
 
 def _curves(
-    rows: Sequence[Row], markers: dict[str, str], population: Population
+    rows: Sequence[Row], markers: dict[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
     for row in rows:
@@ -179,7 +180,7 @@ def _curves(
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
 
-def _regions(rows: Sequence[Row], population: Population) -> tuple[tuple[Point, ...], ...]:
+def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...], ...]:
     """Return the corners of each joint region: a rectangle standing on its corner."""
     regions = []
     for row in rows:
@@ -203,3 +204,82 @@ def _reason(one: Placed) -> str:
         if isinstance(cell, Estimate) and cell.value is None and cell.reason:
             return REASONS.get(cell.reason, cell.reason.replace("_", " "))
     return "φ or δ is undefined"
+
+
+def feature_picture(result: Result, population: Diamond) -> Picture:
+    """Return the diagram of a few features."""
+    placed = []
+    for i, row in enumerate(result.tables["features"]):
+        at = pair(row["phi"], row["delta"])
+        more = (show(row["role"]),)
+        if at:
+            x, y = population.move(at)
+            placed.append(Placed(marker(i), str(row["feature"]), x, y, more))
+        else:
+            placed.append(Placed(marker(i), str(row["feature"]), row["phi"], row["delta"], more))
+    dots = tuple(Dot(one.marker, at) for one in placed if (at := pair(one.phi, one.delta)))
+    lines = tuple(isometrics(result, population, DOTTED))
+    picture = listed(
+        "feature", (*symbols(population), "role"), placed, Scene(population, dots, lines=lines)
+    )
+    return replace(picture, notes=(*picture.notes, *isometric_notes(result, population, DOTTED)))
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Where all the features lie, and what the key tells of them."""
+
+    points: tuple[Point, ...]
+    far: tuple[tuple[str, str, str, Point], ...]  # marker, name, why, place
+    roles: tuple[tuple[str, int], ...]
+    lost: int
+
+
+def gather(result: Result) -> Crowd:
+    """Read all features once."""
+    rows = result.tables["features"]
+    points: list[Point] = []
+    places: list[int] = []
+    roles: Counter[str] = Counter()
+    for i, row in enumerate(rows):
+        at = pair(row["phi"], row["delta"])
+        if at:
+            points.append(at)
+            places.append(i)
+            if row["role"]:
+                roles[str(row["role"])] += 1
+    order = range(len(points))
+    far: dict[int, tuple[str, str]] = {}
+    for markers, why, chosen in (
+        ("12345", "highest δ", nlargest(FAR, order, key=lambda i: points[i][1])),
+        ("abcde", "lowest δ", nsmallest(FAR, order, key=lambda i: points[i][1])),
+        ("ABC", "highest φ", nlargest(RIGHT, order, key=lambda i: points[i][0])),
+    ):
+        for char, i in zip(markers, chosen, strict=False):
+            far.setdefault(i, (char, why))
+    named = tuple(
+        (char, str(rows[places[i]]["feature"]), why, points[i]) for i, (char, why) in far.items()
+    )
+    return Crowd(tuple(points), named, tuple(roles.most_common()), len(rows) - len(points))
+
+
+def density_picture(result: Result, crowd: Crowd, population: Diamond) -> Picture:
+    """Return the diagram of many features, those farthest out marked and named."""
+    moved = [population.move(at) for *_, at in crowd.far]
+    entries = tuple(
+        Entry(char, name, (show(x), show(y), why))
+        for (char, name, why, _), (x, y) in zip(crowd.far, moved, strict=True)
+    )
+    total = f"{len(crowd.points):,} features"
+    roles = ", ".join(f"{count:,} {role}" for role, count in crowd.roles)
+    notes = [f"{total}: {roles}" if roles else total]
+    if crowd.lost:
+        notes.append(f"{crowd.lost:,} more not drawn: φ or δ is undefined")
+    scene = Scene(
+        population,
+        tuple(Dot(one[0], at) for one, at in zip(crowd.far, moved, strict=True)),
+        lines=tuple(isometrics(result, population, SHADED)),
+        density=tuple(map(population.move, crowd.points)),
+    )
+    notes += isometric_notes(result, population, SHADED)
+    return Picture(scene, ("feature", *symbols(population), ""), entries, tuple(notes))

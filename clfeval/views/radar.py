@@ -1,20 +1,15 @@
-"""Radars of the best models side by side: the polygon whose area is the score, ray by ray."""
+"""Radars side by side: the polygon whose area is the score, ray by ray."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, cos, floor, pi, sin
 
-from clfeval.result import Result
+from clfeval.pages.write import plain
+from clfeval.schema import Chart
 from clfeval.views.canvas import Canvas, Ink, Point
-from clfeval.views.diamond_key import TIE, notes_lines, short, visible
-from clfeval.views.diamond_scene import hue
-from clfeval.views.mlcps_look import Best, estimate, rays
-from clfeval.views.rows import DIGITS, number, plain
+from clfeval.views.text import TIE, hue, notes_lines, short, visible
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-MODELS = 3
-FEWEST, MOST = 3, 12  # rays
 LARGEST = 16  # columns from the middle to the rim
 SMALLEST = 8
 MARGIN = 3  # columns beside the rim, for the numbers of the rays
@@ -22,39 +17,31 @@ GAP = 2
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 
 
-def radars(result: Result, best: Best, *, width: int, color: bool) -> str:
-    """Draw a radar for each of the best models; none for too few or too many metrics."""
-    metrics = rays(result)
-    if not FEWEST <= len(metrics) <= MOST:
-        return ""
+def radars(chart: Chart, *, width: int, color: bool) -> str:
+    """Draw a radar for each of the first models, as many as fit."""
     fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
-    best = best.few(min(MODELS, fit))
-    if not best.rows:
+    series = chart.series[:fit]
+    if not series:
         return ""
-    blocks = best.blocks(result.tables["profile"])
-    room = (width + GAP) // len(best.rows) - GAP
+    room = (width + GAP) // len(series) - GAP
     radius = min(LARGEST, (room - 1) // 2 - MARGIN)
-    weights = [float(result.parameters["weights"].get(metric, 1)) for metric in metrics]
-    longest = max(weights) or 1.0
-    lengths = [weight / longest for weight in weights]
     heads, panels = [], []
-    for letter, row in zip(LETTERS, best.rows, strict=False):
-        d = {str(r["metric"]): float(str(r["d"])) for r in blocks[str(row["model"])]}
-        canvas = radar([d[metric] for metric in metrics], lengths, radius, hue(letter))
-        score = estimate(row, "mlcps")
-        words = f" {number(score, DIGITS)}" if score is not None else ""
-        name = short(plain(str(row["model"])), canvas.columns - 2 - len(words))
-        heads.append(f"{letter} {name}{words}")
+    for one in series:
+        values = [value or 0.0 for value in one.values]
+        canvas = radar(values, chart.weights, radius, hue(one.letter))
+        words = f" {one.words}" if one.words else ""
+        name = short(plain(one.name), canvas.columns - 2 - len(words))
+        heads.append(f"{one.letter} {name}{words}")
         panels.append(canvas.render(color=color))
     names = [f"{i} {short(plain(m), width // 2)}".replace(" ", TIE)
-             for i, m in enumerate(metrics, start=1)]  # fmt: skip
-    weighted = ", as long as their weights" if len(set(weights)) > 1 else ""
-    title = "Radars of the best: the area is MLcps, the dotted rim a perfect model"
+             for i, m in enumerate(chart.names, start=1)]  # fmt: skip
+    weighted = ", as long as their weights" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
     wide = room + GAP
     drawn = [line.rstrip() for line in _beside(panels, wide)]
     inked = [i for i, line in enumerate(drawn) if line]
-    lines = [*notes_lines([title], width=width), "", *_beside([[head] for head in heads], wide),
+    lines = [*notes_lines([chart.title], width=width), "",
+             *_beside([[head] for head in heads], wide),
              *drawn[inked[0] : inked[-1] + 1], *notes_lines([key], width=width)]  # fmt: skip
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

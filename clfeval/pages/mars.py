@@ -1,0 +1,241 @@
+"""How a MARS result reads: its tables, the sentences on top, what follows, and what to plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from clfeval.pages.write import many, show, value_of
+from clfeval.result import Cell, Result, Row
+from clfeval.schema import (
+    Axis,
+    Chart,
+    Column,
+    Page,
+    Point,
+    Series,
+    Shown,
+    Source,
+    Table,
+    holds,
+    of,
+)  # fmt: skip
+
+LISTED = 20  # rows of a long table shown to a person; files get them all
+SWEPT = 5  # cuts of a sweep shown to a person
+MATRIX_MODELS = 12
+MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
+
+SLICE, MODEL = of("slice", "slice") + of("text", "model")
+ROWS = (
+    *of("weight", "rows positives negatives"), Column("found", "weight", best="max"),
+    Column("missed_by_all", "weight", "missed by all", best="min"),
+)  # fmt: skip
+ALONE = (
+    Column("exclusive_tp", "weight", "found alone", "target=positive"),
+    Column("exclusive_tn", "weight", "found alone", "target=negative"),
+    Column("shine_through", "share"),
+    Column("exclusive_fn", "weight", "missed alone", "target=positive", best="min"),
+    Column("exclusive_fp", "weight", "missed alone", "target=negative", best="min"),
+    Column("occlusion", "share"),
+)
+REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
+CELLS = tuple(
+    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
+    for name in ("tp", "fp", "fn", "tn")
+)
+SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
+TABLES = (
+    Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
+                     *of("share", "accuracy precision recall"), *ALONE), "", least=1),
+    Table("pairs", (SLICE, *REACH, Column("p_value", "p?", "p")), ""),
+    Table("subsets", (SLICE, *REACH)),
+    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH)),
+    Table("max_effort", (SLICE, SIZE, METHOD, *REACH)),
+    Table("slices", (*of("text", "slice"), *ROWS)),
+    Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
+                    Column("top", "cut", when="sweep=top"), MODEL,
+                    *of("weight", "found hits"), *ALONE)),
+    Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
+                        *of("text", "file"), Column("id", "text", when="one"),
+                        Column("row", "count", when="one"))),
+)  # fmt: skip
+
+
+def headline(result: Result) -> list[str]:
+    """Say what was read, what is positive, and what the two measures mean here."""
+    summary, parameters = result.summary, result.parameters
+    names = ", ".join(item.name for item in result.inputs)
+    negative = [f"'{name}'" for name in parameters["negative"]]
+    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
+    classes = {
+        "positive": (summary["positives"], f"'{parameters['positive']}'"),
+        "negative": (summary["negatives"], others or "none"),
+    }
+    wanted, label = classes[parameters["target"]]
+    found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
+    outside = "every" if parameters["occlusion"] == "all" else "some"
+    counts = ", ".join(f"{n:,.10g} {name} ({text})" for name, (n, text) in classes.items())
+    target = many(wanted, f"{parameters['target']} row")
+    return [
+        f"MARS of {names}: {many(summary['rows'], 'row')}, {counts}",
+        f"of the {target} ({label}), some model finds {found}, no model {missed}",
+        f"ShineThrough ↑  share of those {found} found by X and by no other model",
+        f"Occlusion ↓     share missed by X and found by {outside} other model "
+        f"(rule '{parameters['occlusion']}')",
+    ]
+
+
+def shown(result: Result, digits: int) -> Iterator[Shown]:
+    """Yield the tables in reading order."""
+    tables = result.tables
+    who = "slice " * bool(tables.get("slices"))
+    scores = " ".join(column.name for column in ALONE if holds(column.when, result))
+    found = scores.split()[0]
+    # the confusion counts keep to the positive class whatever the target is
+    aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
+    for title, columns in (
+        ("What each model finds and misses alone", scores),
+        (f"Each model by itself{aside}", "threshold? tp fp fn tn accuracy precision recall"),
+    ):
+        yield Shown("models", title, f"{who}model {columns}", more="--format csv")
+    part = partial(Shown, most=LISTED)
+    if who:
+        yield part("slices", "Slices", "slice rows positives negatives found missed_by_all")
+    yield from _pairs(result, found, digits)
+    if "subsets" in tables:
+        title = "Subsets: what any member finds"
+        yield part("subsets", title, f"{who}models covered effort yield {scores}")
+    if "best" in tables:
+        columns = f"{who}size models covered gain effort yield"
+        yield _chosen(part("best", "Best subset of each size", columns), tables["best"])
+    if "max_effort" in tables:
+        columns = f"{who}models covered effort yield"
+        title = "Best subset within the effort"
+        yield _chosen(part("max_effort", title, columns), tables["max_effort"])
+    if "sweep" in tables:
+        yield _sweep(result, scores)
+    if "exclusive" in tables:
+        title = "Found or missed by one model alone"
+        yield part("exclusive", title, "model list file id? row?")
+
+
+def _chosen(one: Shown, rows: Sequence[Row]) -> Shown:
+    """Say by which method subsets were chosen: below the table where it is one for all."""
+    methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
+    if len(methods) > 1:
+        return replace(one, columns=f"{one.columns} method")
+    return replace(one, note="".join(methods), more="")
+
+
+def _sweep(result: Result, scores: str) -> Shown:
+    """Show a few evenly spaced cuts of the whole table; plots and files have them all."""
+    rows = result.whole("sweep")
+    cut = "top" if rows and "top" in rows[0] else "threshold"
+    cuts = list(dict.fromkeys(row[cut] for row in rows))
+    last = len(cuts) - 1
+    kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
+    return Shown(
+        "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
+        [row for row in rows if row[cut] in kept], most=None,
+        note="all of them: --format csv --table sweep" if len(kept) < len(cuts) else "",
+    )  # fmt: skip
+
+
+def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
+    """Lay the pairs out as the paper does: a matrix per measure, single models on the diagonal."""
+    models = [str(row["model"]) for row in result.whole("models")]
+    if len(models) > MATRIX_MODELS:
+        rows = sorted(result.whole("pairs"), key=lambda row: -int(str(row[found])))
+        scores = f"models covered effort yield {found} shine_through occlusion"
+        yield Shown("pairs", "Pairs that find most alone", scores, rows, LISTED)
+    elif len(models) > 2:  # of two models the pair is everything
+        heads = [str(j) for j in range(1, len(models) + 1)]
+        columns: dict[str, Source] = {"model": "model", **{head: head for head in heads}}
+        for measure, title in MEASURES:
+            cells = pair_cells(result, measure)
+            rows = [
+                {"model": f"{i} {name}", **{head: show(cell, digits)
+                                            for head, cell in zip(heads, line, strict=True)}}
+                for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1)
+            ]  # fmt: skip
+            title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
+            title += " (single models on the diagonal)"
+            yield Shown("pairs", title, columns, rows, right=heads)
+
+
+def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
+    """Return the k x k matrix of a measure, single models on the diagonal."""
+    models = result.whole("models")
+    index = {str(row["model"]): i for i, row in enumerate(models)}
+    cells: list[list[Cell]] = [[None] * len(models) for _ in models]
+    for i, row in enumerate(models):
+        cells[i][i] = row[measure]
+    for row in result.whole("pairs"):
+        if isinstance(row["models"], list):
+            i, j = (index[name] for name in row["models"])
+            cells[i][j] = cells[j][i] = row[measure]
+    return cells
+
+
+def charts(result: Result) -> Iterator[Chart]:
+    """Yield exclusive finds and misses, the pairs, and the curves of a sweep."""
+    models = result.whole("models")
+    names = [str(row["model"]) for row in models]
+    alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
+    for column, title in zip(alone, ("Found", "Missed"), strict=True):
+        values = ((str(row["model"]), float(str(row[column]))) for row in models)
+        bars = tuple(Series(name, values=(value,)) for name, value in values)
+        yield Chart("bars", f"{title} by one model alone", series=bars)
+    if 3 <= len(models) <= MATRIX_MODELS:
+        cells = pair_cells(result, "shine_through")
+        yield Chart(
+            "cells", "ShineThrough of pairs (taller is more)",
+            series=tuple(
+                Series(name, values=tuple(map(value_of, line)))
+                for name, line in zip(names, cells, strict=True)
+            ),
+        )  # fmt: skip
+    if "sweep" in result.tables:
+        yield from _curves(result)
+
+
+def _curves(result: Result) -> Iterator[Chart]:
+    rows = result.whole("sweep")
+    cut = "top" if rows and "top" in rows[0] else "threshold"
+    axis = Axis("rows taken from the top" if cut == "top" else cut)
+    for measure, title in MEASURES:
+        points: dict[str, list[Point]] = {}
+        for row in rows:
+            value = value_of(row[measure])
+            if value is not None:
+                points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
+        curves = tuple(
+            Series(name, (_steps(line, forward=cut == "top"),)) for name, line in points.items()
+        )
+        if curves:
+            cuts = len({row[cut] for row in rows})
+            yield Chart("lines", f"{title} at {cuts} cuts", axis, series=curves)
+
+
+def _steps(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
+    """Draw what lies between two cuts: the value of the upper threshold, or of the fewer rows."""
+    out: list[Point] = []
+    for i, (cut, value) in enumerate(points):
+        other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]
+        out += [(x, value) for x in sorted((cut, other[0]))]
+    return tuple(out)
+
+
+PAGE = Page(
+    "mars",
+    (
+        *of("text", "positive"), *of("text*", "negative"),
+        Column("target", "text", among=("positive", "negative")),
+        Column("occlusion", "text", among=("all", "any")), *of("level", "level"),
+        *of("text", "interval"), *of("any", "missing top sweep groups by"),
+    ),
+    (*ROWS, *of("any", "rule target")),
+    TABLES, headline, shown, charts, whole="all",
+)  # fmt: skip

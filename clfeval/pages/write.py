@@ -1,0 +1,144 @@
+"""How numbers, names and reasons are written: the only place where numbers are rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log10
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Cell, Estimate
+from clfeval.schema import Column, Write
+
+DIGITS = 3
+ABSENT = "–"
+INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
+FINEST = 9  # decimal places, at most
+ROUNDING = 1e-11  # as near to 1 as this is 1
+ARROWS = {"max": "↑", "min": "↓"}
+
+REASONS = {
+    "nothing_found": "no model finds any row of the target class",
+    "no_other_model": "no model is outside, so nothing can be missed alone",
+    "no_positive_prediction": "the model never says positive",
+    "no_positive_truth": "no row is positive",
+    "no_negative_prediction": "the model never says negative",
+    "no_negative_truth": "no row is negative",
+    "zero_margin": "a margin of the 2 x 2 table is empty",
+    "single_class": "the rows are of one class",
+    "too_few_rows": "no rows, or too few",
+    "fractional_weights": "weights are fractions, and rows cannot be split",
+    "too_few_metrics": "fewer than 3 metrics make no polygon",
+    "missing_component": "a metric has no value",
+    "zero_weight": "there is no weight above 0",
+    "outside_scale": "a value is outside the metric's scale",
+    "too_few_splits": "one split has no spread",
+    "constant": "all models have one value",
+}
+
+
+def number(value: float, digits: int) -> str:
+    """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
+    text = f"{value:.{digits}f}"
+    if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
+        small, unit = abs(value) < 0.5, 10.0**-digits
+        limit = unit if small else 1 - unit
+        sign = "<" if small == (value > 0) else ">"
+        return f"{sign}{'-' * (value < 0)}{limit:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
+def close(value: float, digits: int) -> str:
+    """Round, with more places where a value is close to 0 or 1, and fewer for large odds."""
+    size = abs(value)
+    if size >= 100:
+        places = max(0, digits - (1 if size < 1000 else 3))
+        return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
+    count = min(digits, 2 if digits > 2 else 1)  # digits that tell the value from 0 or 1
+    if abs(size - 1) < ROUNDING:
+        return number(float(round(value)), digits)
+    gaps = [gap for gap in (size, abs(1 - size)) if gap]
+    needed = max(count - 1 - floor(log10(gap)) for gap in gaps) if count else 0
+    return number(value, max(digits, min(needed, FINEST)))
+
+
+def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
+    """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
+    if isinstance(cell, Estimate):
+        if cell.value is None:
+            return INFINITE.get(cell.reason or "", ABSENT)
+        return write(cell.value, digits)
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return write(cell, digits)
+    if isinstance(cell, list):
+        return " + ".join(cell)
+    return str(cell)
+
+
+def value_of(cell: object) -> float | None:
+    """Return an estimate's value; None where it has none, and for other cells."""
+    return cell.value if isinstance(cell, Estimate) else None
+
+
+def plain(text: str) -> str:
+    """Write text on one line: what does not print is written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def exact(cell: Cell) -> str:
+    """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
+    if not isinstance(cell, float):
+        return show(cell)
+    text = f"{cell:.4g}"
+    return close(cell, 4) if abs(cell) < 1 and text in ("1", "-1") else text
+
+
+def interval(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
+    """Write an estimate's interval, empty when there is none; an end without number is infinite."""
+    if not isinstance(cell, Estimate) or cell.low is cell.high is None:
+        return ""
+    low = "-∞" if cell.low is None else write(cell.low, digits)
+    return f"[{low}, {'∞' if cell.high is None else write(cell.high, digits)}]"
+
+
+def heading(column: Column | str) -> str:
+    """Name a column for people, with an arrow towards better."""
+    name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
+    if title is None and name in CATALOG:
+        return f"{CATALOG[name].title} {CATALOG[name].arrow}"
+    return title or name.replace("_", " ")
+
+
+def title_of(name: str, beta: float | None = None, column: Column | None = None) -> str:
+    """Name a measure or another column of estimates; F by the weight of recall."""
+    if name in ("f_beta", "f_odds") and beta is not None:
+        return f"F{beta:g}{' odds' * (name == 'f_odds')}"
+    title = CATALOG[name].title if name in CATALOG else column and column.title
+    return title or name
+
+
+def amount(number: float, digits: int) -> str:
+    """Write an expected number of rows, with as many digits as tell something."""
+    size = len(f"{number:.0f}") if number >= 1 else 0
+    if not number:
+        return "0"
+    if not size:
+        return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
+    return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
+
+
+def many(count: float, thing: str) -> str:
+    """Write a number of things: `1 model`, `1,000 models`."""
+    return f"{count:,.10g} {thing}{'s' * (count != 1)}"
+
+
+def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+    """List names in a sentence, and count what is beyond the first few."""
+    left = len(names) - most
+    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
+    return f"{', '.join(others)} {word} {last}" if others else last

@@ -1,0 +1,204 @@
+"""What tables hold and how people see them: declared once; files, gates and schemas follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clfeval.result import Cell, Result, Row
+
+Json = Mapping[str, Any]
+PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",
+         "slice", "part", "positive", "odds", "rank", "measure", "whole",
+         "correlation")  # fmt: skip
+Point = tuple[float, float]
+Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
+Write = Callable[[float, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: in files under its name, for people under its title.
+
+    kind: one of KINDS, or of a page's own; `?` it may be null, `*` a list, `+` one not empty.
+    title: else that of the measure of this name, with an arrow over a column, else the name.
+    when: empty for always; `?` now and then; `key=value` where a parameter is so, `key` where it
+    is given; `+table` where the result has that table; `one` of the columns marked so. After a
+    condition `?` means then at most.
+    """
+
+    name: str
+    kind: str
+    title: str | None = None
+    when: str = ""
+    best: Literal["max", "min"] | None = None  # what a gate may limit though it is no measure
+    among: tuple[str | None, ...] = ()
+    more: Json | None = None  # what its kind does not say, in the words of JSON Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a result; `least` is how many rows it has at the least, `rule` of each row."""
+
+    name: str
+    columns: tuple[Column, ...]
+    when: str = "?"
+    least: int = 0
+    rule: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table, or part of it, as people see it.
+
+    columns: names, with `?` where it is shown only if it holds something; or heading -> source,
+    where headings that are equal differ by blanks around them.
+    rows: else those of the table. most: of these rows are shown. right: headings of text that
+    stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
+    there are, if not as many as given. write: rounds numbers. between: heading of intervals.
+    split: on a narrow screen columns are put in blocks rather than lose their intervals.
+    """
+
+    table: str
+    title: str
+    columns: str | Mapping[str, Source]
+    rows: Sequence[Row] | None = None
+    most: int | None = 60
+    note: str = ""
+    right: Sequence[str] = ()
+    more: str | None = None
+    total: int | None = None
+    write: Write | None = None
+    between: str = ""
+    split: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis says and how its numbers lie; its ends are the data's where none are given.
+
+    log: numbers are logarithms to the base 10 and are written as what they are logarithms of;
+    odds: the same, written as positives:negatives, the ends as in `names`.
+    """
+
+    label: str = ""
+    scale: Literal["linear", "log", "odds"] = "linear"
+    ends: Point | None = None
+    names: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Something with a name in a chart: values, or points in parts that are not connected."""
+
+    name: str
+    parts: tuple[tuple[Point, ...], ...] = ()
+    values: tuple[float | None, ...] = ()
+    letter: str = ""
+    words: str = ""  # beside the name
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A letter at a point, or on top of a dotted line where there is no `y`."""
+
+    letter: str
+    x: float
+    y: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence below a chart; `{}` stand for names, which a narrow screen shortens."""
+
+    text: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as data: what a terminal draws in characters a picture may draw in lines.
+
+    bars: a value for each series. lines: points over x. points: a letter for each series.
+    cells: a matrix of values, a series a row. profile, radar: values by their `names`.
+    """
+
+    kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
+    title: str
+    x: Axis = Axis()
+    y: Axis = Axis()
+    series: tuple[Series, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    key: tuple[Note, ...] = ()
+    names: tuple[str, ...] = ()  # of the values of a series, as many as there are or more
+    weights: tuple[float, ...] = ()  # of the same
+    left: int = 0  # things of which there is no series
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a command's results hold and how they read.
+
+    shown: yields the tables in reading order, for so many digits. rules: of the document, what
+    columns cannot say, in the words of JSON Schema. kinds: of columns, besides KINDS.
+    """
+
+    command: str
+    parameters: tuple[Column, ...]
+    summary: tuple[Column, ...]
+    tables: tuple[Table, ...]
+    headline: Callable[[Result], list[str]]
+    shown: Callable[[Result, int], Iterable[Shown]]
+    charts: Callable[[Result], Iterable[Chart]]
+    kinds: Mapping[str, Json] | None = None
+    rules: tuple[Json, ...] = ()
+    closed: bool = False  # parameters and summary hold nothing else
+    whole: str = "(all)"  # how the whole table is called among its slices
+
+    def table(self, name: str) -> Table:
+        """Return a table; one that is not declared has no columns."""
+        return next((one for one in self.tables if one.name == name), Table(name, ()))
+
+    def column(self, name: str, table: str | None = None) -> Column | None:
+        """Return a column of a table, or of the first table that has it, or of the summary."""
+        tables = [self.table(table)] if table else [*self.tables, Table("", self.summary)]
+        return next((c for one in tables for c in one.columns if c.name == name), None)
+
+
+def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
+    """Declare columns of one kind."""
+    return tuple(Column(name, kind, **more) for name in names.split())
+
+
+def holds(when: str, result: Result) -> bool | None:
+    """Say whether a column or table is there; None where the result does not tell."""
+    if when in ("?", "one"):
+        return None
+    condition = when.removesuffix("?")
+    key, _, value = condition.partition("=")
+    if key.startswith("+"):
+        there = key[1:] in result.tables
+    elif value:
+        there = result.parameters.get(key) == value
+    else:
+        there = not key or result.parameters.get(key) is not None
+    return there if condition == when or not there else None
+
+
+def header(table: Table, result: Result) -> list[Column]:
+    """Return the columns a table of the result has for sure, though it may have no rows."""
+    return [column for column in table.columns if holds(column.when, result)]
+
+
+def is_wide(column: Column) -> bool:
+    """Say whether a column holds estimates, which take four columns in CSV."""
+    return column.kind.rstrip("?*+") not in PLAIN
+
+
+def gated(page: Page) -> list[str]:
+    """Return what a gate may limit: measures of the first table, and what of the rest is `best`."""
+    measures = [
+        column.name for table in page.tables[:1] for column in table.columns if is_wide(column)
+    ]
+    return [*measures, *(column.name for column in page.summary if column.best)]
