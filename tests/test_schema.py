@@ -18,7 +18,8 @@ import pytest
 import clfeval
 from clfeval.pages import PAGES, page_of
 from clfeval.pages.document import json_schema
-from clfeval.schema import gated
+from clfeval.result import Estimate, Result
+from clfeval.schema import gated, header, is_wide
 from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -123,6 +124,24 @@ def written(value: Any, indent: int = 0) -> str:
     return f"{first}{gap}{gap.join(lines)[:-1]}\n{' ' * indent}{last}"
 
 
+def wrong_with(document: dict[str, Any]) -> list[str]:
+    """Return where a document breaks the schema, and which tables are not as they are declared."""
+    found = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
+    result, page = Result.from_dict(document), page_of(document["command"])
+    for name, rows in result.tables.items():
+        for row in rows[:1]:
+            table = page.table(name)
+            named = [column for column in table.columns if column.name in row]
+            wide = [column.name for column in named if is_wide(column)]
+            if [column.name for column in named] != list(row):
+                found.append(f"{name} has columns that are not declared, or in another order")
+            if wide != [column for column, cell in row.items() if isinstance(cell, Estimate)]:
+                found.append(f"{name} has other estimates than are declared")
+            if not {column.name for column in header(table, result)} <= row.keys():
+                found.append(f"{name} without rows would have more columns")
+    return found
+
+
 def test_the_schema_kept_is_what_the_pages_declare() -> None:
     assert KEPT.read_text(encoding="utf-8") == f"{written(json_schema())}\n"
 
@@ -166,16 +185,14 @@ def test_the_schema_is_itself_valid() -> None:
 def test_an_output_is_valid(case: str) -> None:
     name, options = CASES[case]
     document = json.loads(clfeval.mars(FIXTURES / name, **options).to_json())
-    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
-    assert errors == []
+    assert wrong_with(document) == []
 
 
 @pytest.mark.parametrize("case", thinned(PHIDELTA, [*PHIDELTA.keys() - ALL_WORDS]))
 def test_a_place_in_the_diamond_is_valid(case: str) -> None:
     name, options = PHIDELTA[case]
     document = json.loads(clfeval.phidelta(FIXTURES / name, **options).to_json())
-    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
-    assert errors == []
+    assert wrong_with(document) == []
 
 
 Documents = Callable[[str], dict[str, Any]]
@@ -200,8 +217,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Documents:
 @pytest.mark.parametrize("case", TUNED)
 def test_a_tuned_table_is_valid(case: str, tuned: Documents) -> None:
     document = tuned(case)
-    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
-    assert errors == []
+    assert wrong_with(document) == []
     shown = document["parameters"]["measures"]
     for table in ("models", "sweep"):
         for row in document["tables"].get(table, ()):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import clfeval
-from tests.test_schema import FIXTURES, SCHEMA, VALIDATOR, changed
+from tests.test_schema import FIXTURES, SCHEMA, VALIDATOR, changed, wrong_with
 
 TEST, TRAIN, CV = "metrics/test.csv", "metrics/train.csv", "metrics/cv_results.csv"
 SCORES = "breast-cancer/scores.csv"
@@ -126,9 +126,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_ranking_is_valid(case: str, documents: Documents) -> None:
-    document = documents(case)
-    errors = [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(document)]
-    assert errors == []
+    assert wrong_with(documents(case)) == []
 
 
 def test_every_table_is_among_the_cases(documents: Documents) -> None:

@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "tables": (
-        {"arrays", "errors"},
+        {"arrays", "errors", "result"},
         {"numpy", "polars", "narwhals", "backports", "compression"},
     ),
     "counts": ({"arrays", "errors", "tables"}, {"numpy", "polars", "narwhals"}),

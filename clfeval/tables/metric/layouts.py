@@ -10,6 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.result import POPULATIONS
 from clfeval.tables.metric.cells import (
     MISSING,
     Cells,
@@ -315,7 +316,7 @@ def _of_one_population(
     if "population" not in place:
         return keep, names, ()
     kinds = [text_of(grid.cells[place["population"]][i]) for i in keep]
-    kind = next((one for one in ("target", "sample", "1:1") if one in kinds), None)
+    kind = next((one for one in POPULATIONS if one in kinds), None)
     kept = [(i, name) for i, name, one in zip(keep, names, kinds, strict=True) if one == kind]
     others = [one for one in dict.fromkeys(kinds) if one not in (kind, None)]
     said = (f"population '{kind}' taken, {listing(map(str, others))} left out",) if others else ()
