@@ -21,7 +21,7 @@ Write = Callable[[float, int], str]
 class Column:
     """One column: in files under its name, for people under its title.
 
-    kind: one of KINDS, or of a page's own; `?` it may be null, `*` a list, `+` one not empty.
+    kind: as `$defs` of the JSON Schema have it; `?` it may be null, `*` a list, `+` one not empty.
     title: else that of the measure of this name, with an arrow over a column, else the name.
     when: empty for always; `?` now and then; `key=value` where a parameter is so, `key` where it
     is given; `+table` where the result has that table; `one` of the columns marked so. After a
@@ -140,20 +140,16 @@ class Chart:
 class Page:
     """What a command's results hold and how they read.
 
-    shown: yields the tables in reading order, for so many digits. rules: of the document, what
-    columns cannot say, in the words of JSON Schema. kinds: of columns, besides KINDS.
+    shown: yields the tables in reading order, for so many digits. summary: what of it a gate may
+    limit.
     """
 
     command: str
-    parameters: tuple[Column, ...]
-    summary: tuple[Column, ...]
     tables: tuple[Table, ...]
     headline: Callable[[Result], list[str]]
     shown: Callable[[Result, int], Iterable[Shown]]
     charts: Callable[[Result], Iterable[Chart]]
-    kinds: Mapping[str, Json] | None = None
-    rules: tuple[Json, ...] = ()
-    closed: bool = False  # parameters and summary hold nothing else
+    summary: tuple[Column, ...] = ()
     whole: str = "(all)"  # how the whole table is called among its slices
 
     def table(self, name: str) -> Table:
@@ -202,3 +198,77 @@ def gated(page: Page) -> list[str]:
         column.name for table in page.tables[:1] for column in table.columns if is_wide(column)
     ]
     return [*measures, *(column.name for column in page.summary if column.best)]
+
+
+def json_schema(page: Page) -> dict[str, Any]:
+    """Return the JSON Schema of a page's tables; what a kind is stands in `$defs`, by hand."""
+    tables = {
+        "required": [table.name for table in page.tables if not table.when],
+        "additionalProperties": False,
+        "properties": {table.name: _of_table(table) for table in page.tables},
+    }
+    conditions = _conditions(page)
+    return {
+        "properties": {"tables": tables}, **({"allOf": conditions} if conditions else {}),
+    }  # fmt: skip
+
+
+def _of_table(table: Table) -> Json:
+    """Return the schema of a table's rows."""
+    columns = table.columns
+    row = {
+        "type": "object",
+        "required": [column.name for column in columns if not column.when],
+        "properties": {column.name: _of_column(column) for column in columns},
+        "additionalProperties": False,
+    }
+    one = [column.name for column in columns if column.when == "one"]
+    row |= {"oneOf": [{"required": [name]} for name in one]} if one else {}
+    least = {"minItems": table.least} if table.least else {}
+    return {"type": "array", "items": {**row, **(table.rule or {})}, **least}
+
+
+def _of_column(column: Column) -> Json:
+    kind = column.kind.rstrip("?*+")
+    one: Json = {"enum": list(column.among)} if column.among else {"$ref": f"#/$defs/{kind}"}
+    for sign in column.kind.removeprefix(kind):
+        one = {"anyOf": [one, {"type": "null"}]} if sign == "?" else {"type": "array", "items": one}
+        one = {**one, "minItems": 1} if sign == "+" else one
+    return {**one, **(column.more or {})}
+
+
+def _conditions(page: Page) -> list[Json]:
+    """Return what is there, or not, as a parameter or another table has it."""
+    found: dict[str, dict[str, Any]] = {}
+    whole = [(table.when, ("tables", table.name)) for table in page.tables]
+    of_rows = [(column.when, ("tables", table.name, column.name))
+               for table in page.tables for column in table.columns]  # fmt: skip
+    for when, path in (*whole, *of_rows):
+        if when not in ("", "?", "one"):
+            there, gone = found.setdefault(
+                when.removesuffix("?"), {"then": {}, "else": {}}
+            ).values()
+            if not when.endswith("?"):
+                _put(there, path, there=True)
+            _put(gone, path, there=False)
+    return [{"if": _condition(when), **branches} for when, branches in found.items()]
+
+
+def _put(schema: dict[str, Any], path: tuple[str, ...], *, there: bool) -> None:
+    """Require or forbid a table, or a column of it."""
+    *outer, name = path
+    for depth, step in enumerate(outer):
+        schema = schema.setdefault("properties", {}).setdefault(step, {})
+        schema = schema.setdefault("items", {}) if depth else schema
+    if there:
+        schema.setdefault("required", []).append(name)
+    else:
+        schema.setdefault("properties", {})[name] = False
+
+
+def _condition(when: str) -> Json:
+    key, _, value = when.partition("=")
+    if key.startswith("+"):
+        return {"properties": {"tables": {"required": [key[1:]]}}}
+    wanted = {"const": value} if value else {"not": {"type": "null"}}
+    return {"properties": {"parameters": {"properties": {key: wanted}}}}

@@ -130,7 +130,7 @@ def test_a_ranking_is_valid(case: str, documents: Documents) -> None:
 
 
 def test_every_table_is_among_the_cases(documents: Documents) -> None:
-    described = SCHEMA["$defs"]["mlcps"]["properties"]["tables"]
+    described = SCHEMA["$defs"]["mlcps_tables"]["properties"]["tables"]
     found = [set(documents(case)["tables"]) for case in CASES]
     assert set.union(*found) == set(described["properties"])
     assert set.intersection(*found) == set(described["required"])
@@ -139,7 +139,7 @@ def test_every_table_is_among_the_cases(documents: Documents) -> None:
 
 
 def test_every_column_is_among_the_cases(documents: Documents) -> None:
-    described = SCHEMA["$defs"]["mlcps"]["properties"]["tables"]["properties"]
+    described = SCHEMA["$defs"]["mlcps_tables"]["properties"]["tables"]["properties"]
     found: dict[str, set[str]] = {name: set() for name in described}
     for case in CASES:
         for name, rows in documents(case)["tables"].items():

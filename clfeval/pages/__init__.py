@@ -8,7 +8,7 @@ from importlib import import_module
 from clfeval.schema import Page
 
 PAGES = ("mars", "mlcps", "phidelta", "tune-jpt")
-NO_PAGE = Page("", (), (), (), lambda _: [""], lambda *_: (), lambda _: ())
+NO_PAGE = Page("", (), lambda _: [""], lambda *_: (), lambda _: ())
 
 
 @cache

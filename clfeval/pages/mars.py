@@ -228,14 +228,4 @@ def _steps(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
     return tuple(out)
 
 
-PAGE = Page(
-    "mars",
-    (
-        *of("text", "positive"), *of("text*", "negative"),
-        Column("target", "text", among=("positive", "negative")),
-        Column("occlusion", "text", among=("all", "any")), *of("level", "level"),
-        *of("text", "interval"), *of("any", "missing top sweep groups by"),
-    ),
-    (*ROWS, *of("any", "rule target")),
-    TABLES, headline, shown, charts, whole="all",
-)  # fmt: skip
+PAGE = Page("mars", TABLES, headline, shown, charts, ROWS, whole="all")

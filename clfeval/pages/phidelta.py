@@ -232,19 +232,4 @@ def _joined(cell: Cell) -> str:
     return ", ".join(cell) if isinstance(cell, list) else ""
 
 
-PAGE = Page(
-    "phidelta",
-    (
-        Column("mode", "text", among=("classifiers", "features")), *of("text", "positive"),
-        *of("text*", "negative"), *of("any", "level isometrics missing"),
-        Column("interval", "text", among=("exact", "none")),
-        Column("prevalences", "population*"),
-    ),
-    (*of("any", "rows positives negatives prevalence odds"),
-     *(Column(name, "any", when=FEATURES) for name in ("features", "constant"))),
-    TABLES, headline, shown, lambda _: (),
-    kinds={"population": {
-        "type": "object", "required": ["prevalence", "odds"], "additionalProperties": False,
-        "properties": {name: {"$ref": f"#/$defs/{name}"} for name in ("prevalence", "odds")},
-    }},
-)  # fmt: skip
+PAGE = Page("phidelta", TABLES, headline, shown, lambda _: ())

@@ -5,9 +5,7 @@ from __future__ import annotations
 from clfeval.pages.mlcps.charts import charts
 from clfeval.pages.mlcps.headline import headline
 from clfeval.pages.mlcps.sections import shown
-from clfeval.pages.mlcps.tables import KINDS, PARAMETERS, RULES, SUMMARY, TABLES
+from clfeval.pages.mlcps.tables import TABLES
 from clfeval.schema import Page
 
-PAGE = Page(
-    "mlcps", PARAMETERS, SUMMARY, TABLES, headline, shown, charts, KINDS, RULES, closed=True
-)
+PAGE = Page("mlcps", TABLES, headline, shown, charts)

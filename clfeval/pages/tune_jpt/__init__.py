@@ -6,7 +6,7 @@ from clfeval.pages.phidelta import classes
 from clfeval.pages.tune_jpt.charts import charts
 from clfeval.pages.tune_jpt.sections import counted, shown
 from clfeval.pages.tune_jpt.sentences import sentences
-from clfeval.pages.tune_jpt.tables import KINDS, PARAMETERS, SUMMARY, TABLES
+from clfeval.pages.tune_jpt.tables import TABLES
 from clfeval.pages.write import exact
 from clfeval.result import Result
 from clfeval.schema import Page
@@ -35,4 +35,4 @@ def headline(result: Result) -> list[str]:
     return [*lines, *sentences(result)]
 
 
-PAGE = Page("tune-jpt", PARAMETERS, SUMMARY, TABLES, headline, shown, charts, KINDS)
+PAGE = Page("tune-jpt", TABLES, headline, shown, charts)

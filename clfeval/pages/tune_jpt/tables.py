@@ -1,4 +1,4 @@
-"""What the tables of tuned results hold, and what parameters and summary say beside them."""
+"""What the tables of tuned results hold."""
 
 from __future__ import annotations
 
@@ -77,50 +77,3 @@ TABLES = (
         Column("failed", "count", more={"description": "draws for which it is undefined"}),
     )),
 )  # fmt: skip
-
-PAIR = {"minItems": 2, "maxItems": 2}
-SUMMARY = (*of("weight?", "rows positives negatives"), *MAYBE_AT)
-PARAMETERS = (
-    *of("text", "positive"), *of("text*", "negative"), *of("level", "level"),
-    Column("interval", "text", among=("exact", "bootstrap", "none")),
-    *of("texts", "interval_methods"), *of("measure+", "measures"), *of("measure*", "invariant"),
-    *of("positive", "beta"), *of("population*", "targets"), *of("sweep?", "sweep"),
-    *of("measure?", "crossover"), *of("cost?", "cost"),
-    Column("ratio", "text", among=(None, "matters", "confounds")), *of("positive?", "population"),
-    *of("ends?", "range"), *of("prior?", "beta_prior"), *of("count", "folds", more={"minimum": 2}),
-    *of("count", "repeats resamples", more={"minimum": 1}), *of("count", "seed"),
-    *of("any", "missing by"),
-)  # fmt: skip
-ODDS = {"$ref": "#/$defs/odds"}
-KINDS: Json = {
-    "measure": {"enum": [column.name for column in MEASURES]},
-    "crossing": {
-        "description": "the prevalence at which two models are equal, within limits that are null"
-        " up to the end of the range; or the reason why there is none",
-        "type": "object",
-        "required": ["value", "low", "high", "reason"],
-        "additionalProperties": False,
-        "properties": {
-            "value": {"type": ["number", "null"], "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-            **{end: {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-               for end in ("low", "high")},
-            "reason": {"enum": [None, "none", "identical", "invariant", "undefined"]},
-        },
-        "if": {"properties": {"value": {"type": "null"}}},
-        "then": {"properties": {"low": {"type": "null"}, "high": {"type": "null"},
-                                "reason": {"type": "string"}}},
-        "else": {"properties": {"reason": {"type": "null"}}},
-    },
-    "texts": {"type": "object", "additionalProperties": {"type": "string"}},
-    "sweep": {
-        "type": "object", "required": ["from", "to", "points"], "additionalProperties": False,
-        "properties": {"from": ODDS, "to": ODDS, "points": {"type": "integer", "minimum": 2}},
-    },
-    "cost": {
-        "description": "costs of errors, benefits of right answers", "type": "object",
-        "required": ["fp", "fn", "tp", "tn"],
-        "additionalProperties": {"type": "number", "minimum": 0},
-    },
-    "ends": {"type": "array", "items": {"$ref": "#/$defs/prevalence"}, **PAIR},
-    "prior": {"type": "array", "items": {"$ref": "#/$defs/positive"}, **PAIR},
-}  # fmt: skip
