@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.table import Stakes
-from clfeval.pages.tune_jpt.look import PLACE
+from clfeval.pages.tune_jpt.sections import PLACE
 from clfeval.pages.write import title_of
 from clfeval.result import Estimate, Result
 from clfeval.schema import Shown

@@ -2,10 +2,187 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clfeval.pages.mlcps.charts import charts
-from clfeval.pages.mlcps.headline import headline
+from clfeval.pages.mlcps.look import Best, ends, estimate, rays
 from clfeval.pages.mlcps.sections import shown
 from clfeval.pages.mlcps.tables import TABLES
+from clfeval.pages.write import DIGITS, close, listed, many, number
+from clfeval.result import Result, Row
 from clfeval.schema import Page
+
+MOSTLY = 0.5
+MOST = 12  # metrics named on top
+
+
+def headline(result: Result) -> list[str]:
+    """Say what was read, how it became a polygon, who is first, and how firm that is."""
+    return [
+        _read(result), *_rays(result), *_changed(result), *_resampled(result), _verdict(result),
+        *_compared(result),
+    ]  # fmt: skip
+
+
+def _read(result: Result) -> str:
+    summary, other = result.summary, result.parameters.get("compare")
+    files = list(result.inputs)
+    if other is not None and len(files) > 1 and files[-1].name == other:
+        files.pop()
+    names = ", ".join(item.name for item in files) or "given values"
+    read = f"{many(summary['models'], 'model')}, {many(summary['metrics'], 'metric')}"
+    if result.parameters["from"] == "predictions" and files:
+        read += f", from predictions of {many(files[0].rows, 'row')}"
+        positive = result.parameters.get("positive")
+        read += f" (positive: '{positive}')" if positive is not None else ""
+    return f"MLcps of {names}: {read}"
+
+
+def _rays(result: Result) -> list[str]:
+    """Name the metrics in the order of the rays, with weights other than 1."""
+    weights = result.parameters["weights"]
+    weighted = [f"{m} (weight {weights[m]:g})" if weights[m] != 1 else m for m in rays(result)]
+    return [f"metrics in this order: {_some(weighted)}"] if weighted else []
+
+
+def _changed(result: Result) -> list[str]:
+    """Name the metrics that are not taken as they stand."""
+    parameters = result.parameters
+    flipped = [name for name, way in parameters["directions"].items() if way == "min"]
+    scales = {m: s for m, s in parameters["scales"].items() if s is not None and list(s) != [0, 1]}
+    rescaled = [f"{metric} from {ends(scale)}" for metric, scale in scales.items()]
+    said = [f"rescaled to 0..1: {_some(rescaled)}"] if rescaled else []
+    said += [f"flipped, as lower is better: {_some(flipped)}"] if flipped else []
+    return ["; ".join(said)] if said else []
+
+
+def _resampled(result: Result) -> list[str]:
+    parameters = result.parameters
+    if parameters.get("interval") != "bootstrap":
+        return []
+    resamples = many(parameters["resamples"], "resample")
+    return [f"{parameters['level'] * 100:g} % intervals: bootstrap, {resamples} of the rows, "
+            "the same for all models"]  # fmt: skip
+
+
+def _verdict(result: Result) -> str:
+    """Say who is first, what bears that out, and what would put another model first."""
+    best = list(result.summary["best"])
+    if result.summary["models"] == 1:
+        return "one model: nothing to rank it against"
+    if not best:
+        return "no model has a score, so none is first"
+    by = result.parameters["ranked_by"] == "desirability"
+    first = Best.first(result)
+    if by and not estimate(first.rows[0], "desirability"):
+        return "no model meets what is wanted: every D is 0 (dealbreakers below)"
+    who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
+    who += ", a tie" if len(best) > 1 else ""
+    firm, not_so = _orders(result, best, by=by)
+    if not by and len(best) == 1:
+        more_firm, more_not_so = _weights(result, best[0], first.in_table(result.tables["ranks"]))
+        firm, not_so = firm + more_firm, not_so + more_not_so
+    splits = len({row["split"] for row in result.tables.get("splits", ())})
+    if splits and not by:
+        wins = first.rows[0]["split_wins"]
+        part = firm if 2 * int(str(wins)) > splits else not_so
+        part.append(f"{'' if part is firm else 'only '}in {wins} of {splits} splits")
+    if len(best) == 1:
+        more_firm, more_not_so = _shares(estimate(first.rows[0], "first"), "in", "resamples")
+        firm, not_so = firm + more_firm, not_so + more_not_so
+    so = f"; so {listed(firm)}" if firm else ""
+    but = f"; but {', and '.join(not_so)}" if not_so else ""
+    return f"{who}, {_front(result, first.rows)}{so}{but}"
+
+
+def _orders(result: Result, best: Sequence[str], *, by: bool) -> tuple[list[str], list[str]]:
+    """Say in how many orders of the metrics that is so, and who else is first in some."""
+    winners = list(result.summary["winners"])
+    others = [name for name in winners if name not in best]
+    if by:  # D knows no order: the area only stands beside it
+        decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
+        return [], [f"{listed(winners, word='or')} by MLcps{decides}"] if others else []
+    if others:
+        orders = "another order" if len(others) == 1 else "other orders"
+        return [], [f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"]
+    looked = result.parameters["orders"]
+    if not winners or not looked:
+        return [], []
+    if len(best) > 1:
+        return ["one of them in every order of the metrics"], []
+    if looked["all"]:
+        return ["in every order of the metrics"], []
+    return [f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"], []
+
+
+def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Say what is known of the weights: from draws of all weights, else one metric at a time."""
+    shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
+    if shares:
+        share = next((estimate(row, "share") for row in shares if row["model"] == best), None)
+        factors = [(value, str(row["model"])) for row in shares
+                   if (value := estimate(row, "factor")) is not None]  # fmt: skip
+        firm, not_so = _shares(share, "with", "weights drawn")
+        rival = [f"{name} if weights change {f:.3g}-fold" for f, name in sorted(factors)[:1]]
+        return firm, not_so + rival
+    if any(row["weight_dependent"] is False for row in ranks):
+        return ["with any weights above 0 in this order"], []
+    found: dict[str, dict[str, None]] = {"winners": {}, "metrics": {}}
+    for row in metrics:
+        for winner in (row["winner_without"], row["winner_doubled"]):
+            if winner is not None and str(winner).split(" (and ")[0] != best:
+                found["winners"][str(winner)] = found["metrics"][str(row["metric"])] = None
+    others, touched = (list(names) for names in found.values())
+    spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
+    if not others:
+        return [f"whichever metric is {spared}doubled"] if metrics else [], []
+    which = listed(touched, word="or")
+    return [], [f"{listed(others, word='or')} if one metric is {spared}doubled ({which})"]
+
+
+def _shares(share: float | None, word: str, of: str) -> tuple[list[str], list[str]]:
+    """Say in how many of the tries the model is first: bearing it out when in most of them."""
+    if share is None:
+        return [], []
+    said = f"{word} {close(100 * share, 1)} % of the {of}"
+    return ([said], []) if share >= MOSTLY else ([], [f"only {said}"])
+
+
+def _front(result: Result, rows: Sequence[Row]) -> str:
+    """Say whether any model is at least as good as the first in everything."""
+    if result.summary["pareto_front"] == result.summary["models"]:
+        return "on the Pareto front as every model is"
+    below = [row for row in rows if not row["pareto"]]
+    if not below:
+        return "on the Pareto front"
+    if len(rows) == 1:
+        return f"not on the Pareto front (under {rows[0]['dominated_by']})"
+    return f"not all on the Pareto front (off it: {listed([str(row['model']) for row in below])})"
+
+
+def _compared(result: Result) -> list[str]:
+    """Say whether another table of metrics has the same first model."""
+    rows = result.tables.get("agreement", ())
+    if not rows:
+        return []
+    decides, other = result.parameters["ranked_by"], result.parameters["compare"]
+    row = next((row for row in rows if row["measure"] == decides), rows[0])
+    tau = estimate(row, "kendall")
+    there = row["top_there"]
+    first = listed(there) if isinstance(there, list) and there else "none"
+    same = "the same first" if row["same_top"] else f"another first, {first}"
+    words = f"; Kendall's τ of the ranks {number(tau, DIGITS)}" if tau is not None else ""
+    both = row["models"]
+    if both == result.summary["models"]:
+        return [f"compared with {other}: {same}{words}"]
+    gone = [name for name in result.summary["best"] if name not in {
+        entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
+    lacking = f"{listed(gone)} not in it; " if gone else ""
+    return [f"compared with {other}: {lacking}among the {both} models of both, {same}{words}"]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" * (len(names) > MOST))
+
 
 PAGE = Page("mlcps", TABLES, headline, shown, charts)

@@ -7,8 +7,7 @@ from itertools import pairwise
 from math import inf, log10
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.tune_jpt.look import Look, more
-from clfeval.pages.tune_jpt.sections import between
+from clfeval.pages.tune_jpt.sections import Look, between, more
 from clfeval.pages.write import exact, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Axis, Chart, Mark, Note, Point, Series
