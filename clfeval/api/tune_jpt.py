@@ -11,7 +11,7 @@ from clfeval.api.populations import populations_of
 from clfeval.api.roles import Names, Thresholds, roles_of, strings, tables_of
 from clfeval.counts.sample import read_sample
 from clfeval.errors import Problem, UsageError, bad_option, listing
-from clfeval.measures.table import Stakes
+from clfeval.measures.odds import Stakes
 from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
 from clfeval.methods.tune_jpt.options import (
     FULL_SWEEP,

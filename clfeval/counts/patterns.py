@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
-from clfeval.tables.layouts.counts import Confusion
+from clfeval.tables.layouts.counts import CountsRow
 
 
 def for_products(*counts: Counts) -> list[Counts]:
@@ -155,7 +155,7 @@ class ConfusionCounts:
         return cls(patterns.models, hits, alarms, misses, passes, positives, negatives)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Confusion]) -> ConfusionCounts:
+    def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
         """Add up the rows of a counts table, model by model, in the order they come in."""
         cells = [(row.tp, row.fp, row.fn, row.tn) for row in rows]
         return cls.of_cells([row.model for row in rows], cells)

@@ -11,7 +11,7 @@ from clfeval.counts.files import FileCount, file_count, fingerprints
 from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.errors import DataError, Problem, UsageError, listing
-from clfeval.tables.layouts.counts import Confusion, read_confusions
+from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.names import COUNT_NAMES, find, match_names, natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
@@ -20,7 +20,7 @@ from clfeval.tables.scan import FILE_NAME, TableFile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Confusion counts of the whole table (slice None), of slices, and of runs.
+    """CountsRow counts of the whole table (slice None), of slices, and of runs.
 
     counted: the predictions behind them, which alone hold scores and say what models share; tables
     of counts, and bare numbers, have none. sampled: they are counted rows, and no rates.
@@ -118,7 +118,7 @@ def _counts_table(opened: Predictions) -> Sample:
     if {naming, *(find(opened.peeks, (name,)) for name in COUNT_NAMES)} & set(keys):
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
         raise UsageError(Problem(what, "bad-option"))
-    rows: list[Confusion] = []
+    rows: list[CountsRow] = []
     files: list[FileCount] = []
     for file, task in zip(opened.files, fingerprints(opened.files), strict=True):
         found = read_confusions(file, naming, keys)
@@ -144,7 +144,7 @@ def _counts_table(opened: Predictions) -> Sample:
     return Sample(slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs)
 
 
-def _most(rows: list[Confusion]) -> int:
+def _most(rows: list[CountsRow]) -> int:
     """Return how many observations a file holds: the most any model was counted on, run by run."""
     totals: dict[tuple[str, ...], int] = {}
     for row in rows:
@@ -153,7 +153,7 @@ def _most(rows: list[Confusion]) -> int:
     return sum(totals.values())
 
 
-def _refuse_repeats(file: str, before: list[Confusion], found: list[Confusion]) -> None:
+def _refuse_repeats(file: str, before: list[CountsRow], found: list[CountsRow]) -> None:
     seen = {(row.model, *row.keys) for row in before}
     for row in found:
         place = (row.model, *row.keys)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
+from clfeval.measures.record import Measure
 
 
 def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
@@ -162,3 +163,12 @@ def _need_rise(first: str, low: float, second: str, high: float) -> None:
         raise ValueError(f"{first} {low:.10g} is not less than {second} {high:.10g}")
     if not isfinite(high - low):
         raise ValueError(f"{first} {low:.10g} is too far from {second} {high:.10g}")
+
+
+MEASURES = (
+    Measure(
+        "desirability", "D", overall, "metrics", "max", 0, 1, ("too_few_metrics",), "drawn",
+        "product of d ** (w / sum w)",
+        "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",),
+    ),
+)  # fmt: skip

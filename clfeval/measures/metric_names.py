@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from clfeval.measures.catalog import find_measure
-from clfeval.measures.measure import Measure
+from clfeval.measures.catalog import find_measure, folded
+from clfeval.measures.record import Measure
 
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
 # words in the name of something of which less is better, in whatever unit
 _LESS = re.compile(
@@ -45,6 +44,7 @@ SAME: tuple[dict[str, str], ...] = (
     {"npv": "NPV", "for": "1 - NPV", "npv_odds": "NPV / (1 - NPV)"},
     {
         "accuracy_u": "balanced accuracy",
+        "balanced_accuracy": "balanced accuracy",
         "recall_macro": "balanced accuracy",
         "j_index": "2 balanced accuracy - 1",
         "delta": "2 balanced accuracy - 1",
@@ -63,22 +63,23 @@ SAME: tuple[dict[str, str], ...] = (
 )
 
 
-def folded(name: str) -> str:
-    """Write a column's name as the catalogue writes ids: `ROC AUC` and `BrierScore` alike."""
-    return re.sub(r"[\s\-./]+", "_", _CAMEL.sub("_", name.strip()).casefold())
-
-
 def measure_of(name: str) -> Measure | None:
     """Find the measure a column holds, whatever average, fold or spelling its name adds."""
     plain = folded(name)
     while True:
-        found = find_measure(plain)
+        found = _known(plain)
         if found is not None:
             return found
         shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
         if shorter == plain:
             return None
         plain = shorter
+
+
+def _known(plain: str) -> Measure | None:
+    """Find a measure by name; a column of one letter is not its symbol, as F or J."""
+    found = find_measure(plain)
+    return found if found is not None and (len(plain) > 1 or plain in found.aliases) else None
 
 
 def sounds_like_less(name: str) -> bool:
@@ -112,5 +113,5 @@ def _listed(name: str) -> tuple[str, str]:
     """
     whole = folded(name)
     plain = _PREFIX.sub("", whole)
-    found = find_measure(plain)
+    found = _known(plain)
     return (found.id if found is not None else plain), whole.removesuffix(plain)

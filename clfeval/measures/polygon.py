@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Ints
+from clfeval.measures.record import Measure
 
 FEWEST = 3  # rays of a polygon
 MOST_LISTED = 9  # metrics of which all orders can be listed: 20160
@@ -205,3 +206,18 @@ def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
     by_pair = np.argsort(pairs, kind="stable")
     ends = np.cumsum(np.bincount(pairs, minlength=len(first)))
     return np.split(by_pair // n, ends[:-1])
+
+
+_MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
+
+MEASURES = (
+    Measure(
+        "mlcps", "MLcps", area, "metrics", "max", 0, math.pi, ("too_few_metrics",), "drawn",
+        "½ sin(2π/n) sum d_i d_(i+1): the area of the metrics' polygon", _MLCPS,
+    ),
+    Measure(
+        "order_free", "order-free", order_free, "metrics", "max", 0, math.pi,
+        ("too_few_metrics",), "drawn",
+        "the mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)", _MLCPS,
+    ),
+)  # fmt: skip

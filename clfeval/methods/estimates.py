@@ -1,26 +1,251 @@
-"""Proportions as estimates: the value k / n with its exact interval, or why there is none."""
+"""Estimates: the value of a measure with its interval, or why there is none; the one dispatch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
-from clfeval.counts.patterns import ConfusionCounts, for_products
+from clfeval.arrays import Bools, Counts, Floats, Ints, over
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.errors import Problem, UsageError
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.inference.score_region import range_over_region
-from clfeval.inference.shares import combination
-from clfeval.measures import binary
+from clfeval.inference.shares import combination, odds_ratio, predictive_value, rate_ratio
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
+from clfeval.measures.record import Measure, why
 from clfeval.result import Estimate, Row
 
+Column = list[Estimate]
+Limits = tuple[Floats, Floats]  # the lower and the upper ones
 
-def proportions(
-    k: Counts, n: Counts | int | float, reason: str, *, level: float | None
-) -> list[Estimate]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """m tables as counted, and the population each is to be read in; the arrays are (m,).
+
+    p and n are the shares of positives and negatives there, `ratio` is p / n.
+    """
+
+    tp: Counts
+    fp: Counts
+    fn: Counts
+    tn: Counts
+    positives: Counts
+    negatives: Counts
+    ratio: Floats
+    p: Floats
+    n: Floats
+
+    @classmethod
+    def at_odds(
+        cls, tp: Counts, fp: Counts, positives: Counts, negatives: Counts, ratio: Floats
+    ) -> Cells:
+        """Return the tables of so many positives and negatives, to be read at these odds."""
+        # each share without overflow or loss, whichever class is rare
+        with np.errstate(divide="ignore"):
+            p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
+        return cls(tp, fp, positives - tp, negatives - fp, positives, negatives, ratio, p, n)
+
+    @classmethod
+    def of(cls, counts: ConfusionCounts, ratios: Sequence[float] | Floats) -> Cells:
+        """Return k models at each of g odds, population by population: g k tables."""
+        g, k = len(ratios), len(counts.models)
+        cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        tp, fp, p, n = (np.tile(part, g) for part in cells)
+        return cls.at_odds(tp, fp, p, n, np.repeat(np.asarray(ratios, np.float64), k))
+
+    @classmethod
+    def as_counted(cls, counts: ConfusionCounts) -> Cells:
+        """Return k models, each at the odds of its own rows."""
+        ratio = np.where(
+            counts.negatives > 0, counts.positives / np.maximum(counts.negatives, 1e-300), np.nan
+        )
+        return cls.at_odds(counts.tp, counts.fp, counts.positives, counts.negatives, ratio)
+
+    @classmethod
+    def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float) -> Cells:
+        """Return k models at a prevalence."""
+        p = np.broadcast_to(p, counts.tp.shape)
+        cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
+        return cls(*cells, over(p, 1 - p), p, 1 - p)
+
+    @property
+    def counted(self) -> Confusion:
+        """The tables as they were counted."""
+        return Confusion(self.tp, self.fp, self.fn, self.tn)
+
+    @property
+    def tuned(self) -> Confusion:
+        """The tables at their odds, total 1."""
+        return self.counted.tuned(self.ratio)
+
+    @property
+    def rates(self) -> tuple[Floats, Floats]:
+        """The true and the false positive rate, NaN without the class."""
+        # sums of fractions may pass their total by the last digit
+        pairs = ((self.tp, self.positives), (self.fp, self.negatives))
+        tp, fp = (np.minimum(over(part, whole), 1.0) for part, whole in pairs)
+        return tp, fp
+
+    def at_rates(self, tp: Floats, fp: Floats) -> Confusion:
+        """Return tables of other rates in these populations, total 1."""
+        return Confusion(self.p * tp, self.n * fp, self.p * (1 - tp), self.n * (1 - fp))
+
+    def where(self, index: Ints | Bools) -> Cells:
+        """Return some of the tables."""
+        return self.at(index, self.ratio[index])
+
+    def at(self, index: Ints | Bools, ratio: Floats) -> Cells:
+        """Return some of the tables at other odds."""
+        cells = (self.tp, self.fp, self.positives, self.negatives)
+        tp, fp, p, n = (part[index] for part in cells)
+        return Cells.at_odds(tp, fp, p, n, ratio)
+
+
+def limits(
+    name: str,
+    cells: Cells,
+    *,
+    level: float,
+    beta: float = 1.0,
+    stakes: Stakes | None = None,
+    by: str | None = None,
+    known: Mapping[str, Limits] | None = None,
+) -> Limits:
+    """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
+
+    by: another method than that of the measure. known: limits of other measures of the same
+    tables, to be transformed rather than made again.
+    Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
+    a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
+    Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
+    Statistics - Theory and Methods 40:3154.
+    """
+    measure = CATALOG[name].given(beta=beta, stakes=stakes)
+    method = by or measure.interval
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if method == "derived" and measure.base is not None:
+            low, high = (known or {}).get(measure.base) or limits(
+                measure.base, cells, level=level, beta=beta, stakes=stakes
+            )
+            return measure.through(low), measure.through(high)
+        low, high = LIMITS[method](measure, cells, level)
+        lost = np.isnan(low)
+        if method in _BY_LOGARITHM and lost.any():
+            for side, other in zip(
+                (low, high), _region(measure, cells.where(lost), level), strict=True
+            ):
+                side[lost] = other
+        return low, high
+
+
+def exact_limits(name: str, cells: Cells, *, level: float) -> Limits | None:
+    """Return exact limits at the class ratio of the rows, None for what is no share of them.
+
+    The odds of a share have its limits, transformed.
+    """
+    measure = CATALOG[name]
+    if measure.share is not None:
+        return clopper_pearson(*measure.share(cells), level=level)
+    of = None if measure.base is None else CATALOG[measure.base].share
+    if of is None:
+        return None
+    low, high = clopper_pearson(*of(cells), level=level)
+    return measure.through(low), measure.through(high)
+
+
+def _share(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return exact limits of a share of rows."""
+    if measure.share is None:
+        raise KeyError(f"{measure.id} is no share of rows")
+    return clopper_pearson(*measure.share(cells), level=level)
+
+
+def _linear(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return limits of a tp + b fp + shift."""
+    a, b, shift = measure.terms(cells.p, cells.n)
+    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+    _, low, high = combination(a, b, *counts, level=level)
+    # within the range, which rounding may leave
+    return np.clip(low + shift, measure.low, None), np.clip(high + shift, None, measure.high)
+
+
+def _logit(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return limits of k1/n1 at odds r against k2/n2; NaN where a cell is empty."""
+    _, low, high = predictive_value(*measure.terms(cells, cells.ratio), level=level)
+    return np.array(low), np.array(high)
+
+
+def _ratio(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return limits of a factor times k1/n1 over k2/n2; NaN where a cell is empty."""
+    *rates, factor = measure.terms(cells, cells.ratio)
+    _, low, high = rate_ratio(*rates, level=level)
+    return np.array(low * factor), np.array(high * factor)
+
+
+def _log(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return limits of an odds ratio of four cells; NaN where one is empty."""
+    _, low, high = odds_ratio(*measure.terms(cells, cells.ratio), level=level)
+    return np.array(low), np.array(high)
+
+
+def _region(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return the range over the score region of the two rates."""
+    of = measure.function
+    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+    return range_over_region(
+        lambda tp, fp: of(cells.at_rates(tp, fp)), *counts, level=level,
+        kink=(lambda tp, fp: tp - fp) if measure.kinked else None,
+    )  # fmt: skip
+
+
+LIMITS: Mapping[str, Callable[[Measure, Cells, float], Limits]] = {
+    "share": _share, "linear": _linear, "logit": _logit, "ratio": _ratio, "log": _log,
+    "region": _region,
+}  # fmt: skip
+_BY_LOGARITHM = ("logit", "ratio", "log")  # of an empty cell there is none
+
+
+def column(values: Floats, bounds: Limits | None, cells: Cells, undefined: Sequence[str]) -> Column:
+    """Return estimates, with the reason where one is undefined or infinite."""
+    low, high = bounds or (np.full(len(values), np.nan),) * 2
+    lists = (np.asarray(part).tolist() for part in (values, low, high))
+    tables = (cells.tp, cells.fp, cells.fn, cells.tn)
+    return [
+        estimate(value, least, most)
+        if value == value
+        else Estimate(None, reason=why(undefined, Confusion(*(part[i] for part in tables))))
+        for i, (value, least, most) in enumerate(zip(*lists, strict=True))
+    ]
+
+
+def estimate(
+    value: float,
+    low: float = np.nan,
+    high: float = np.nan,
+    undefined: Sequence[str] = ("zero_margin",),
+    table: Confusion | None = None,
+) -> Estimate:
+    """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
+    if value != value:
+        return Estimate(None, reason=why(undefined, table))
+    if low != low or high != high:
+        low = high = np.nan
+    else:  # rounding must not part a value from its limits
+        low, high = min(low, value), max(high, value)
+    lower = low if np.isfinite(low) else None
+    upper = high if np.isfinite(high) else None
+    if np.isinf(value):
+        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
+    return Estimate(value, lower, upper)
+
+
+def proportions(k: Counts, n: Counts | int | float, reason: str, *, level: float | None) -> Column:
     """Return k / n with exact intervals, without where level is None; undefined where n is 0."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
@@ -30,6 +255,11 @@ def proportions(
         Estimate(h / t, low, high) if t else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
     ]
+
+
+def shares(name: str, k: Counts, n: Counts | int | float, *, level: float | None) -> Column:
+    """Return a measure that is k of n rows, with exact intervals."""
+    return proportions(k, n, CATALOG[name].undefined[0], level=level)
 
 
 def check_level(level: float) -> None:
@@ -61,129 +291,6 @@ def fractional_weights() -> UsageError:
         ),
         hint="--interval none computes the values without intervals",
     )
-
-
-Column = list[Estimate]
-Measure = Callable[[Any, Any, Any], Floats]
-
-
-@dataclass(frozen=True, slots=True)
-class Plane:
-    """Confusion counts of k models, ready to be measured; `level` None means no intervals."""
-
-    counts: ConfusionCounts
-    level: float | None
-    tp: Floats = field(init=False)  # sensitivity (k,), NaN without positives
-    fp: Floats = field(init=False)  # 1 - specificity (k,), NaN without negatives
-
-    def __post_init__(self) -> None:
-        """Take the two rates from the counts."""
-        # sums of fractions may pass their total by the last digit
-        tp, fp = (
-            np.minimum(rate(part, whole), 1.0)
-            for part, whole in (
-                (self.counts.tp, self.counts.positives),
-                (self.counts.fp, self.counts.negatives),
-            )
-        )
-        object.__setattr__(self, "tp", tp)
-        object.__setattr__(self, "fp", fp)
-
-    @property
-    def prevalence(self) -> Floats:
-        """The share of positives in each model's rows, (k,)."""
-        return rate(self.counts.positives, self.counts.positives + self.counts.negatives)
-
-    def share(self, k: Counts, n: Counts, reason: str, *, level: float | None = None) -> Column:
-        """Return a proportion of rows with its exact interval."""
-        return proportions(k, n, reason, level=level or self.level)
-
-    def phi(self) -> Column:
-        """Return phi, divided once, so that round numbers come out round."""
-        tp, fp, p, n = self.whole()
-        return self.linear(1, 1, -1, value=rate(tp * n + fp * p - p * n, p * n))
-
-    def delta(self) -> Column:
-        """Return delta, divided once."""
-        tp, fp, p, n = self.whole()
-        return self.linear(1, -1, value=rate(tp * n - fp * p, p * n))
-
-    def accuracy_u(self) -> Column:
-        """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
-        tp, fp, p, n = self.whole()
-        return self.linear(1, -1, 1, factor=0.5, value=rate(tp * n + (n - fp) * p, 2 * p * n))
-
-    def whole(self) -> list[Counts]:
-        """Return TP, FP, positives and negatives, whose products are to be divided once."""
-        counts = self.counts
-        return for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
-
-    def linear(
-        self, a: Any, b: Any, shift: Any = 0.0, *, factor: float = 1.0, value: Floats | None = None
-    ) -> Column:
-        """Return factor (a tp + b fp + shift); `value` is that number where it is had better."""
-        counts = self.counts
-        if value is None:
-            value = factor * (a * self.tp + b * self.fp + shift)
-        low = high = np.full(len(value), np.nan)
-        if self.level is not None:
-            _, low, high = combination(
-                factor * a, factor * b, counts.tp, counts.positives, counts.fp, counts.negatives,
-                level=self.level,
-            )  # fmt: skip
-            low, high = low + factor * shift, high + factor * shift
-        return self._column(value, low, high, "zero_margin")
-
-    def ranged(
-        self,
-        measure: Measure,
-        p: Any,
-        reason: str,
-        *,
-        single: str | None = None,
-        zero_at_chance: bool = False,
-    ) -> Column:
-        """Return measure(tp, fp, p); `zero_at_chance` when it is least on the line tp = fp.
-
-        `reason` is why it may be undefined, `single` why without positives or negatives.
-        """
-        counts, low = self.counts, np.full(len(self.tp), np.nan)
-        value, high = measure(self.tp, self.fp, p), low
-        if self.level is not None:
-            low, high = range_over_region(
-                lambda tp, fp: measure(tp, fp, p),
-                counts.tp, counts.positives, counts.fp, counts.negatives, level=self.level,
-                kink=(lambda tp, fp: tp - fp) if zero_at_chance else None,
-            )  # fmt: skip
-        return self._column(value, low, high, reason, single)
-
-    def information(self, p: Any) -> Column:
-        """Return the mutual information at prevalence p."""
-        single = "single_class"
-        return self.ranged(binary.mutual_information, p, single, single=single, zero_at_chance=True)
-
-    def _column(
-        self, value: Floats, low: Floats, high: Floats, reason: str, single: str | None = None
-    ) -> Column:
-        column = []
-        lists = (value.tolist(), low.tolist(), high.tolist())
-        classes = zip(self.counts.positives.tolist(), self.counts.negatives.tolist(), strict=True)
-        for v, lower, upper, (p, n) in zip(*lists, classes, strict=True):
-            if v != v:
-                lacking = "no_positive_truth" if not p else "no_negative_truth" if not n else None
-                column.append(Estimate(None, reason=(lacking and single) or lacking or reason))
-            elif self.level is None or lower != lower:
-                column.append(Estimate(v))
-            else:
-                column.append(Estimate(v, min(lower, v), max(upper, v)))
-        return column
-
-
-def rate(part: Counts, whole: Counts) -> Floats:
-    """Return part / whole, NaN where whole is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.asarray(part / whole, np.float64)
-    return np.where(np.asarray(whole > 0), share, np.nan)
 
 
 def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:

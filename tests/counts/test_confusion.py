@@ -1,4 +1,4 @@
-"""Confusion counts of several models: from patterns, from rows of a counts table, their digest."""
+"""CountsRow counts of several models: from patterns, from rows of a counts table, their digest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.tables.layouts.counts import Confusion
+from clfeval.tables.layouts.counts import CountsRow
 from tests.reference import Row, confusion
 from tests.strategies import counts_of, tables
 from tests.thoroughness import examples
@@ -48,9 +48,9 @@ def test_a_perfect_model_misses_nothing_whatever_the_weights() -> None:
 
 def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
     rows = [
-        Confusion("b", 1, 2, 3, 4, ("1",)),
-        Confusion("a", 5, 6, 7, 8, ("1",)),
-        Confusion("b", 10, 20, 30, 40, ("2",)),
+        CountsRow("b", 1, 2, 3, 4, ("1",)),
+        CountsRow("a", 5, 6, 7, 8, ("1",)),
+        CountsRow("b", 10, 20, 30, 40, ("2",)),
     ]
     counts = ConfusionCounts.of_rows(rows)
     assert cells(counts) == {"b": (11, 22, 33, 44), "a": (5, 6, 7, 8)}
@@ -60,14 +60,14 @@ def test_rows_of_a_counts_table_are_added_by_model_in_their_order() -> None:
 
 
 def test_the_digest_knows_no_order_of_models_and_every_count() -> None:
-    rows = [Confusion("a", 1, 2, 3, 4), Confusion("b", 5, 6, 7, 8)]
+    rows = [CountsRow("a", 1, 2, 3, 4), CountsRow("b", 5, 6, 7, 8)]
     digest = ConfusionCounts.of_rows(rows).digest()
     assert ConfusionCounts.of_rows(rows[::-1]).digest() == digest
     others = [
-        [Confusion("a", 1, 2, 3, 5), rows[1]],
-        [Confusion("a", 2, 1, 3, 4), rows[1]],
-        [Confusion("c", 1, 2, 3, 4), rows[1]],
-        [Confusion("b", 1, 2, 3, 4), Confusion("a", 5, 6, 7, 8)],
+        [CountsRow("a", 1, 2, 3, 5), rows[1]],
+        [CountsRow("a", 2, 1, 3, 4), rows[1]],
+        [CountsRow("c", 1, 2, 3, 4), rows[1]],
+        [CountsRow("b", 1, 2, 3, 4), CountsRow("a", 5, 6, 7, 8)],
         rows[:1],
     ]
     digests = {ConfusionCounts.of_rows(other).digest() for other in others}
@@ -77,6 +77,6 @@ def test_the_digest_knows_no_order_of_models_and_every_count() -> None:
 
 @pytest.mark.parametrize("names", [("a b", "c"), ("a 1 2 3 4\n'b'", "c"), ("a'", 'a"')])
 def test_names_cannot_imitate_counts(names: tuple[str, str]) -> None:
-    one = ConfusionCounts.of_rows([Confusion(name, 1, 2, 3, 4) for name in names])
-    other = ConfusionCounts.of_rows([Confusion(name, 1, 2, 3, 4) for name in (names[0], "d")])
+    one = ConfusionCounts.of_rows([CountsRow(name, 1, 2, 3, 4) for name in names])
+    other = ConfusionCounts.of_rows([CountsRow(name, 1, 2, 3, 4) for name in (names[0], "d")])
     assert one.digest() != other.digest()

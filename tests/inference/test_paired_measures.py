@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import paired_difference
-from clfeval.measures import binary
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.plane import position
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -28,6 +32,10 @@ slope_pairs = st.tuples(slope, slope)
 estimate = st.lists(st.floats(-100, 100), min_size=3, max_size=3).map(
     lambda x: (sorted(x)[1], min(x), max(x))
 )
+
+
+def at_rates(name: str, tp: Any, fp: Any, p: Any) -> Any:
+    return CATALOG[name].function(Confusion.of_prevalence(tp, fp, p))
 
 
 def plain(result: Arrays) -> Numbers:
@@ -205,8 +213,10 @@ def test_simulated_correlations() -> None:
     rng = np.random.default_rng(0)
     positives, negatives = (0.6, 0.2, 0.1, 0.1), (0.05, 0.1, 0.05, 0.8)
     pos, neg = (rng.multinomial(1000, x, 20_000).T / 1000 for x in (positives, negatives))
-    drawn = [binary.f1(pos[0] + pos[i], neg[0] + neg[i], 0.3) for i in (1, 2)]
-    s1, s2 = (slopes(lambda tp, fp: binary.f1(tp, fp, 0.3), *x) for x in ((0.8, 0.15), (0.7, 0.1)))
+    drawn = [at_rates("f1", pos[0] + pos[i], neg[0] + neg[i], 0.3) for i in (1, 2)]
+    s1, s2 = (
+        slopes(lambda tp, fp: at_rates("f1", tp, fp, 0.3), *x) for x in ((0.8, 0.15), (0.7, 0.1))
+    )
     rho = correlation(s1, s2, positives, negatives, corrected=False)
     assert np.corrcoef(drawn)[0, 1] == pytest.approx(float(rho), abs=3 / math.sqrt(20_000))
 
@@ -231,10 +241,10 @@ def mcc_slopes(t: float, f: float, p: np.ndarray) -> Arrays:
 
 
 ANALYTIC = [
-    (binary.precision, precision_slopes),
-    (binary.f1, f1_slopes),
-    (binary.mcc, mcc_slopes),
-    (binary.accuracy, lambda t, f, p: (p, -(1 - p))),
+    (partial(at_rates, "precision"), precision_slopes),
+    (partial(at_rates, "f1"), f1_slopes),
+    (partial(at_rates, "mcc"), mcc_slopes),
+    (partial(at_rates, "accuracy"), lambda t, f, p: (p, -(1 - p))),
 ]
 Measure = Callable[..., np.ndarray]
 
@@ -263,11 +273,11 @@ def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
     Its terms cancel to 1e-12, and by steps below 1e-9 the sums of their rests double or vanish.
     """
     t, p = 1 - 1e-6, 1 - 1e-6
-    mine, _ = slopes(lambda tp, fp: binary.mutual_information(tp, fp, p), t, 1)
+    mine, _ = slopes(lambda tp, fp: at_rates("mutual_information", tp, fp, p), t, 1)
     exact = p * (math.log2(t / (1 - t)) - math.log2((p * t + 1 - p) / (p * (1 - t))))
     assert float(mine) == pytest.approx(exact, rel=1e-3)
     p = 1e-6
-    mine, _ = slopes(lambda tp, fp: binary.mutual_information(tp, fp, p), 0, 0)
+    mine, _ = slopes(lambda tp, fp: at_rates("mutual_information", tp, fp, p), 0, 0)
     assert float(mine) == pytest.approx(p * math.log2(1 / p), rel=1e-3)
 
 
@@ -277,9 +287,9 @@ def test_slopes_of_a_measure_that_short_steps_round_away() -> None:
         (lambda tp, fp: tp / fp, 0.5, 0),
         (lambda tp, fp: np.sqrt(tp) + fp**0, 0, 0.5),
         (lambda tp, fp: tp * NAN, 0.3, 0.2),
-        (lambda tp, fp: binary.precision(tp, fp, 0.3), 0, 0),
+        (lambda tp, fp: at_rates("precision", tp, fp, 0.3), 0, 0),
         (lambda tp, fp: 0 * tp + 7.0, 0.3, 0.2),
-        (lambda tp, fp: binary.mutual_information(tp, fp, 0.3), 0.4, 0.4),
+        (lambda tp, fp: at_rates("mutual_information", tp, fp, 0.3), 0.4, 0.4),
         (lambda tp, fp: tp + fp, NAN, NAN),
     ],
     ids=["infinite value", "infinite", "NaN", "0/0", "constant", "flat", "no rates"],
@@ -291,17 +301,17 @@ def test_what_has_no_slope_has_0(measure: Measure, tp: float, fp: float) -> None
 @pytest.mark.parametrize("rates", [(-0.1, 0.5), (0.5, 1.1)])
 def test_rates_that_are_none_are_refused(rates: Numbers) -> None:
     with pytest.raises(ValueError, match="rate"):
-        slopes(binary.delta, *rates)
+        slopes(lambda tp, fp: position(tp, fp)[1], *rates)
 
 
 def test_every_element_by_itself() -> None:
     odds = np.array([[0.01], [1], [100]])
     tp, fp = np.array([0, 0.3, 0.9999, 1]), np.array([0.5, 0, 1e-5, 1])
-    together = slopes(lambda t, f: binary.mcc(t, f, odds / (1 + odds)), tp, fp)
+    together = slopes(lambda t, f: at_rates("mcc", t, f, odds / (1 + odds)), tp, fp)
     assert together[0].shape == together[1].shape == (3, 4)
     for i, j in np.ndindex(3, 4):
         p = odds[i, 0] / (1 + odds[i, 0])
-        alone = slopes(lambda t, f, p=p: binary.mcc(t, f, p), tp[j], fp[j])
+        alone = slopes(lambda t, f, p=p: at_rates("mcc", t, f, p), tp[j], fp[j])
         assert plain(alone) == (together[0][i, j], together[1][i, j])
 
 
@@ -312,7 +322,7 @@ def test_coverage_needs_the_correction() -> None:
     """MCC at a prevalence of .1, 20 + 20 rows, two classifiers that seldom differ; 20000 tables."""
 
     def measure(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
-        return binary.mcc(tp, fp, 0.1)
+        return at_rates("mcc", tp, fp, 0.1)
 
     rng = np.random.default_rng(1)
     pos = rng.multinomial(20, (0.77, 0.03, 0, 0.2), 20_000).T

@@ -6,9 +6,14 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.measures.catalog import CATALOG, find_measure, same_measure
-from clfeval.measures.measure import Measure
-from clfeval.measures.table import PLAIN, Stakes, measures
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, same_measure
+from clfeval.measures.odds import Stakes
+from clfeval.measures.record import Measure
+from clfeval.methods.estimates import Cells, limits
+from clfeval.methods.mlcps.given import MEASURED
+from clfeval.methods.tune_jpt.options import MEASURES
+from clfeval.methods.tune_jpt.tables import formulas
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import EVERY
 
@@ -27,9 +32,8 @@ def test_a_record_is_sound(measure: Measure) -> None:
     assert measure.formula
     assert measure.source
     assert measure.id not in measure.aliases
-    named = {word for word in measure.undefined.replace(",", " ").split() if "_" in word}
-    assert named
-    assert named <= REASONS
+    assert measure.undefined
+    assert {*measure.undefined} <= REASONS
     if measure.best == "zero":
         assert measure.low < 0 < measure.high
 
@@ -50,7 +54,7 @@ def test_best_values_point_the_right_way() -> None:
     [
         ("acc", "accuracy"), ("ppv", "ppv"), ("spec", "specificity"),
         ("youden", "delta"), ("J_index", "j_index"), ("informedness", "delta"),
-        ("balanced_accuracy", "accuracy_u"), ("mcc_normalised", "mcc_u"),
+        ("balanced_accuracy", "balanced_accuracy"), ("mcc_normalised", "mcc_u"),
         ("gain_capture", "gini"), ("c_statistic", "roc_auc"), ("delta", "delta"),
         ("cohen_kappa", "kappa"), ("ap", "average_precision"), ("cross_entropy", "log_loss"),
     ],
@@ -63,12 +67,69 @@ def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
 
 def test_what_the_class_ratio_leaves_alone() -> None:
     """METHODS section 3: everything else moves, MCC and the information coefficient included."""
-    tuned = set(PLAIN) - {name for name in PLAIN if CATALOG[name].invariant}
+    tuned = {name for name in formulas() if not CATALOG[name].invariant}
     assert tuned == {
         "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
     }  # fmt: skip
     assert CATALOG["roc_auc"].invariant
-    assert set(measures(stakes=Stakes(1, 1))) <= set(CATALOG)
+    assert set(formulas(stakes=Stakes(1, 1))) <= set(CATALOG)
+
+
+def test_twins_are_one_function_under_another_id() -> None:
+    twins = {measure.id: measure.twin for measure in CATALOG.values() if measure.twin}
+    assert twins == {
+        "recall": "sensitivity", "ppv": "precision", "tar": "accuracy", "j_index": "delta",
+        "balanced_accuracy": "accuracy_u",
+    }  # fmt: skip
+    for name, other in twins.items():
+        one, two = CATALOG[name], CATALOG[other]
+        assert (one.of, one.low, one.high, one.best) == (two.of, two.low, two.high, two.best)
+        assert name in same_measure(other)
+        assert other in same_measure(name)
+
+
+@pytest.mark.parametrize("measure", CATALOG.values(), ids=lambda measure: measure.id)
+def test_what_is_typed_shown_or_stored_finds_it(measure: Measure) -> None:
+    for name in (measure.id, measure.id.upper(), measure.title, measure.title.upper()):
+        assert find_measure(name) is measure, name
+    for alias in measure.aliases:
+        assert measure.id in same_measure(alias), alias
+
+
+@pytest.mark.parametrize(
+    ("name", "tuned", "ranked"),
+    [
+        ("LR+", "lr_pos", "lr_pos"), ("LR-", "lr_neg", "lr_neg"), ("J", "j_index", "j_index"),
+        ("δ", "delta", "delta"), ("φ", "phi", None), ("f1", "f_beta", "f1"), ("F", "f_beta", "f1"),
+        ("PPV odds", "ppv_odds", "ppv_odds"), ("tpr", "sensitivity", "sensitivity"),
+        ("acc", "tar", "accuracy"), ("bal_accuracy", None, "balanced_accuracy"),
+        ("youden", "j_index", "j_index"), ("auc", None, "roc_auc"), ("ROC AUC", None, "roc_auc"),
+        ("unbiased accuracy", None, "accuracy_u"), ("nonsense", None, None),
+    ],
+)  # fmt: skip
+def test_every_name_is_looked_up_in_one_place(
+    name: str, tuned: str | None, ranked: str | None
+) -> None:
+    assert (one_of(name, MEASURES), one_of(name, MEASURED)) == (tuned, ranked)
+
+
+def test_records_that_nothing_computes_yet() -> None:
+    assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
+        "roc_auc_ovr", "partial_auc", "pr_auc", "log_loss_skill", "brier_sum", "brier_skill",
+        "ece", "mce", "ece_debiased", "kappa_linear", "kappa_quadratic", "rps", "ordinal_mae",
+        "ordinal_mse", "ordinal_rmse", "accuracy_within_1",
+    ]  # fmt: skip
+    with pytest.raises(KeyError, match="nothing computes ece"):
+        _ = CATALOG["ece"].function
+
+
+def test_every_measure_of_a_table_has_an_interval_by_its_record() -> None:
+    """At another class ratio too: from the record alone, whoever asks."""
+    counts = ConfusionCounts.of_cells(["m"], [(7, 2, 3, 8)])
+    cells, stakes = Cells.of(counts, [0.1]), Stakes(1, 10)
+    for name, of in computed("confusion", beta=1.0, stakes=stakes).items():
+        low, high = limits(name, cells, level=0.95, stakes=stakes)
+        assert low[0] < of(cells.tuned)[0] < high[0], name
 
 
 def test_sensitivity_and_recall_are_one_measure_under_two_ids() -> None:

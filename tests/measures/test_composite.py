@@ -12,25 +12,25 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, jaccard_score
 
-from clfeval.measures import composite
+from clfeval.measures import confusion
 from clfeval.measures.catalog import find_measure
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.confusion import Confusion
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 Exact = Fraction | float | None
-FUNCTIONS: dict[str, Callable[[Jpt], NDArray[np.float64]]] = {
-    "error_rate": composite.error_rate,
-    "fpr": composite.fpr,
-    "fnr": composite.fnr,
-    "fdr": composite.fdr,
-    "for": composite.false_omission,
-    "balanced_accuracy": composite.balanced_accuracy,
-    "g_mean": composite.g_mean,
-    "fowlkes_mallows": composite.fowlkes_mallows,
-    "markedness": composite.markedness,
-    "jaccard": composite.jaccard,
-    "kappa": composite.kappa,
+FUNCTIONS: dict[str, Callable[[Confusion], NDArray[np.float64]]] = {
+    "error_rate": confusion.error_rate,
+    "fpr": confusion.fpr,
+    "fnr": confusion.fnr,
+    "fdr": confusion.fdr,
+    "for": confusion.false_omission,
+    "balanced_accuracy": confusion.balanced_accuracy,
+    "g_mean": confusion.g_mean,
+    "fowlkes_mallows": confusion.fowlkes_mallows,
+    "markedness": confusion.markedness,
+    "jaccard": confusion.jaccard,
+    "kappa": confusion.kappa,
 }
 GRID = list(product(range(4), repeat=4))
 
@@ -81,7 +81,7 @@ def by_hand(tp: int, fp: int, fn: int, tn: int) -> dict[str, Exact]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_grid_of_tables_in_fractions(name: str) -> None:
     cells = np.array(GRID).T
-    found = FUNCTIONS[name](Jpt(*cells))
+    found = FUNCTIONS[name](Confusion(*cells))
     assert found.shape == (len(GRID),)
     assert found.dtype == np.float64
     for value, table in zip(found.tolist(), GRID, strict=True):
@@ -95,14 +95,14 @@ def test_a_grid_of_tables_in_fractions(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_cells_may_have_a_factor_and_are_taken_one_by_one(name: str) -> None:
     cells = np.array(GRID[1:]).T
-    whole = FUNCTIONS[name](Jpt(*cells))
+    whole = FUNCTIONS[name](Confusion(*cells))
     for factor in (1 / 7, 10**12):
-        scaled = FUNCTIONS[name](Jpt(*(cells * factor)))
+        scaled = FUNCTIONS[name](Confusion(*(cells * factor)))
         np.testing.assert_allclose(scaled, whole, rtol=1e-12, atol=1e-12)
-    square = FUNCTIONS[name](Jpt(*(part[:250].reshape(10, 25) for part in cells)))
+    square = FUNCTIONS[name](Confusion(*(part[:250].reshape(10, 25) for part in cells)))
     np.testing.assert_array_equal(square.ravel(), whole[:250])
     for i in range(0, 250, 50):
-        alone = FUNCTIONS[name](Jpt(*(part.item() for part in cells[:, i])))
+        alone = FUNCTIONS[name](Confusion(*(part.item() for part in cells[:, i])))
         np.testing.assert_array_equal(alone, whole[i])
 
 
@@ -110,28 +110,28 @@ def test_cells_may_have_a_factor_and_are_taken_one_by_one(name: str) -> None:
 def test_range_and_best_are_those_of_the_catalogue(name: str) -> None:
     measure = find_measure(name)
     assert measure is not None
-    values = FUNCTIONS[name](Jpt(*np.array(GRID).T))
+    values = FUNCTIONS[name](Confusion(*np.array(GRID).T))
     assert np.nanmin(values) == measure.low
     assert np.nanmax(values) == measure.high
-    perfect = FUNCTIONS[name](Jpt(7, 0, 0, 3))
+    perfect = FUNCTIONS[name](Confusion(7, 0, 0, 3))
     assert perfect == (measure.high if measure.best == "max" else measure.low)
 
 
 def test_published_table() -> None:
     """AML4TD Table 15.1: TP 2613, FP 564, FN 750, TN 2180."""
-    t = Jpt(2613, 564, 750, 2180)
-    assert composite.kappa(t) == pytest.approx(0.5679028, abs=5e-8)
-    assert composite.error_rate(t) == pytest.approx(1 - 0.7848371, abs=5e-8)
-    assert composite.balanced_accuracy(t) == pytest.approx((0.7769848 + 0.7944606) / 2, abs=1e-7)
-    assert composite.markedness(t) == pytest.approx(0.8224740 + 0.7440273 - 1, abs=1e-7)
+    t = Confusion(2613, 564, 750, 2180)
+    assert confusion.kappa(t) == pytest.approx(0.5679028, abs=5e-8)
+    assert confusion.error_rate(t) == pytest.approx(1 - 0.7848371, abs=5e-8)
+    assert confusion.balanced_accuracy(t) == pytest.approx((0.7769848 + 0.7944606) / 2, abs=1e-7)
+    assert confusion.markedness(t) == pytest.approx(0.8224740 + 0.7440273 - 1, abs=1e-7)
 
 
 def test_scikit_learn() -> None:
     rng = np.random.default_rng(2)
     truth, vote, w = rng.random(80) < 0.4, rng.random(80) < 0.5, rng.integers(1, 5, 80)
     cells = [w[a & b].sum() for a, b in ((truth, vote), (~truth, vote), (truth, ~vote))]
-    t = Jpt(*cells, w[~truth & ~vote].sum())
-    assert composite.kappa(t) == pytest.approx(cohen_kappa_score(truth, vote, sample_weight=w))
-    assert composite.jaccard(t) == pytest.approx(jaccard_score(truth, vote, sample_weight=w))
+    t = Confusion(*cells, w[~truth & ~vote].sum())
+    assert confusion.kappa(t) == pytest.approx(cohen_kappa_score(truth, vote, sample_weight=w))
+    assert confusion.jaccard(t) == pytest.approx(jaccard_score(truth, vote, sample_weight=w))
     balanced = balanced_accuracy_score(truth, vote, sample_weight=w)
-    assert composite.balanced_accuracy(t) == pytest.approx(balanced)
+    assert confusion.balanced_accuracy(t) == pytest.approx(balanced)

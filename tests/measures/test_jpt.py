@@ -10,13 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
-from clfeval.measures.table import PLAIN, Stakes, expected_cost, f_beta, measures, net_benefit
+from clfeval.measures.confusion import Confusion, f_beta
+from clfeval.measures.odds import Stakes, expected_cost, net_benefit
+from clfeval.methods.tune_jpt.tables import formulas
+
+PLAIN = formulas()
 
 # Nishimura's pooled rates as counts of 100 and 100: TP, FP, FN, TN
-ANTI_CCP, RF = Jpt(67, 5, 33, 95), Jpt(69, 15, 31, 85)
+ANTI_CCP, RF = Confusion(67, 5, 33, 95), Confusion(69, 15, 31, 85)
 # AML4TD Table 15.1: TP 2613, FP 564, FN 750, TN 2180
-CHAPTER = Jpt(2613, 564, 750, 2180)
+CHAPTER = Confusion(2613, 564, 750, 2180)
 
 counts = st.integers(0, 10**6)
 some = st.integers(1, 10**6)
@@ -24,7 +27,7 @@ odds = st.floats(1e-6, 1e6)
 CELLS = ("tp", "fp", "fn", "tn")
 
 
-def cells(t: Jpt) -> np.ndarray:
+def cells(t: Confusion) -> np.ndarray:
     return np.array([float(getattr(t, name)) for name in CELLS])
 
 
@@ -48,7 +51,7 @@ def cells(t: Jpt) -> np.ndarray:
     ],
 )  # fmt: skip
 def test_anti_ccp_and_rf(
-    table: Jpt, ratio: float, measure: str, printed: float, digits: int
+    table: Confusion, ratio: float, measure: str, printed: float, digits: int
 ) -> None:
     assert round(float(PLAIN[measure](table.tuned(ratio))), digits) == round(printed, digits)
 
@@ -63,7 +66,7 @@ def test_the_paper_s_epa_is_the_mean_of_two_odds() -> None:
 
 def test_false_answers_change_their_odds_ninefold() -> None:
     """Table 2 of the paper: FP:FN = 2:1 becomes 18:1 where the class ratio changes ninefold."""
-    t = Jpt(tp=80, fp=20, fn=10, tn=70)  # 90 : 90
+    t = Confusion(tp=80, fp=20, fn=10, tn=70)  # 90 : 90
     assert t.fp / t.fn == 2
     rarer = t.tuned(1 / 9)
     assert float(rarer.fp / rarer.fn) == pytest.approx(18, rel=1e-14)
@@ -102,13 +105,13 @@ def test_the_chapter_s_table_elsewhere() -> None:
 def test_tuning_again_is_tuning_once(
     tp: int, fp: int, fn: int, tn: int, r: float, s: float
 ) -> None:
-    t = Jpt(tp, fp, fn, tn)
+    t = Confusion(tp, fp, fn, tn)
     assert cells(t.tuned(r).tuned(s)) == pytest.approx(cells(t.tuned(s)), rel=1e-12, abs=0)
 
 
 @given(tp=some, fp=counts, fn=counts, tn=some)
 def test_normalising_and_tuning_back_is_proportional(tp: int, fp: int, fn: int, tn: int) -> None:
-    t = Jpt(tp, fp, fn, tn)
+    t = Confusion(tp, fp, fn, tn)
     back = t.normalised().tuned((tp + fn) / (fp + tn))
     assert cells(back) * (tp + fp + fn + tn) == pytest.approx(cells(t), rel=1e-12, abs=0)
     assert cells(t.normalised()).sum() == pytest.approx(2, rel=1e-14)
@@ -120,7 +123,7 @@ def test_invariants_do_not_move_and_the_others_do(
     tp: int, fp: int, fn: int, tn: int, r: float
 ) -> None:
     assume(tp + fn and fp + tn)
-    t = Jpt(tp, fp, fn, tn)
+    t = Confusion(tp, fp, fn, tn)
     for name, measure in PLAIN.items():
         before, after = float(measure(t)), float(measure(t.tuned(r)))
         if CATALOG[name].invariant:
@@ -132,7 +135,7 @@ def test_invariants_do_not_move_and_the_others_do(
 
 def test_mcc_and_ic_often_pass_for_invariant() -> None:
     """sens .9, spec .8: MCC at 1:1 is .7 / sqrt(1.1 x .9), at 1:99 far less."""
-    t = Jpt(90, 20, 10, 80)
+    t = Confusion(90, 20, 10, 80)
     assert float(PLAIN["mcc"](t)) == pytest.approx(0.7 / math.sqrt(1.1 * 0.9), rel=1e-12)
     said, denied = 0.01 * 0.9 + 0.99 * 0.2, 0.01 * 0.1 + 0.99 * 0.8
     rare = 0.7 * math.sqrt(0.01 * 0.99) / math.sqrt(said * denied)
@@ -144,48 +147,48 @@ def test_mcc_and_ic_often_pass_for_invariant() -> None:
 def test_every_measure_keeps_to_its_range(tp: int, fp: int, fn: int, tn: int, r: float) -> None:
     assume(tp + fn and fp + tn)
     for name, measure in PLAIN.items():
-        value = float(measure(Jpt(tp, fp, fn, tn).tuned(r)))
+        value = float(measure(Confusion(tp, fp, fn, tn).tuned(r)))
         if not math.isnan(value):
             assert CATALOG[name].low - 1e-12 <= value <= CATALOG[name].high + 1e-12, name
 
 
 def test_no_information_is_exactly_none() -> None:
     """tp = fp: J, MCC and IC are 0 however the table is tuned, not almost 0."""
-    t = Jpt(3, 30, 7, 70)
+    t = Confusion(3, 30, 7, 70)
     for r in (1e-6, 0.1, 1, 3, 1e5):
         for name in ("mcc", "ic"):
             assert float(PLAIN[name](t.tuned(r))) == 0.0
 
 
 def test_divisions_by_zero() -> None:
-    no_fp, no_fn = Jpt(5, 0, 5, 10), Jpt(10, 5, 0, 5)
+    no_fp, no_fn = Confusion(5, 0, 5, 10), Confusion(10, 5, 0, 5)
     for name in ("ppv_odds", "lr_pos", "dor", "dp", "epa"):
         assert math.isinf(PLAIN[name](no_fp)), name
     for name in ("npv_odds", "dor", "dp", "epa"):
         assert math.isinf(PLAIN[name](no_fn)), name
     assert float(PLAIN["lr_neg"](no_fn)) == 0
-    assert float(PLAIN["dp"](Jpt(0, 5, 5, 5))) == -math.inf
-    never = Jpt(0, 0, 10, 10)
+    assert float(PLAIN["dp"](Confusion(0, 5, 5, 5))) == -math.inf
+    never = Confusion(0, 0, 10, 10)
     for name in ("ppv", "ppv_odds", "lr_pos", "mcc", "dor", "epa"):
         assert math.isnan(PLAIN[name](never)), name
-    assert float(PLAIN["tor"](Jpt(5, 0, 0, 5))) == math.inf
+    assert float(PLAIN["tor"](Confusion(5, 0, 0, 5))) == math.inf
 
 
 def test_f_counts_recall_beta_times_as_much() -> None:
     """F2 = 5 TP / (5 TP + 4 FN + FP) = 5 x 6 / (30 + 4 x 2 + 3)."""
-    t = Jpt(6, 3, 2, 9)
+    t = Confusion(6, 3, 2, 9)
     assert float(f_beta(t, 2.0)) == pytest.approx(30 / 41, rel=1e-14)
     precision, recall = 6 / 9, 6 / 8
     assert float(f_beta(t, 0.5)) == pytest.approx(
         1.25 * precision * recall / (0.25 * precision + recall), rel=1e-14
     )
     f = float(f_beta(t, 2.0))
-    assert float(measures(2.0)["f_odds"](t)) == pytest.approx(f / (1 - f), rel=1e-12)
+    assert float(formulas(2.0)["f_odds"](t)) == pytest.approx(f / (1 - f), rel=1e-12)
 
 
 def test_cost_and_net_benefit() -> None:
     """Per row of 100: (2 x 10 + 20 x 5 - 1 x 15 - 0.5 x 70) / 100."""
-    t, stakes = Jpt(15, 10, 5, 70), Stakes(fp=2, fn=20, tp=1, tn=0.5)
+    t, stakes = Confusion(15, 10, 5, 70), Stakes(fp=2, fn=20, tp=1, tn=0.5)
     assert float(expected_cost(t, stakes)) == pytest.approx((20 + 100 - 15 - 35) / 100, rel=1e-14)
     exchange = (2 + 0.5) / (20 + 1)
     assert stakes.exchange == pytest.approx(exchange, rel=1e-15)
@@ -198,7 +201,12 @@ def test_cost_and_net_benefit() -> None:
 def test_net_benefit_and_expected_cost_order_alike() -> None:
     """cost = const - (cost FN + benefit TP) x net benefit, in one population."""
     stakes = Stakes(fp=3, fn=7, tp=2, tn=1)
-    tables = [Jpt(15, 10, 5, 70), Jpt(20, 60, 0, 20), Jpt(0, 0, 20, 80), Jpt(12, 4, 8, 76)]
+    tables = [
+        Confusion(15, 10, 5, 70),
+        Confusion(20, 60, 0, 20),
+        Confusion(0, 0, 20, 80),
+        Confusion(12, 4, 8, 76),
+    ]
     sums = [
         float(expected_cost(t, stakes)) + (7 + 2) * float(net_benefit(t, stakes)) for t in tables
     ]

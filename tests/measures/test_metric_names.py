@@ -23,7 +23,7 @@ from clfeval.measures.metric_names import (
         ("ROC AUC", "roc_auc"), ("roc-auc", "roc_auc"), ("AUC", "roc_auc"),
         ("F1-score", "f1"), ("f1_macro", "f1"), ("F1 weighted", "f1"), ("test_f1", "f1"),
         ("mean_test_f1", "f1"), ("matthews_corrcoef", "mcc"), ("brier_score", "brier"),
-        ("brier_score_loss", "brier"), ("balanced_accuracy", "accuracy_u"),
+        ("brier_score_loss", "brier"), ("balanced_accuracy", "balanced_accuracy"),
         ("roc_auc_ovr_weighted", "roc_auc_ovr"), ("roc_auc_ovo", "roc_auc"),
         ("d2_log_loss_score", "log_loss_skill"), ("Cohen Kappa", "kappa"), ("FPR", "fpr"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,20 @@ from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from clfeval.measures import probability
-from clfeval.measures.probability import LEAST, brier, clipped, log_loss
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.probability import LEAST, clipped, mean_loss
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 P, TRUTH, N = np.array([0.75, 0.5, 0.25]), np.array([True, True, False]), np.array([2, 1, 1])
+
+
+def brier(p: Any, truth: Any, n: Any) -> Any:
+    return mean_loss(CATALOG["brier"].function(p, truth), n)
+
+
+def log_loss(p: Any, truth: Any, n: Any) -> Any:
+    return mean_loss(CATALOG["log_loss"].function(p, truth), n)
 
 
 def test_by_hand() -> None:

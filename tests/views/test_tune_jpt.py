@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.table import Stakes
+from clfeval.measures.odds import Stakes
 from clfeval.pages.tune_jpt.sections import PLACE
 from clfeval.pages.write import title_of
 from clfeval.result import Estimate, Result

@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
-from clfeval.measures.table import Stakes, measures
+from clfeval.methods.tune_jpt.tables import formulas
 from clfeval.result import Cell, Estimate, Input, Result, Row, Table
 
 ORDER = (
@@ -61,16 +62,16 @@ def tuned(
     uncertain: bool = True,
 ) -> Result:
     """Build the result; `points` 0 is no sweep, `scores` False are labels."""
-    known = measures(beta, cost)
+    known = formulas(beta, cost)
     wanted = [Population.of_odds(text) for text in targets]
     grid = 10.0 ** np.linspace(-3, 3, points) if points else []
     swept = [Population.of_ratio(float(f"{ratio:.12g}")) for ratio in grid]
-    tables = {name: Jpt(*map(float, counts)) for name, counts in models.items()}
+    tables = {name: Confusion(*map(float, counts)) for name, counts in models.items()}
     first = next(iter(models.values()))
     p, n = first[0] + first[2], first[1] + first[3]
     sample = Population.of_counts(p, n)
 
-    def measured(table: Jpt) -> dict[str, Cell]:
+    def measured(table: Confusion) -> dict[str, Cell]:
         found = {name: estimate(name, float(known[name](table))) for name in shown}
         bare = rates_only or interval == "none"
         return {k: Estimate(e.value, reason=e.reason) if bare else e for k, e in found.items()}
@@ -164,7 +165,9 @@ def tuned(
     )  # fmt: skip
 
 
-def expected_row(label: str | None, model: str, at: Population, rows: float, table: Jpt) -> Row:
+def expected_row(
+    label: str | None, model: str, at: Population, rows: float, table: Confusion
+) -> Row:
     """Return the cells of a population of so many rows, and how many are called positive."""
     there = table.tuned(at.ratio).per(rows)
     cells = {name: float(getattr(there, name)) for name in ("tp", "fp", "fn", "tn")}
@@ -177,7 +180,7 @@ def expected_row(label: str | None, model: str, at: Population, rows: float, tab
     }  # fmt: skip
 
 
-def crossing(label: str | None, a: str, b: str, tables: Mapping[str, Jpt]) -> Row:
+def crossing(label: str | None, a: str, b: str, tables: Mapping[str, Confusion]) -> Row:
     """Return where two models have the same TAR: p = dtnr / (dtnr - dtpr)."""
     one, other = tables[a].normalised(), tables[b].normalised()
     d_tpr, d_tnr = float(one.tp - other.tp), float(one.tn - other.tn)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.errors import Problem, UsageError
-from clfeval.methods.mars.options import MarsOptions, estimates
+from clfeval.methods.estimates import shares
+from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Estimate, LazyRows, Row, Table
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
@@ -179,16 +180,16 @@ class View:
     options: MarsOptions
     ttp: int | float
 
-    def estimates(self, k: Counts, n: Counts | int | float, reason: str) -> list[Estimate]:
-        """Return k / n with intervals, one per row; undefined with the reason where n is 0."""
-        return estimates(k, n, reason, self.options)
+    def estimates(self, name: str, k: Counts, n: Counts | int | float) -> list[Estimate]:
+        """Return a measure that is k of n rows, with intervals."""
+        return shares(name, k, n, level=self.options.confidence)
 
     def scores(self, subsets: SubsetScores) -> list[dict[str, Any]]:
         """Return the four MARS columns of each subset."""
         options = self.options
         missed = subsets.missed(options.rule)
-        shine = self.estimates(subsets.exclusive_found, self.ttp, "nothing_found")
-        hidden = self.estimates(missed, self.ttp, "nothing_found")
+        shine = self.estimates("shine_through", subsets.exclusive_found, self.ttp)
+        hidden = self.estimates("occlusion", missed, self.ttp)
         everyone = np.asarray(subsets.members.all(axis=1))
         return [
             {
@@ -205,7 +206,7 @@ class View:
 
 def subset_rows(view: View, subsets: SubsetScores) -> list[dict[str, Any]]:
     """Return the columns every table of subsets has."""
-    gained = view.estimates(subsets.covered, subsets.effort, "zero_margin")
+    gained = view.estimates("yield", subsets.covered, subsets.effort)
     return [
         {
             "slice": view.label,

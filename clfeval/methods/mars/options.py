@@ -1,14 +1,12 @@
-"""What MARS is asked for, checked; and how its proportions become estimates."""
+"""What MARS is asked for, checked before any table is read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from clfeval.arrays import Counts
 from clfeval.errors import bad_option
-from clfeval.methods.estimates import check_level, proportions
-from clfeval.result import Estimate
+from clfeval.methods.estimates import check_level
 
 Target = Literal["positive", "negative"]
 Rule = Literal["all", "any"]
@@ -62,6 +60,11 @@ class MarsOptions:
             raise bad_option(f"--max-effort {self.max_effort} is no number of rows")
 
     @property
+    def confidence(self) -> float | None:
+        """The level, None where no intervals are wanted."""
+        return self.level if self.interval == "exact" else None
+
+    @property
     def found_name(self) -> str:
         """The column of exclusive finds: true positives, or true negatives."""
         return "exclusive_tp" if self.target == "positive" else "exclusive_tn"
@@ -70,11 +73,3 @@ class MarsOptions:
     def missed_name(self) -> str:
         """The column of exclusive misses: false negatives, or false positives."""
         return "exclusive_fn" if self.target == "positive" else "exclusive_fp"
-
-
-def estimates(
-    k: Counts, n: Counts | int | float, reason: str, options: MarsOptions
-) -> list[Estimate]:
-    """Return proportions k / n with exact intervals; where n is 0 undefined, with the reason."""
-    level = options.level if options.interval == "exact" else None
-    return proportions(k, n, reason, level=level)

@@ -105,9 +105,9 @@ def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]
     tp, fp, fn, tn = hit, alarm, missed, passed
     if options.target == "negative":
         tp, fp, fn, tn = passed, missed, alarm, hit
-    accuracy = view.estimates(tp + tn, tp + fp + fn + tn, "too_few_rows")
-    precision = view.estimates(tp, tp + fp, "no_positive_prediction")
-    recall = view.estimates(tp, tp + fn, "no_positive_truth")
+    accuracy = view.estimates("accuracy", tp + tn, tp + fp + fn + tn)
+    precision = view.estimates("precision", tp, tp + fp)
+    recall = view.estimates("recall", tp, tp + fn)
     return [
         {
             "slice": view.label,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.methods.mars.options import MarsOptions, estimates
+from clfeval.methods.estimates import shares
+from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Estimate, Row
 
 
@@ -118,8 +119,10 @@ def sweep_rows(
     by cut, and cuts run from few rows to many.
     """
     missed = counts.missed_all if options.rule == "all" else counts.missed_any
-    shine = [estimates(row, counts.found, "nothing_found", options) for row in counts.exclusive]
-    hidden = [estimates(row, counts.found, "nothing_found", options) for row in missed]
+    shine, hidden = (
+        [shares(name, row, counts.found, level=options.confidence) for row in rows]
+        for name, rows in (("shine_through", counts.exclusive), ("occlusion", missed))
+    )
     alone = Estimate(None, reason="no_other_model")
     top = options.sweep == "top"
     order = range(len(counts.cuts))

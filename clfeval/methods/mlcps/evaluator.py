@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.joint import JointCounts
-from clfeval.measures import composite, probability, ranking, table
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.catalog import computed
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.probability import mean_loss
 
-OF_TABLE: Mapping[str, Callable[[Jpt], Floats]] = {
-    "accuracy": table.tar,
-    "error_rate": composite.error_rate,
-    "balanced_accuracy": composite.balanced_accuracy,
-    "sensitivity": table.sensitivity,
-    "recall": table.sensitivity,
-    "specificity": table.specificity,
-    "precision": table.ppv,
-    "npv": table.npv,
-    "fpr": composite.fpr,
-    "fnr": composite.fnr,
-    "fdr": composite.fdr,
-    "for": composite.false_omission,
-    "f1": table.f_beta,
-    "jaccard": composite.jaccard,
-    "j_index": table.j_index,
-    "mcc": table.mcc,
-    "kappa": composite.kappa,
-    "g_mean": composite.g_mean,
-    "fowlkes_mallows": composite.fowlkes_mallows,
-    "markedness": composite.markedness,
-    "lr_pos": table.lr_pos,
-    "lr_neg": table.lr_neg,
-    "dor": table.dor,
-    "dp": table.dp,
-    "epa": table.epa,
-    "ic": table.ic,
-    "mutual_information": lambda t: np.asarray(table.information(t) / np.log(2)),
-    # odds of what stands above, and what it is where classes are equal
-    "tor": table.tor,
-    "f_odds": table.f_odds,
-    "ppv_odds": table.ppv_odds,
-    "npv_odds": table.npv_odds,
-    "accuracy_u": composite.balanced_accuracy,
-    "error_u": lambda t: composite.error_rate(t.normalised()),
-    "precision_u": lambda t: table.ppv(t.normalised()),
-    "npv_u": lambda t: table.npv(t.normalised()),
-    "f1_u": lambda t: table.f_beta(t.normalised()),
-    "mcc_u": lambda t: table.mcc(t.normalised()),
-    # other names of what stands above
-    "tar": table.tar,
-    "ppv": table.ppv,
-    "delta": table.j_index,
+# a bias is neither better high nor low; the others tell what stands there by another name
+_LEFT_OUT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
+OF_TABLE = {
+    name: of for name, of in computed("confusion", beta=1.0).items() if name not in _LEFT_OUT
 }
-OF_RANKING: Mapping[str, Callable[[Counts, Counts, Counts], Floats]] = {
-    "roc_auc": ranking.roc_auc,
-    "gini": ranking.gini,
-    "average_precision": ranking.average_precision,
-    "ks": ranking.ks,
-}
-# of the positive class against the others, and its probability
-OF_PROBABILITIES = {"brier": probability.squared_errors, "log_loss": probability.log_losses}
+OF_RANKING = computed("scores")
+OF_PROBABILITIES = computed("probabilities")  # the loss of each row, whose mean they are
 
 Evaluator = Callable[[Counts], Floats]
 
@@ -86,7 +42,7 @@ def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
             if name in OF_TABLE:
                 found[:, :, j] = OF_TABLE[name](tables)
             for i, loss in enumerate(losses.get(name, ())):
-                found[:, i, j] = probability.mean_loss(loss, counts)
+                found[:, i, j] = mean_loss(loss, counts)
         for i, (order, ranks, truth) in enumerate(orders):
             rows = counts[:, order]
             positives = rows * truth
@@ -99,13 +55,13 @@ def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
     return evaluate
 
 
-def cells_of(joint: JointCounts) -> Jpt:
+def cells_of(joint: JointCounts) -> Confusion:
     """Return the 2 x 2 tables of the models as they were counted, (k,) each."""
     found = _cells(joint)(joint.n[None])
-    return Jpt(found.tp[0], found.fp[0], found.fn[0], found.tn[0])
+    return Confusion(found.tp[0], found.fp[0], found.fn[0], found.tn[0])
 
 
-def _cells(joint: JointCounts) -> Callable[[Counts], Jpt]:
+def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
     """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each.
 
     Rows of the same truth and votes are neighbours: they are added up first.
@@ -115,12 +71,12 @@ def _cells(joint: JointCounts) -> Callable[[Counts], Jpt]:
     truth = joint.truth[first]
     votes = joint.votes[first].astype(np.float64)
 
-    def tables(counts: Counts) -> Jpt:
+    def tables(counts: Counts) -> Confusion:
         # floats, for their products are fast, and they are exact up to 2**53 rows
         patterns = np.add.reduceat(counts, first, axis=1, dtype=np.float64)
         hits, misses = (patterns[:, truth] @ part[truth] for part in (votes, 1 - votes))
         alarms, passes = (patterns[:, ~truth] @ part[~truth] for part in (votes, 1 - votes))
-        return Jpt(hits, alarms, misses, passes)
+        return Confusion(hits, alarms, misses, passes)
 
     return tables
 

@@ -14,8 +14,9 @@ from clfeval.counts.joint import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures import probability
-from clfeval.measures.catalog import find_measure, same_measure
-from clfeval.measures.metric_names import folded
+from clfeval.measures.catalog import CATALOG, find_measure, one_of, spellings
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import why
 from clfeval.methods.estimates import undrawable_weights
 from clfeval.methods.mlcps.evaluator import (
     OF_PROBABILITIES,
@@ -55,11 +56,9 @@ def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, 
     """Return the measures by id, each once; UsageError for names of none that is computed here."""
     found = []
     for name in names:
-        plain = folded(name)
-        same = same_measure(plain)
-        one = plain if plain in MEASURED else next((k for k in MEASURED if k in same), None)
+        one = one_of(name, MEASURED)
         if one is None:
-            other = find_measure(plain)
+            other = find_measure(name)
             what = f"no measure '{name}'"
             if other is not None:
                 what = f"{other.id} is not computed from predictions here"
@@ -160,19 +159,11 @@ def _reasons(
         return found
     cells = cells_of(joint)
     for i, j in places:
-        tp, fp, fn, tn = cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]
-        empty = {
-            "no_positive_truth": not tp + fn,
-            "no_negative_truth": not fp + tn,
-            "no_positive_prediction": not tp + fp,
-            "no_negative_prediction": not fn + tn,
-        }
-        measure, value = find_measure(names[j]), values[i, j]
-        known = measure.undefined.split(", ") if measure else []
-        why = next((one for one in known if empty.get(one)), known[-1] if known else "zero_margin")
-        if not math.isnan(value):
-            why = "infinite" if value > 0 else "minus_infinite"
-        found[i, j] = why
+        if math.isnan(values[i, j]):
+            table = Confusion(*(part[i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
+            found[i, j] = why(CATALOG[names[j]].undefined, table)
+        else:
+            found[i, j] = "infinite" if values[i, j] > 0 else "minus_infinite"
     return found
 
 
@@ -181,9 +172,7 @@ def _hint(option: str, name: str) -> str:
     if "," in name:
         parts = [part.strip() for part in name.split(",") if part.strip()]
         return f"one at a time: {' '.join(f'{option} {part}' for part in parts)}"
-    known = [find_measure(one) for one in MEASURED]
-    aliases = [alias for one in known if one for alias in one.aliases]
-    return suggestion(name, (*MEASURED, *aliases)) or f"one of {', '.join(MEASURED)}"
+    return suggestion(name, spellings(MEASURED)) or f"one of {', '.join(MEASURED)}"
 
 
 INFINITE = ("infinite", "minus_infinite")

@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeVar, get_args
 
 from clfeval.errors import bad_option
-from clfeval.measures.catalog import same_measure
-from clfeval.measures.metric_names import folded
+from clfeval.measures.catalog import folded, same_measure
 from clfeval.methods.estimates import check_level
 from clfeval.methods.mlcps.wishes import Wish
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import delong_auc
+from clfeval.measures.plane import position
+from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.result import Estimate, Row
 
 MOST_POINTS = 500  # of a curve listed unless all are asked for
@@ -21,13 +22,10 @@ MOST_POINTS = 500  # of a curve listed unless all are asked for
 class Curve:
     """A model's ROC curve from (phi, delta) = (-1, 0), nothing positive, to (1, 0), everything.
 
-    thresholds (m + 1,) from infinity down through the m distinct scores; tp, fp, phi and delta at
-    each: a score at or above the threshold is positive.
+    points: all m + 1 of them; phi and delta at each.
     """
 
-    thresholds: Floats
-    tp: NDArray[Any]
-    fp: NDArray[Any]
+    points: RocPoints
     phi: Floats
     delta: Floats
     counts: ScoreCounts
@@ -35,16 +33,14 @@ class Curve:
     @classmethod
     def of(cls, counts: ScoreCounts) -> Curve:
         """Walk from the highest score down; there must be both classes."""
-        tp = np.concatenate([[0], counts.positives[::-1].cumsum()])
-        fp = np.concatenate([[0], counts.negatives[::-1].cumsum()])
-        x, y = tp / tp[-1], fp / fp[-1]
-        thresholds = np.concatenate([[np.inf], counts.scores[::-1]])
-        return cls(thresholds, tp, fp, x + y - 1, x - y, counts)
+        points = roc_points(counts)
+        tp, fp = points.tp, points.fp
+        return cls(points, *position(tp / tp[-1], fp / fp[-1]), counts)
 
     @property
     def best(self) -> int:
         """Where delta is largest; of equal ones the least biased, then the highest threshold."""
-        tp, fp = for_products(self.tp, self.fp)
+        tp, fp = for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         gain = tp * n - fp * p  # whole numbers, so that equal means equal
         ties = np.flatnonzero(gain == gain.max())
@@ -58,12 +54,12 @@ class Curve:
 
         delta is read off the line between the two points around phi = 0.
         """
-        tp, fp = for_products(self.tp, self.fp)
+        tp, fp = for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         distance = np.abs(tp * n + fp * p - p * n)
         ties = np.flatnonzero(distance == distance.min())
         nearest = int(ties[(tp[ties] * n - fp[ties] * p).argmax()])
-        at = self.thresholds[nearest].item()
+        at = self.points.thresholds[nearest].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
     def area(self) -> float:
@@ -85,12 +81,12 @@ def curve_row(label: str | None, model: str, curve: Curve, level: float | None) 
         "model": model,
         "gini": gini,
         "roc_auc": auc,
-        "best_threshold": _finite(curve.thresholds[best].item()),
+        "best_threshold": _finite(curve.points.thresholds[best].item()),
         "best_phi": curve.phi[best].item(),
         "best_delta": curve.delta[best].item(),
         "break_even_threshold": even,
         "break_even_delta": delta,
-        "points": len(curve.thresholds),
+        "points": len(curve.points.thresholds),
     }
 
 
@@ -108,23 +104,23 @@ def point_rows(
     label: str | None, model: str, curve: Curve, points: int | Literal["all"] | None
 ) -> list[Row]:
     """Return the points of a curve, or so many evenly, both ends and the best among them."""
-    m = len(curve.thresholds)
+    m = len(curve.points.thresholds)
     limit = MOST_POINTS if points is None else points
     chosen = np.arange(m)
     if limit != "all" and m > limit:
         best = [curve.best] if limit > 2 else []
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
         chosen = np.union1d(even, best).astype(np.int64)
-    p, n = curve.tp[-1].item(), curve.fp[-1].item()
+    p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
     return [
         {
             "slice": label,
             "model": model,
-            "threshold": _finite(curve.thresholds[i].item()),
-            "tp": curve.tp[i].item(),
-            "fp": curve.fp[i].item(),
-            "sensitivity": curve.tp[i].item() / p,
-            "specificity": 1 - curve.fp[i].item() / n,
+            "threshold": _finite(curve.points.thresholds[i].item()),
+            "tp": curve.points.tp[i].item(),
+            "fp": curve.points.fp[i].item(),
+            "sensitivity": curve.points.tp[i].item() / p,
+            "specificity": 1 - curve.points.fp[i].item() / n,
             "phi": curve.phi[i].item(),
             "delta": curve.delta[i].item(),
         }

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints
+from clfeval.arrays import Bools, Floats, Ints, over
 from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
+from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import fractional_weights, proportions, rate
+from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_parameters, plane_tables
@@ -50,11 +51,9 @@ class Ranked:
     @classmethod
     def of(cls, counts: FeatureCounts) -> Ranked:
         """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
-        tp, fp = rate(counts.tp, counts.positives), rate(counts.fp, counts.negatives)
-        tps, fps, p, n = for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
-        # divided once, so that round numbers come out round
-        phi = rate(tps * n + fps * p - p * n, p * n)
-        delta = rate(tps * n - fps * p, p * n)
+        tp, fp = over(counts.tp, counts.positives), over(counts.fp, counts.negatives)
+        whole = for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
+        phi, delta = counted_position(*whole)
         said = counts.tp + counts.fp
         everything = counts.positives + counts.negatives
         constant = np.isnan(said) | (((said == 0) | (said == everything)) & (everything > 0))

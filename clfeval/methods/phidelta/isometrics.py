@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.measures import binary
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.information import mutual_information
+from clfeval.measures.plane import position, tilted
 from clfeval.measures.population import Population
 from clfeval.result import Row
 
@@ -28,11 +30,12 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
             "prevalence": population.prevalence,
             "odds": population.odds,
             "corner": name,
-            "phi_b": float(binary.prior_phi(tp, fp, population.prevalence)),
-            "delta_b": float(binary.prior_delta(tp, fp, population.prevalence)),
+            "phi_b": float(phi),
+            "delta_b": float(delta),
         }
         for population in populations
-        for name, (tp, fp) in CORNERS.items()
+        for name, rates in CORNERS.items()
+        for phi, delta in [tilted(*rates, population.prevalence)]
     ]
 
 
@@ -49,10 +52,7 @@ def isometric_rows(
         for measure, values in wanted:
             for value in values:
                 for branch, (tp, fp) in enumerate(lines(measure, value, p)):
-                    columns = (
-                        binary.phi(tp, fp), binary.delta(tp, fp),
-                        binary.prior_phi(tp, fp, p), binary.prior_delta(tp, fp, p),
-                    )  # fmt: skip
+                    columns = (*position(tp, fp), *tilted(tp, fp, p))
                     for point, place in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
                         names = ("phi", "delta", "phi_b", "delta_b")
                         rows.append(
@@ -142,4 +142,5 @@ def _end(side: float, sign: float, value: float, p: float) -> float:
 
 
 def _bits(phi: Floats, delta: Floats, p: float) -> Floats:
-    return binary.mutual_information((phi + delta + 1) / 2, (phi - delta + 1) / 2, p)
+    rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
+    return mutual_information(Confusion.of_prevalence(*rates, p))

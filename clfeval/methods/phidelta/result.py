@@ -10,13 +10,18 @@ from typing import Any
 from clfeval.counts.sample import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.estimates import Plane, fractional_weights
+from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.phidelta import curves as over_scores
 from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
-from clfeval.methods.phidelta.tables import comparison_rows, model_rows, population_rows
+from clfeval.methods.phidelta.tables import (
+    Plane,
+    comparison_rows,
+    model_rows,
+    population_rows,
+)
 from clfeval.methods.signature import cuts_in_force, signature
 from clfeval.result import Input, Result, Row, Table, Warn
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.inference.resampling import corrected_t
-from clfeval.methods.estimates import Plane, rows_of
-from clfeval.methods.phidelta.tables import rates
+from clfeval.measures.plane import position
+from clfeval.methods.estimates import rows_of
+from clfeval.methods.phidelta.tables import Plane, rates
 from clfeval.result import Estimate, Row
 
 BIAS = 0.05  # a mean |phi| up to here is low bias
@@ -25,13 +26,14 @@ SPREAD = 0.05  # a distance of runs from their mean point up to here is low vari
 
 def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model of a run: counts, position, unbiased accuracy."""
+    phi, delta = plane.position()
     return rows_of(
         {
             "model": plane.counts.models,
             "run": [run] * len(plane.counts.models),
             **rates(plane, thresholds),
-            "phi": plane.phi(),
-            "delta": plane.delta(),
+            "phi": phi,
+            "delta": delta,
             "accuracy_u": plane.accuracy_u(),
         }
     )
@@ -41,7 +43,7 @@ def points_of(planes: Mapping[str, Plane]) -> dict[str, dict[str, tuple[float, f
     """Return each model's (phi, delta) by run; runs that lack a class are left out."""
     points: dict[str, dict[str, tuple[float, float]]] = {}
     for run, plane in planes.items():
-        phi, delta = plane.tp + plane.fp - 1, plane.tp - plane.fp
+        phi, delta = position(*plane.cells().rates)
         for model, x, y in zip(plane.counts.models, phi.tolist(), delta.tolist(), strict=True):
             mine = points.setdefault(model, {})
             if x == x and y == y:

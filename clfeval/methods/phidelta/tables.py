@@ -15,20 +15,23 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
-from clfeval.counts.patterns import PatternCounts
+from clfeval.arrays import Counts, Floats, over
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts, for_products
 from clfeval.inference.shares import paired_combination
-from clfeval.measures import binary
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Column, Plane, rate, rows_of
+from clfeval.methods.estimates import Cells, Column, column, exact_limits, limits, rows_of
 from clfeval.result import Estimate, Row
 
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
 BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
+PRIOR = ("phi_b", "delta_b")
 WORDS = ("better inverted", "no better than chance", "informative", "near oracle")
 
 
@@ -55,6 +58,62 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     return f"{words}, {lean}", None
 
 
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Confusion counts of k models, ready to be measured; `level` None means no intervals."""
+
+    counts: ConfusionCounts
+    level: float | None
+
+    def cells(self, p: float | None = None) -> Cells:
+        """Return the models at a prevalence, without one at that of their rows."""
+        counts = self.counts
+        everything = counts.positives + counts.negatives
+        return Cells.at_prevalence(counts, over(counts.positives, everything) if p is None else p)
+
+    def share(self, name: str, *, level: float | None = None) -> Column:
+        """Return a share of the rows with its exact interval."""
+        measure, cells, sure = CATALOG[name], self.cells(), level or self.level
+        values = over(*measure.share(cells)) if measure.share else measure.function(cells)
+        bounds = None if sure is None else exact_limits(name, cells, level=sure)
+        return column(values, bounds, cells, measure.undefined)
+
+    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Column:
+        """Return a measure of the two rates at a prevalence, without one at that of the rows.
+
+        `values` are those numbers where they are had better.
+        """
+        measure, cells = CATALOG[name], self.cells(p)
+        rates, by = cells.rates, "region"
+        if measure.interval == "linear":
+            a, b, shift = measure.terms(cells.p, cells.n)
+            line, by = a * rates[0] + b * rates[1] + shift, "linear"
+            values = line if values is None else np.where(np.isnan(line), np.nan, values)
+        if values is None:
+            values = measure.function(cells.at_rates(*rates))
+            if p is None:  # F1 needs no row of each class; its interval does
+                values = np.where(np.isnan(values), measure.function(cells.counted), values)
+        bounds = None
+        if self.level is not None:
+            bounds = limits(name, cells, level=self.level, by=by)
+        return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
+
+    def position(self) -> tuple[Column, Column]:
+        """Return phi and delta as counted."""
+        phi, delta = counted_position(*self.whole())
+        return self.at("phi", values=phi), self.at("delta", values=delta)
+
+    def accuracy_u(self) -> Column:
+        """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
+        tp, fp, p, n = self.whole()
+        return self.at("accuracy_u", values=over(tp * n + (n - fp) * p, 2 * p * n))
+
+    def whole(self) -> list[Counts]:
+        """Return TP, FP, positives and negatives, whose products are to be divided once."""
+        counts = self.counts
+        return for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
+
+
 def model_rows(
     label: str | None, plane: Plane, thresholds: Mapping[str, float | None]
 ) -> list[Row]:
@@ -63,8 +122,10 @@ def model_rows(
     The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
     at the sample's own. `region_*`: both intervals together cover the point at the level.
     """
-    phi, delta = plane.phi(), plane.delta()
+    phi, delta = plane.position()
     read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
+    # the two are independent: intervals at the square root of the level cover both at the level
+    each = None if plane.level is None else math.sqrt(plane.level)
     columns: dict[str, list[Any]] = {
         "slice": [label] * len(plane.counts.models),
         "model": list(plane.counts.models),
@@ -74,8 +135,11 @@ def model_rows(
         "reading": [words for words, _ in read],
         "reading_withheld": [why for _, why in read],
         **unbiased(plane),
-        **biased(plane),
-        **joint_region(plane),
+        **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
+        **{name: plane.at(name) for name in ("f1", "mcc", "mutual_information")},
+        **{name: plane.at(name, values=CATALOG[name].function(plane.cells())) for name in PRIOR},
+        "region_sensitivity": plane.share("sensitivity", level=each),
+        "region_specificity": plane.share("specificity", level=each),
     }
     return rows_of(columns)
 
@@ -89,85 +153,22 @@ def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, lis
         "fp": counts.fp.tolist(),
         "fn": counts.fn.tolist(),
         "tn": counts.tn.tolist(),
-        "sensitivity": plane.share(counts.tp, counts.positives, "no_positive_truth"),
-        "specificity": plane.share(counts.tn, counts.negatives, "no_negative_truth"),
+        "sensitivity": plane.share("sensitivity"),
+        "specificity": plane.share("specificity"),
     }
 
 
 def unbiased(plane: Plane) -> dict[str, Column]:
     """Return the measures with the class ratio removed: those of the table with equal classes."""
     tp, fp, p, n = plane.whole()
-    wrong = (p - tp) * n + fp * p
+    wrong = over((p - tp) * n + fp * p, 2 * p * n)
     return {
         "accuracy_u": plane.accuracy_u(),
-        "error_u": plane.linear(1, -1, -1, factor=-0.5, value=rate(wrong, 2 * p * n)),
-        "precision_u": plane.ranged(binary.precision, 0.5, "no_positive_prediction"),
-        "npv_u": plane.ranged(binary.npv, 0.5, "no_negative_prediction"),
-        "f1_u": plane.ranged(binary.f1, 0.5, "zero_margin"),
-        "mcc_u": plane.ranged(binary.mcc, 0.5, "zero_margin"),
-        "mutual_information_u": plane.information(0.5),
-    }
-
-
-def biased(plane: Plane) -> dict[str, Column]:
-    """Return the measures at the class ratio of the rows, and the prior-aware pair there."""
-    counts, p = plane.counts, plane.prevalence
-    everything = counts.positives + counts.negatives
-    right, wrong = counts.tp + counts.tn, counts.fp + counts.fn
-    said, denied = counts.tp + counts.fp, counts.tn + counts.fn
-    return {
-        "accuracy": plane.share(right, everything, "too_few_rows"),
-        "error_rate": plane.share(wrong, everything, "too_few_rows"),
-        "precision": plane.share(counts.tp, said, "no_positive_prediction"),
-        "npv": plane.share(counts.tn, denied, "no_negative_prediction"),
-        "f1": _f1(plane),
-        "mcc": plane.ranged(binary.mcc, p, "zero_margin", single="zero_margin"),
-        "mutual_information": plane.information(p),
-        **prior_pair(
-            plane, p, phi=rate(2 * (counts.fp - counts.fn), everything),
-            delta=rate(right - wrong, everything),
-        ),
-    }  # fmt: skip
-
-
-def _f1(plane: Plane) -> Column:
-    """Return F1, which needs no row of each class; its interval does."""
-    counts = plane.counts
-    column = plane.ranged(binary.f1, plane.prevalence, "zero_margin", single="zero_margin")
-    whole = 2 * counts.tp + counts.fp + counts.fn
-    return [
-        Estimate((2 * hits) / all_) if estimate.value is None and all_ else estimate
-        for estimate, hits, all_ in zip(column, counts.tp.tolist(), whole.tolist(), strict=True)
-    ]
-
-
-def prior_pair(
-    plane: Plane, p: Any, *, phi: Floats | None = None, delta: Floats | None = None
-) -> dict[str, Column]:
-    """Return phi and delta at a prevalence; given values hold where both classes have rows."""
-    n = 1 - p
-    both = (plane.counts.positives > 0) & (plane.counts.negatives > 0)
-    given = [None if v is None else np.where(both, v, np.nan) for v in (phi, delta)]
-    return {
-        "phi_b": plane.linear(2 * p, 2 * n, -2 * p, value=given[0]),
-        "delta_b": plane.linear(2 * p, -2 * n, n - p, value=given[1]),
-    }
-
-
-def joint_region(plane: Plane) -> dict[str, Column]:
-    """Return the joint region of sensitivity and specificity: a rectangle of exact intervals.
-
-    The two are independent, so intervals at the square root of the level cover both at the level.
-    """
-    counts = plane.counts
-    each = None if plane.level is None else math.sqrt(plane.level)
-    return {
-        "region_sensitivity": plane.share(
-            counts.tp, counts.positives, "no_positive_truth", level=each
-        ),
-        "region_specificity": plane.share(
-            counts.tn, counts.negatives, "no_negative_truth", level=each
-        ),
+        "error_u": plane.at("error_u", values=wrong),
+        **{
+            f"{name}_u": plane.at(name, 0.5)
+            for name in ("precision", "npv", "f1", "mcc", "mutual_information")
+        },
     }
 
 
@@ -175,20 +176,15 @@ def population_rows(
     label: str | None, plane: Plane, populations: Sequence[Population]
 ) -> list[Row]:
     """Return, per model and population, the prior-aware pair and the measures it would have."""
+    names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
     rows: list[Row] = []
     for population in populations:
-        p = population.prevalence
-        pair = prior_pair(plane, p)
         columns: dict[str, list[Any]] = {
             "slice": [label] * len(plane.counts.models),
             "model": list(plane.counts.models),
-            "prevalence": [p] * len(plane.counts.models),
+            "prevalence": [population.prevalence] * len(plane.counts.models),
             "odds": [population.odds] * len(plane.counts.models),
-            **pair,
-            "accuracy": plane.linear(p, p - 1, 1 - p),
-            "precision": plane.ranged(binary.precision, p, "no_positive_prediction"),
-            "npv": plane.ranged(binary.npv, p, "no_negative_prediction"),
-            "mutual_information": plane.information(p),
+            **{name: plane.at(name, population.prevalence) for name in names},
         }
         rows += rows_of(columns)
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -12,9 +12,9 @@ from clfeval.arrays import Floats, Ints
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
-from clfeval.measures.table import Measure, Stakes, measures
-from clfeval.methods.tune_jpt.limits import Cells, limits
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
+from clfeval.methods.estimates import Cells, limits
 
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
 _HALVINGS = 60
@@ -202,9 +202,14 @@ class Contest:
         return -1 if CATALOG[self.name].best == "min" else 1
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> Callable[[Confusion], Floats]:
         """The measure as a function of tables."""
-        return measures(self.beta, self.stakes)[self.name]
+        return CATALOG[self.name].given(beta=self.beta, stakes=self.stakes).function
+
+    def table(self, model: int) -> Confusion:
+        """Return the table of a model, as counted."""
+        counts = self.counts
+        return Confusion(*(part[model] for part in (counts.tp, counts.fp, counts.fn, counts.tn)))
 
     def values(self, ratios: Floats) -> Floats:
         """Return the measure of every model at every ratio: (g, k)."""
@@ -223,7 +228,7 @@ class Contest:
             return Standing(value, low, high, nothing, nothing)
 
         def at(tp: Floats, fp: Floats) -> Floats:
-            return self.measure(Jpt.of_rates(tp, fp, ratios))
+            return self.measure(Confusion.of_rates(tp, fp, ratios))
 
         return Standing(value, low, high, *slopes(at, *cells.rates))
 

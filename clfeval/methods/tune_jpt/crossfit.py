@@ -11,10 +11,11 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
-from clfeval.measures.table import Measure
-from clfeval.methods.tune_jpt.tables import estimate
-from clfeval.methods.tune_jpt.thresholds import at_odds, best_of, unbeaten, vertices
+from clfeval.measures.confusion import Confusion
+from clfeval.methods.estimates import estimate
+from clfeval.methods.roc import unbeaten, vertices
+from clfeval.methods.tune_jpt.tables import Formula
+from clfeval.methods.tune_jpt.thresholds import at_odds, best_of
 from clfeval.result import Estimate
 
 _GROUPS = 2**13
@@ -27,7 +28,7 @@ _MOST = 10**9  # rows that numpy deals exactly
 def honest_estimates(
     counts: ScoreCounts,
     ratios: Floats,
-    measures: Mapping[str, Measure],
+    measures: Mapping[str, Formula],
     *,
     folds: int,
     repeats: int,
@@ -65,8 +66,11 @@ def honest_estimates(
     reason = reason or ("too_few_rows" if min(totals) == 1 else None)
     if reason or not min(totals):
         nothing = Estimate(None, reason=reason)
+        never = Confusion(0, 0, *totals)
         return {
-            name: [nothing if reason else estimate(name, np.nan, np.nan, np.nan, classes=totals)]
+            name: [
+                nothing if reason else estimate(np.nan, undefined=CATALOG[name].tuned, table=never)
+            ]
             * len(ratios)
             for name in measures
         }
@@ -79,11 +83,12 @@ def honest_estimates(
             judged[name] = (judged[name][0] + more[0], judged[name][1] + more[1])
     found: dict[str, list[Estimate]] = {}
     for name, (tp, fp) in judged.items():
-        pooled = Jpt(tp, fp, repeats * totals[0] - tp, repeats * totals[1] - fp)
+        pooled = Confusion(tp, fp, repeats * totals[0] - tp, repeats * totals[1] - fp)
         values = np.broadcast_to(measures[name](at_odds(name, pooled, ratios)), ratios.shape)
-        columns = zip(values.tolist(), tp.tolist(), fp.tolist(), strict=True)
+        columns = (values, pooled.tp, pooled.fp, pooled.fn, pooled.tn)
         found[name] = [
-            estimate(name, value, np.nan, np.nan, answers=answers) for value, *answers in columns
+            estimate(value, undefined=CATALOG[name].tuned, table=Confusion(*cells))
+            for value, *cells in zip(*(part.tolist() for part in columns), strict=True)
         ]
     return found
 
@@ -127,7 +132,7 @@ class _Parts:
     held_tp: Ints
     held_fp: Ints
     cuts: Ints
-    tables: Jpt
+    tables: Confusion
     rank: Ints
 
     @classmethod
@@ -142,10 +147,10 @@ class _Parts:
         order = np.argsort(x * most - y * others, axis=1, kind="stable")
         rank = np.empty(order.shape, np.int64)
         np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-        return cls(held_tp, held_fp, cuts, Jpt(tp, fp, p - tp, n - fp).normalised(), rank)
+        return cls(held_tp, held_fp, cuts, Confusion(tp, fp, p - tp, n - fp).normalised(), rank)
 
     def judged(
-        self, ratios: Floats, measures: Mapping[str, Measure]
+        self, ratios: Floats, measures: Mapping[str, Formula]
     ) -> dict[str, tuple[Floats, Floats]]:
         """Return, by measure, the pooled true and false positives at each odds, (g,) each."""
         found = {}

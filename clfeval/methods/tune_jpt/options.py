@@ -8,20 +8,23 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
-from clfeval.measures.catalog import CATALOG, same_measure
+from clfeval.measures.catalog import CATALOG, one_of, spellings
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
-from clfeval.measures.table import Stakes
 from clfeval.methods.estimates import check_level
 
 Interval = Literal["exact", "bootstrap", "none"]
 Ratio = Literal["matters", "confounds"]
 
 # the order of columns
-MOVING = (
+MEASURES = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
+    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
+    "expected_cost", "net_benefit",
 )  # fmt: skip
-FIXED = ("sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp")
-STAKED = ("expected_cost", "net_benefit")
+STAKED = tuple(name for name in MEASURES if "stakes" in CATALOG[name].takes)
+FIXED = tuple(name for name in MEASURES if CATALOG[name].invariant)
+MOVING = tuple(name for name in MEASURES if name not in (*FIXED, *STAKED))
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
 # what `--ratio` shows: sums over everybody, or what holds for each case by itself
 SHOWN: dict[str, tuple[str, ...]] = {
@@ -175,23 +178,20 @@ def check_points(points: int) -> None:
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
     """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
-    known = (*MOVING, *FIXED, *STAKED)
     found = []
     for name in names:
-        folded, same = name.casefold(), same_measure(name)
-        one = folded if folded in known else next((k for k in known if k in same), None)
+        one = one_of(name, MEASURES)
         if one is None:
             raise UsageError(
                 Problem(f"{option}: no measure '{name}'", "unknown-measure"),
-                hint=_hint(option, name, known),
+                hint=_hint(option, name),
             )
         found.append(one)
     return tuple(dict.fromkeys(found))
 
 
-def _hint(option: str, name: str, known: Sequence[str]) -> str:
+def _hint(option: str, name: str) -> str:
     """Suggest a measure by id or alias, or to repeat the option."""
     if "," in name:
         return f"one at a time: {' '.join(f'{option} {part.strip()}' for part in name.split(','))}"
-    aliases = [alias for one in known for alias in CATALOG[one].aliases]
-    return suggestion(name, (*known, *aliases)) or f"one of {', '.join(known)}"
+    return suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"

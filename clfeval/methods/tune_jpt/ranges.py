@@ -9,11 +9,10 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.inference.resampling import beta_odds, percentiles, stream
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.confusion import Confusion
 from clfeval.measures.population import Population
-from clfeval.measures.table import Measure, measures
-from clfeval.methods.tune_jpt.limits import Cells, limits
-from clfeval.methods.tune_jpt.tables import Tuner, estimate
+from clfeval.methods.estimates import Cells, estimate, limits
+from clfeval.methods.tune_jpt.tables import Formula, Tuner, formulas
 from clfeval.result import Estimate, Row
 
 _GRID = 401  # odds at first, evenly in the logarithm
@@ -32,7 +31,7 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     low, high = (Population.of_prevalence(end).ratio for end in ends)
     options = tuner.options
     rows: list[Row] = []
-    known = measures(options.beta, options.stakes)
+    known = formulas(options.beta, options.stakes)
     for i, model in enumerate(tuner.counts.models):
         one = Cells.of(tuner.counts, [1.0]).where(np.array([i]))
         tp, fp = one.rates
@@ -69,7 +68,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
-    known = measures(options.beta, options.stakes)
+    known = formulas(options.beta, options.stakes)
     for i, model in enumerate(counts.models):
         rng = stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
@@ -81,7 +80,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
                 rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, len(ratio))
                 for k, n in ((one.tp, one.positives), (one.fp, one.negatives))
             )
-        drawn = Jpt.of_rates(tp, fp, ratio)
+        drawn = Confusion.of_rates(tp, fp, ratio)
         for name in options.measures:
             undefined = np.isnan(known[name](one.tuned)[0])
             rows.append(
@@ -112,22 +111,18 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     }  # fmt: skip
 
 
-def _along(measure: Measure, tp: Floats, fp: Floats) -> Callable[[Floats], Floats]:
-    return lambda ratio: measure(Jpt.of_rates(tp, fp, ratio))
+def _along(measure: Formula, tp: Floats, fp: Floats) -> Callable[[Floats], Floats]:
+    return lambda ratio: measure(Confusion.of_rates(tp, fp, ratio))
 
 
-def _valued(tuner: Tuner, name: str, measure: Measure, one: Cells, ratio: float) -> Estimate:
+def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float) -> Estimate:
     options = tuner.options
-    here = Cells(one.tp, one.fp, one.positives, one.negatives, np.array([ratio]))
+    here = one.at(np.array([0]), np.array([ratio]))
     low = high = np.array([np.nan])
     if tuner.level is not None:
         low, high = limits(name, here, level=tuner.level, beta=options.beta, stakes=options.stakes)
     value = float(measure(one.counted if CATALOG[name].invariant else here.tuned)[0])
-    return estimate(
-        name, value, float(low[0]), float(high[0]),
-        classes=(float(one.positives[0]), float(one.negatives[0])),
-        answers=(float(one.tp[0]), float(one.fp[0])),
-    )  # fmt: skip
+    return estimate(value, float(low[0]), float(high[0]), CATALOG[name].tuned, one.counted)
 
 
 def _extreme(function: Callable[[Floats], Floats], low: float, high: float, sign: int) -> float:

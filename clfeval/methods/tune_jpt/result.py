@@ -11,8 +11,8 @@ from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
 from clfeval.measures.population import BALANCED
-from clfeval.measures.table import measures
 from clfeval.methods.estimates import fractional_weights, undrawable_weights
+from clfeval.methods.roc import candidates
 from clfeval.methods.tune_jpt.contest import Contest, shared_answers
 from clfeval.methods.tune_jpt.crossfit import honest_estimates
 from clfeval.methods.tune_jpt.notes import warnings_of
@@ -25,8 +25,8 @@ from clfeval.methods.tune_jpt.settings import (
     signature_of,
     summary_of,
 )
-from clfeval.methods.tune_jpt.tables import Tuner, expected_rows
-from clfeval.methods.tune_jpt.thresholds import Fixed, candidates, cutoff_rows, threshold_rows
+from clfeval.methods.tune_jpt.tables import Tuner, expected_rows, formulas
+from clfeval.methods.tune_jpt.thresholds import Fixed, cutoff_rows, threshold_rows
 from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
 from clfeval.result import Input, Result, Row, Table
 
@@ -137,7 +137,7 @@ def _thresholds(
     counted = given.counted
     if counted is None or not options.tuned:
         return {}, [], []
-    known = measures(options.beta, options.stakes)
+    known = formulas(options.beta, options.stakes)
     chosen = {name: known[name] for name in options.tuned}
     by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
     digests: list[str] = []

@@ -11,9 +11,17 @@ from clfeval.counts.sample import Sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.signature import cuts_in_force, signature
-from clfeval.methods.tune_jpt.limits import METHODS
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, ROWS, TuneOptions
 from clfeval.methods.tune_jpt.ranges import DRAWS
+
+METHODS = {
+    "sensitivity, specificity; tar, ppv, npv as counted": "Clopper-Pearson",
+    "ppv, npv and their odds elsewhere": "Mercaldo logit",
+    "lr_pos, lr_neg, dor, dp": "log (Woolf)",
+    "tar, tor, j_index, phi, delta, cost, net benefit": "square-and-add of Wilson limits",
+    "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
+    "differences of models": "square-and-add with the correlation of the rows they share",
+}
 
 
 def sample_of(given: Sample, label: str | None) -> Population | None:

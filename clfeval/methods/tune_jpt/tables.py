@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,30 +10,26 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.resampling import percentiles, resampled_rates, stream
 from clfeval.inference.shares import combination
-from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.catalog import CATALOG, computed
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
-from clfeval.measures.table import measures
-from clfeval.methods.estimates import Column, rows_of
-from clfeval.methods.tune_jpt.limits import (
+from clfeval.measures.record import BOTH
+from clfeval.methods.estimates import (
     Cells,
+    Column,
     Limits,
-    bootstrap_limits,
-    counted_limits,
+    column,
+    exact_limits,
     limits,
+    rows_of,
 )
-from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
+from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
-_LACKING = {
-    "ppv": "no_positive_prediction",
-    "ppv_odds": "no_positive_prediction",
-    "lr_pos": "no_positive_prediction",
-    "npv": "no_negative_prediction",
-    "npv_odds": "no_negative_prediction",
-    "lr_neg": "no_negative_prediction",
-}
+Formula = Callable[[Confusion], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +99,31 @@ class Tuner:
         return rows_of(columns), failed
 
     def estimates(
-        self, cells: Cells, tables: Jpt, *, counted: bool = False
+        self, cells: Cells, tables: Confusion, *, counted: bool = False
     ) -> tuple[dict[str, Column], int]:
         """Return every measure shown, of `tables`; exact limits for shares of counted rows."""
         options, level = self.options, self.level
-        known = measures(options.beta, options.stakes)
+        known = formulas(options.beta, options.stakes)
         chosen = {name: known[name] for name in options.measures}
-        nothing: Limits = (np.full(len(cells.tp), np.nan),) * 2
-        bounds, failed = dict.fromkeys(chosen, nothing), 0
+        bounds: dict[str, Limits] = {}
+        failed = 0
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
                 chosen, cells, self.counts.models, level=level,
                 resamples=options.resamples, seed=options.seed,
             )  # fmt: skip
         elif level is not None:
-            made: dict[str, Limits] = {}
             for name in chosen:
-                made[name] = limits(
-                    name, cells, level=level, beta=options.beta, stakes=options.stakes, known=made
-                )
-            exact = counted_limits(cells, level=level) if counted else {}
-            bounds = {name: exact.get(name, made[name]) for name in made}
+                exact = exact_limits(name, cells, level=level) if counted else None
+                bounds[name] = exact or limits(
+                    name, cells, level=level, beta=options.beta, stakes=options.stakes,
+                    known=bounds,
+                )  # fmt: skip
         # what does not move keeps all its digits
         return {
             name: column(
-                name, measure(cells.counted if CATALOG[name].invariant else tables), bounds[name],
-                cells,
+                measure(cells.counted if CATALOG[name].invariant else tables), bounds.get(name),
+                cells, CATALOG[name].tuned,
             )
             for name, measure in chosen.items()
         }, failed  # fmt: skip
@@ -180,47 +175,39 @@ class Tuner:
         return {"threshold": [self.thresholds.get(model) for model in self.counts.models]}
 
 
-def column(name: str, values: Floats, bounds: Limits, cells: Cells) -> Column:
-    """Return estimates, with the reason where one is undefined or infinite."""
-    given = (values, *bounds, cells.positives, cells.negatives, cells.tp, cells.fp)
-    lists = (np.asarray(part).tolist() for part in given)
-    return [
-        estimate(name, *numbers[:3], classes=numbers[3:5], answers=numbers[5:7])
-        for numbers in zip(*lists, strict=True)
-    ]
+def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
+    """Return what computes each measure, with the weight of recall and the stakes filled in."""
+    known = computed("confusion", beta=beta, stakes=stakes)
+    return {name: known[name] for name in MEASURES if name in known}
 
 
-def estimate(
-    name: str,
-    value: float,
-    low: float,
-    high: float,
-    *,
-    classes: Sequence[float] = (1, 1),
-    answers: Sequence[float] = (1, 1),
-) -> Estimate:
-    """Return one estimate; NaN is undefined, for a reason that the counts tell."""
-    if value != value:
-        return Estimate(None, reason=_why(name, classes, answers))
-    if low != low or high != high:
-        low = high = np.nan
-    else:  # rounding must not part a value from its limits
-        low, high = min(low, value), max(high, value)
-    lower = low if np.isfinite(low) else None
-    upper = high if np.isfinite(high) else None
-    if np.isinf(value):
-        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
-    return Estimate(value, lower, upper)
+def bootstrap_limits(
+    known: Mapping[str, Formula], cells: Cells, names: tuple[str, ...], *, level: float,
+    resamples: int, seed: int,
+) -> tuple[dict[str, Limits], int]:  # fmt: skip
+    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-
-def _why(name: str, classes: Sequence[float], answers: Sequence[float]) -> str:
-    needed = {"sensitivity": (0,), "specificity": (1,)}.get(name, (0, 1))
-    for side in needed:
-        if not classes[side]:
-            return ("no_positive_truth", "no_negative_truth")[side]
-    if name == "epa":
-        return "no_negative_prediction" if any(answers) else "no_positive_prediction"
-    return _LACKING.get(name, "zero_margin")
+    names (k,) are the models whose tables repeat in `cells`; each has a stream of its own. NaN for
+    models without a class. An empty cell stays empty in every replicate: limits are too narrow.
+    Errors: ValueError for counts that are not whole.
+    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
+    """
+    k = len(names)
+    out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
+    failed = 0
+    for i, model in enumerate(names):
+        if not (cells.positives[i] and cells.negatives[i]):
+            continue
+        tp, fp = resampled_rates(
+            int(cells.tp[i]), int(cells.positives[i]), int(cells.fp[i]), int(cells.negatives[i]),
+            resamples=resamples, rng=stream(seed, model),
+        )  # fmt: skip
+        drawn = Confusion.of_rates(tp[:, None], fp[:, None], cells.ratio[i::k])
+        for name, measure in known.items():
+            low, high, lost = percentiles(measure(drawn), level=level)
+            out[name][0][i::k], out[name][1][i::k] = low, high
+            failed = max(failed, int(np.max(lost)))
+    return out, failed
 
 
 def expected_rows(
@@ -271,10 +258,10 @@ def _scaled(
     """Return total times a share of one class; `rest` where the limits are of what is left."""
     low = high = np.full(len(share), np.nan)
     if tuner.level is not None:
-        low, high = limits(name, cells, level=tuner.level, beta=1.0, stakes=None)
+        low, high = limits(name, cells, level=tuner.level)
     if rest:
         low, high = 1 - high, 1 - low
-    return column(name, share * total, (low * total, high * total), cells)
+    return column(share * total, (low * total, high * total), cells, CATALOG[name].undefined)
 
 
 def _called(tuner: Tuner, cells: Cells, p: float, n: float) -> list[Estimate]:
@@ -285,4 +272,4 @@ def _called(tuner: Tuner, cells: Cells, p: float, n: float) -> list[Estimate]:
         _, low, high = combination(
             p, n, cells.tp, cells.positives, cells.fp, cells.negatives, level=tuner.level
         )
-    return column("called", value, (low, high), cells)
+    return column(value, (low, high), cells, BOTH)

@@ -11,8 +11,8 @@ import numpy as np
 from clfeval.arrays import Bools
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
+from clfeval.methods.estimates import estimate
 from clfeval.methods.tune_jpt.contest import Contest, Crossing, Field, settled
-from clfeval.methods.tune_jpt.tables import estimate
 from clfeval.result import Estimate, Row
 
 Place = tuple[str, Population]  # sample, target or sweep; and the population
@@ -52,7 +52,11 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
                 "odds": population.odds,
                 "ratio": population.ratio,
                 "leader": names[leader] if defined else None,
-                "value": estimate(contest.name, float(values[g, leader]), np.nan, np.nan),
+                "value": estimate(
+                    float(values[g, leader]),
+                    undefined=CATALOG[contest.name].tuned,
+                    table=contest.table(leader),
+                ),
                 "winner": names[leader] if called else None,
                 "undecided": undecided if defined else [],
             }

@@ -20,7 +20,7 @@ from clfeval.tables.scan import TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class CountsRow:
     """One model's 2 x 2 table: whole numbers, positives tp + fn, negatives fp + tn.
 
     `keys` tells the tables of one model apart: its run, or its slice.
@@ -44,7 +44,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | N
 
 def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
-) -> list[Confusion]:
+) -> list[CountsRow]:
     """Read every row; raises DataError naming cells that are no counts and rows given twice."""
     columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
     if file.head and file.source:
@@ -53,7 +53,7 @@ def read_confusions(
     frame = scan(file, dict.fromkeys([*named, *columns], "text")).collect("polars")
     first = 2 if file.head else 1
     problems: list[Problem] = []
-    rows: dict[tuple[str, ...], Confusion] = {}
+    rows: dict[tuple[str, ...], CountsRow] = {}
     for number, values in enumerate(frame.rows(), start=first):
         names, cells = values[: len(named)], values[len(named) :]
         names = tuple(None if is_absent(name) else name for name in names)
@@ -74,7 +74,7 @@ def read_confusions(
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
         numbers = [count or 0 for count in counts]
         tp, fp, fn, tn = numbers
-        rows[place] = Confusion(place[0], tp, fp, fn, tn, place[1:])
+        rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
         raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
     if problems:

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import clfeval
-from clfeval.methods.tune_jpt.limits import Cells as Tables
-from clfeval.methods.tune_jpt.limits import limits
+from clfeval.methods.estimates import Cells as Tables
+from clfeval.methods.estimates import limits
 from tests.methods.tune_jpt.reference import Cells, row_of
 
 ROWS = 20  # of either class
@@ -20,8 +20,8 @@ CHANCES = [binom.pmf(TP, ROWS, x) * binom.pmf(FP, ROWS, y) for x, y in TRUE_RATE
 
 def all_limits(name: str, ratio: float) -> tuple[np.ndarray, np.ndarray]:
     rows = np.full(TP.size, ROWS)
-    tables = Tables(TP, FP, rows, rows, np.full(TP.size, ratio))
-    return limits(name, tables, level=0.95, beta=1.0, stakes=None)
+    tables = Tables.at_odds(TP, FP, rows, rows, np.full(TP.size, ratio))
+    return limits(name, tables, level=0.95)
 
 
 def truth(name: str, x: float, y: float, ratio: float) -> float:

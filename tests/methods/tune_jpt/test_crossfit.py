@@ -10,14 +10,16 @@ import pytest
 from scipy.stats import norm
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.table import Stakes, measures
+from clfeval.measures.odds import Stakes
+from clfeval.methods.roc import candidates
 from clfeval.methods.tune_jpt import crossfit
 from clfeval.methods.tune_jpt.crossfit import deal, grouped, honest_estimates
-from clfeval.methods.tune_jpt.thresholds import best_points, candidates
+from clfeval.methods.tune_jpt.tables import formulas
+from clfeval.methods.tune_jpt.thresholds import best_points
 from clfeval.result import Estimate
 from tests.methods.tune_jpt import brute
 
-KNOWN = measures(1.0, Stakes(brute.COST_FP, brute.COST_FN))
+KNOWN = formulas(1.0, Stakes(brute.COST_FP, brute.COST_FN))
 ODDS = [0.001, 0.1, 1.0, 5.0, 1000.0]
 Rows = list[tuple[float, int]]  # score, truth
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods.tune_jpt import thresholds as hull
-from clfeval.methods.tune_jpt.thresholds import candidates, roc_points, unbeaten, vertices
+from clfeval.methods import roc as hull
+from clfeval.methods.roc import candidates, roc_points, unbeaten, vertices
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from clfeval.arrays import Floats
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.jpt import Jpt
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
-from clfeval.measures.table import Stakes, measures
+from clfeval.methods.roc import RocPoints, candidates, roc_points
+from clfeval.methods.tune_jpt.tables import formulas
 from clfeval.methods.tune_jpt.thresholds import (
     Fixed,
-    RocPoints,
     best_points,
-    candidates,
     cutoff_rows,
-    roc_points,
     threshold_rows,
 )
 from clfeval.result import Estimate, Row
@@ -51,7 +50,7 @@ def check(
     rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
 ) -> None:
     """Hold the best of the candidates against the best of all thresholds."""
-    known = measures(beta, STAKES)
+    known = formulas(beta, STAKES)
     points = candidates(brute.score_counts(rows))
     found = best_points(points, np.array(odds), {name: known[name] for name in names})
     every = brute.every_point(rows)
@@ -108,7 +107,7 @@ HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0
 
 def best(name: str, odds: float) -> tuple[float, float]:
     points = candidates(brute.score_counts(HAND))
-    found = best_points(points, np.array([odds]), {name: measures(1.0, STAKES)[name]})[name]
+    found = best_points(points, np.array([odds]), {name: formulas(1.0, STAKES)[name]})[name]
     return points.thresholds[found.place[0]].item(), found.value[0].item()
 
 
@@ -134,14 +133,14 @@ def test_never_and_always_positive() -> None:
     """A wrong way round model is best where it answers alike for all."""
     rows = [(0.9, 0), (0.8, 0), (0.2, 1), (0.1, 1)]
     points = candidates(brute.score_counts(rows))
-    found = best_points(points, np.array([0.01, 100.0]), {"tar": measures()["tar"]})["tar"]
+    found = best_points(points, np.array([0.01, 100.0]), {"tar": formulas()["tar"]})["tar"]
     assert points.thresholds[found.place].tolist() == [math.inf, 0.1]
     assert found.value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
 
 
 def test_invariant_measures_keep_their_threshold() -> None:
     rows = brute.fixture(CANCER, "svm", "malignant")
-    points, known = candidates(brute.score_counts(rows)), measures()
+    points, known = candidates(brute.score_counts(rows)), formulas()
     invariant = {
         name: known[name] for name in known if CATALOG[name].invariant and name not in ("phi", "dp")
     }
@@ -161,9 +160,9 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
     points = candidates(brute.score_counts(rows))
     seen: list[int] = []
 
-    def counting(t: Jpt) -> Floats:
+    def counting(t: Confusion) -> Floats:
         seen.append(int(np.size(t.tp)))
-        return measures()["mcc"](t)
+        return formulas()["mcc"](t)
 
     best_points(points, np.array(ODDS), {"mcc": counting})
     assert sum(seen) == len(ODDS) * len(points.tp)
@@ -176,7 +175,7 @@ def rows_of(
     honest: Estimate, fixed: Fixed, name: str, points: RocPoints, odds: Sequence[str]
 ) -> list[Row]:
     places = [("target", Population.of_odds(text)) for text in odds]
-    known = {name: measures(1.0, STAKES)[name]}
+    known = {name: formulas(1.0, STAKES)[name]}
     answers = {name: [honest] * len(places)}
     return threshold_rows(None, "m", points, places, known, fixed, answers)
 

@@ -12,19 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.measures import binary
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.plane import position, tilted
 from tests.methods.phidelta import byhand
 
+
+def at_rates(name: str) -> Callable[..., Any]:
+    of = CATALOG[name].function
+    return lambda tp, fp, p: of(Confusion.of_prevalence(tp, fp, p))
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "accuracy": binary.accuracy,
-    "precision": binary.precision,
-    "npv": binary.npv,
-    "f1": binary.f1,
-    "mcc": binary.mcc,
-    "mutual_information": binary.mutual_information,
-    "phi_b": binary.prior_phi,
-    "delta_b": binary.prior_delta,
+    name: at_rates(name)
+    for name in ("accuracy", "precision", "npv", "f1", "mcc", "mutual_information")
+} | {
+    "phi_b": lambda tp, fp, p: tilted(tp, fp, p)[0],
+    "delta_b": lambda tp, fp, p: tilted(tp, fp, p)[1],
 }
 SHARES = [Fraction(i, 8) for i in range(9)]
 PREVALENCES = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 1000), Fraction(19, 20)]
@@ -67,8 +71,8 @@ def test_plain_floats_are_numbers_too(name: str) -> None:
 
 def test_the_plane() -> None:
     x, y = np.array([1.0, 1.0, 0.0, 0.0, 0.75]), np.array([0.0, 1.0, 1.0, 0.0, 0.5])
-    assert binary.phi(x, y).tolist() == [0, 1, 0, -1, 0.25]
-    assert binary.delta(x, y).tolist() == [1, 0, -1, 0, 0.25]
+    assert position(x, y)[0].tolist() == [0, 1, 0, -1, 0.25]
+    assert position(x, y)[1].tolist() == [1, 0, -1, 0, 0.25]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -81,8 +85,8 @@ def test_unknown_rates_have_no_value_and_no_warning(name: str) -> None:
 
 @given(rate, rate)
 def test_at_equal_classes_the_pairs_coincide(x: np.float64, y: np.float64) -> None:
-    assert binary.prior_phi(x, y, 0.5) == pytest.approx(float(binary.phi(x, y)), abs=1e-15)
-    assert binary.prior_delta(x, y, 0.5) == pytest.approx(float(binary.delta(x, y)), abs=1e-15)
+    assert tilted(x, y, 0.5)[0] == pytest.approx(float(position(x, y)[0]), abs=1e-15)
+    assert tilted(x, y, 0.5)[1] == pytest.approx(float(position(x, y)[1]), abs=1e-15)
 
 
 @given(rate, rate, inner)
@@ -95,8 +99,8 @@ def test_ranges(x: float, y: float, p: float) -> None:
 
 @given(rate, rate, inner)
 def test_delta_b_is_twice_accuracy_less_one(x: float, y: float, p: float) -> None:
-    accuracy = float(binary.accuracy(x, y, p))
-    assert binary.prior_delta(x, y, p) == pytest.approx(2 * accuracy - 1, abs=1e-14)
+    accuracy = float(FUNCTIONS["accuracy"](x, y, p))
+    assert tilted(x, y, p)[1] == pytest.approx(2 * accuracy - 1, abs=1e-14)
 
 
 @given(rate, rate, inner)
@@ -104,20 +108,20 @@ def test_phi_b_is_the_bias_of_plus_and_minus_one(x: float, y: float, p: float) -
     """E[answer] - E[truth], both counted +1 for positive and -1 for negative."""
     said = p * x + (1 - p) * y
     bias = (said - (1 - said)) - (p - (1 - p))
-    assert binary.prior_phi(x, y, p) == pytest.approx(bias, abs=1e-14)
+    assert tilted(x, y, p)[0] == pytest.approx(bias, abs=1e-14)
 
 
 @given(rate, inner)
 def test_chance_tells_nothing(x: float, p: float) -> None:
-    assert binary.mutual_information(x, x, p) == 0
-    assert np.isnan(binary.mcc(x, x, p)) or binary.mcc(x, x, p) == 0
+    assert FUNCTIONS["mutual_information"](x, x, p) == 0
+    assert np.isnan(FUNCTIONS["mcc"](x, x, p)) or FUNCTIONS["mcc"](x, x, p) == 0
 
 
 @given(rate, rate, inner)
 def test_information_survives_inverting_and_exchanging(x: float, y: float, p: float) -> None:
-    bits = float(binary.mutual_information(x, y, p))
-    inverted = binary.mutual_information(1 - x, 1 - y, p)
-    exchanged = binary.mutual_information(1 - y, 1 - x, 1 - p)
+    bits = float(FUNCTIONS["mutual_information"](x, y, p))
+    inverted = FUNCTIONS["mutual_information"](1 - x, 1 - y, p)
+    exchanged = FUNCTIONS["mutual_information"](1 - y, 1 - x, 1 - p)
     assert inverted == pytest.approx(bits, abs=1e-12)
     assert exchanged == pytest.approx(bits, abs=1e-12)
 
@@ -126,4 +130,4 @@ def test_information_survives_inverting_and_exchanging(x: float, y: float, p: fl
 def test_the_oracle_tells_the_entropy_of_the_class(p: float) -> None:
     entropy = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
     for x, y in ((1, 0), (0, 1)):
-        assert binary.mutual_information(x, y, p) == pytest.approx(entropy, rel=1e-9)
+        assert FUNCTIONS["mutual_information"](x, y, p) == pytest.approx(entropy, rel=1e-9)

@@ -1,0 +1,326 @@
+"""The 2 x 2 table of a classifier, and the shares, means and agreements measured on it.
+
+Measures broadcast, take cells with any common factor, whole numbers or floats, and are NaN where
+undefined (0/0) and infinite where more than 0 is divided by 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval.arrays import Floats, Number, over
+from clfeval.measures.record import BOTH, Measure
+
+_ROUNDING = 8 * np.finfo(np.float64).eps
+_TINY = np.finfo(np.float64).tiny  # below it no product has its digits
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Cells of one or many 2 x 2 tables: rows, shares, or any multiple of them.
+
+    Brought to equal classes or to any class ratio it is the joint probability table (JPT) of
+    Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
+    """
+
+    tp: Number
+    fp: Number
+    fn: Number
+    tn: Number
+
+    @classmethod
+    def of_rates(cls, tp: Number, fp: Number, ratio: Number = 1.0) -> Confusion:
+        """Return the table with these true and false positive rates at odds `ratio`; total 1."""
+        return cls(tp, fp, 1 - tp, 1 - fp).tuned(ratio)
+
+    @classmethod
+    def of_prevalence(cls, tp: Number, fp: Number, p: Number) -> Confusion:
+        """Return the table with these true and false positive rates at a prevalence; total 1."""
+        n = 1 - p
+        return cls(p * tp, n * fp, p * (1 - tp), n * (1 - fp))
+
+    @property
+    def positives(self) -> Number:
+        """TP + FN."""
+        return self.tp + self.fn
+
+    @property
+    def negatives(self) -> Number:
+        """FP + TN."""
+        return self.fp + self.tn
+
+    @property
+    def total(self) -> Floats:
+        """The sum of the four cells."""
+        return np.asarray(self.tp + self.fp + self.fn + self.tn, np.float64)
+
+    def normalised(self) -> Confusion:
+        """Return the positives divided by P, the negatives by N: class totals 1, grand total 2."""
+        p, n = self.positives, self.negatives
+        return Confusion(
+            *(over(*pair) for pair in ((self.tp, p), (self.fp, n), (self.fn, p), (self.tn, n)))
+        )
+
+    def tuned(self, ratio: Number) -> Confusion:
+        """Return the table at odds `ratio` of positives to negatives: total 1, rates kept.
+
+        TP = r tp / (1 + r)   FN = r fn / (1 + r)   FP = fp / (1 + r)   TN = tn / (1 + r)
+        """
+        one, r = self.normalised(), np.asarray(ratio, np.float64)
+        # each share without overflow or loss, whichever class is rare
+        p, n = 1 / (1 + 1 / r), 1 / (1 + r)
+        return Confusion(p * one.tp, n * one.fp, p * one.fn, n * one.tn)
+
+    def per(self, rows: float) -> Confusion:
+        """Return the table scaled to this many rows."""
+        factor = over(rows, self.total)
+        return Confusion(self.tp * factor, self.fp * factor, self.fn * factor, self.tn * factor)
+
+
+def accuracy(t: Confusion) -> Floats:
+    """Return the share of right answers: (TP + TN) / M; 0..1, best 1."""
+    return over(t.tp + t.tn, t.total)
+
+
+def error_rate(t: Confusion) -> Floats:
+    """Return the share of wrong answers, (FP + FN) / M; 0..1, best 0."""
+    return over(t.fp + t.fn, t.total)
+
+
+def sensitivity(t: Confusion) -> Floats:
+    """Return TP / P; 0..1, best 1."""
+    return over(t.tp, t.tp + t.fn)
+
+
+def specificity(t: Confusion) -> Floats:
+    """Return TN / N; 0..1, best 1."""
+    return over(t.tn, t.tn + t.fp)
+
+
+def precision(t: Confusion) -> Floats:
+    """Return the precision, the positive predictive value TP / (TP + FP); 0..1, best 1."""
+    return over(t.tp, t.tp + t.fp)
+
+
+def npv(t: Confusion) -> Floats:
+    """Return the negative predictive value, TN / (TN + FN); 0..1, best 1."""
+    return over(t.tn, t.tn + t.fn)
+
+
+def fpr(t: Confusion) -> Floats:
+    """Return the false positive rate, FP / N; 0..1, best 0."""
+    return over(t.fp, t.fp + t.tn)
+
+
+def fnr(t: Confusion) -> Floats:
+    """Return the false negative rate, FN / P; 0..1, best 0."""
+    return over(t.fn, t.tp + t.fn)
+
+
+def fdr(t: Confusion) -> Floats:
+    """Return the false discovery rate, FP / (TP + FP); 0..1, best 0."""
+    return over(t.fp, t.tp + t.fp)
+
+
+def false_omission(t: Confusion) -> Floats:
+    """Return the false omission rate, FN / (FN + TN); 0..1, best 0."""
+    return over(t.fn, t.fn + t.tn)
+
+
+def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
+    """Return (1 + b²) TP / ((1 + b²) TP + b² FN + FP); recall counts b times as much; 0..1."""
+    hits = (1 + beta**2) * t.tp
+    return over(hits, hits + beta**2 * t.fn + t.fp)
+
+
+def jaccard(t: Confusion) -> Floats:
+    """Return the overlap of truth and prediction, TP / (TP + FP + FN); 0..1, best 1.
+
+    Source: Jaccard 1901, Bulletin de la Societe Vaudoise des Sciences Naturelles 37:547.
+    """
+    return over(t.tp, t.tp + t.fp + t.fn)
+
+
+def j_index(t: Confusion) -> Floats:
+    """Return Youden's J, sensitivity + specificity - 1; -1..1, best 1."""
+    return np.asarray(sensitivity(t) - over(t.fp, t.fp + t.tn))
+
+
+def balanced_accuracy(t: Confusion) -> Floats:
+    """Return the mean of the two recalls, (sensitivity + specificity) / 2; 0..1, best 1."""
+    return np.asarray((sensitivity(t) + specificity(t)) / 2)
+
+
+def g_mean(t: Confusion) -> Floats:
+    """Return the geometric mean of the two recalls, sqrt(sensitivity specificity); 0..1, best 1.
+
+    Source: Kubat and Matwin 1997, ICML 14:179.
+    """
+    return np.asarray(np.sqrt(sensitivity(t) * specificity(t)))
+
+
+def fowlkes_mallows(t: Confusion) -> Floats:
+    """Return the geometric mean of precision and recall, sqrt(precision sensitivity); 0..1, best 1.
+
+    Source: Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553.
+    """
+    return np.asarray(np.sqrt(precision(t) * sensitivity(t)))
+
+
+def markedness(t: Confusion) -> Floats:
+    """Return precision + NPV - 1; -1..1, best 1, chance 0.
+
+    Source: Powers 2011, Journal of Machine Learning Technologies 2:37.
+    """
+    return np.asarray(precision(t) - over(t.fn, t.fn + t.tn))
+
+
+def mcc(t: Confusion) -> Floats:
+    """Return Matthews' correlation, (TP TN - FP FN) / sqrt((TP+FP)(FN+TN) P N); -1..1, best 1.
+
+    Undefined where a margin is empty.
+    """
+    said, denied = _root(t.tp + t.fp), _root(t.fn + t.tn)
+    p, n = _root(t.tp + t.fn), _root(t.fp + t.tn)
+    found = np.clip(over(determinant(t), said * denied * p * n), -1, 1)
+    for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
+        found = np.where(
+            (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found), sign, found
+        )
+    return np.asarray(found)
+
+
+def kappa(t: Confusion) -> Floats:
+    """Return Cohen's kappa, (accuracy - e) / (1 - e) with e the agreement expected by chance.
+
+    2 (TP TN - FP FN) / ((TP + FP) (FP + TN) + (TP + FN) (FN + TN)); -1..1, best 1, chance 0
+
+    Undefined where e is 1: all truth and all predictions are of one class.
+    Source: Cohen 1960, Educational and Psychological Measurement 20:37.
+    """
+    # as floats, for whole numbers would wrap around
+    tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in (t.tp, t.fp, t.fn, t.tn))
+    apart = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return over(2 * (tp * tn - fp * fn), apart)
+
+
+def determinant(t: Confusion) -> Floats:
+    """Return TP TN - FP FN, exactly 0 where only rounding keeps it from that."""
+    right, wrong = np.asarray(t.tp, np.float64) * t.tn, np.asarray(t.fp, np.float64) * t.fn
+    difference = right - wrong
+    return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
+
+
+def _root(margin: Number) -> Floats:
+    return np.asarray(np.sqrt(np.asarray(margin, np.float64)))
+
+
+MEASURES = (
+    Measure(
+        "accuracy", "accuracy", accuracy, "confusion", "max", 0, 1, ("too_few_rows",), "linear",
+        "(TP + TN) / (P + N)", "textbook", ("acc",),
+        share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
+        terms=lambda p, n: (p, -n, n),
+    ),
+    Measure(
+        "error_rate", "error rate", error_rate, "confusion", "min", 0, 1, ("too_few_rows",),
+        "linear", "(FP + FN) / (P + N)", "textbook", ("zero_one_loss",),
+        share=lambda t: (t.fp + t.fn, t.positives + t.negatives),
+        terms=lambda p, n: (-p, n, p),
+    ),
+    Measure(
+        "balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", "max", 0, 1,
+        BOTH, "linear", "(sensitivity + specificity) / 2", "textbook", ("bal_accuracy",),
+        invariant=True, twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5),
+    ),
+    Measure(
+        "sensitivity", "sensitivity", sensitivity, "confusion", "max", 0, 1,
+        ("no_positive_truth",), "share", "TP / P", "textbook", invariant=True, averages=True,
+        share=lambda t: (t.tp, t.positives),
+    ),
+    Measure(
+        "recall", "recall", sensitivity, "confusion", "max", 0, 1, ("no_positive_truth",),
+        "share", "TP / P", "textbook", ("sens", "tpr"), invariant=True, averages=True,
+        twin="sensitivity", share=lambda t: (t.tp, t.positives),
+    ),
+    Measure(
+        "specificity", "specificity", specificity, "confusion", "max", 0, 1,
+        ("no_negative_truth",), "share", "TN / N", "textbook", ("spec", "tnr"), invariant=True,
+        averages=True, share=lambda t: (t.tn, t.negatives),
+    ),
+    Measure(
+        "precision", "precision", precision, "confusion", "max", 0, 1,
+        ("no_positive_prediction",), "logit", "TP / (TP + FP)", "textbook", averages=True,
+        share=lambda t: (t.tp, t.tp + t.fp),
+        terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r),
+    ),
+    Measure(
+        "npv", "NPV", npv, "confusion", "max", 0, 1, ("no_negative_prediction",), "logit",
+        "TN / (TN + FN)", "textbook", ("npv_at",),
+        share=lambda t: (t.tn, t.tn + t.fn),
+        terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r),
+    ),
+    Measure(
+        "fpr", "FPR", fpr, "confusion", "min", 0, 1, ("no_negative_truth",), "share", "FP / N",
+        "textbook", ("fall_out", "false_positive_rate"), invariant=True,
+        share=lambda t: (t.fp, t.negatives),
+    ),
+    Measure(
+        "fnr", "FNR", fnr, "confusion", "min", 0, 1, ("no_positive_truth",), "share", "FN / P",
+        "textbook", ("miss_rate", "false_negative_rate"), invariant=True,
+        share=lambda t: (t.fn, t.positives),
+    ),
+    Measure(
+        "fdr", "FDR", fdr, "confusion", "min", 0, 1, ("no_positive_prediction",), "logit",
+        "FP / (TP + FP)", "textbook", ("false_discovery_rate",),
+        share=lambda t: (t.fp, t.tp + t.fp),
+        terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r),
+    ),
+    Measure(
+        "for", "FOR", false_omission, "confusion", "min", 0, 1, ("no_negative_prediction",),
+        "logit", "FN / (TN + FN)", "textbook", ("false_omission_rate",),
+        share=lambda t: (t.fn, t.tn + t.fn),
+        terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r),
+    ),
+    Measure(
+        "f1", "F1", f_beta, "confusion", "max", 0, 1, ("zero_margin",), "region",
+        "2 TP / (2 TP + FP + FN)", "textbook", ("f1_score", "f_measure"), averages=True,
+    ),
+    Measure(
+        "jaccard", "Jaccard", jaccard, "confusion", "max", 0, 1, ("zero_margin",), "region",
+        "TP / (TP + FP + FN)", "textbook", ("critical_success_index", "threat_score"),
+        averages=True,
+    ),
+    Measure(
+        "j_index", "J", j_index, "confusion", "max", -1, 1, BOTH, "linear",
+        "sensitivity + specificity - 1", "Youden 1950, Cancer 3:32", invariant=True,
+        twin="delta", terms=lambda *_: (1.0, -1.0, 0.0),
+    ),
+    Measure(
+        "mcc", "MCC", mcc, "confusion", "max", -1, 1, ("zero_margin",), "region",
+        "(TP TN - FP FN) / sqrt((TP + FP) (FN + TN) P N)",
+        "Matthews 1975, Biochimica et Biophysica Acta 405:442", ("matthews_corrcoef",),
+    ),
+    Measure(
+        "kappa", "kappa", kappa, "confusion", "max", -1, 1, ("expected_agreement_one",), "region",
+        "(observed - expected agreement) / (1 - expected)",
+        "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap"),
+    ),
+    Measure(
+        "g_mean", "G-mean", g_mean, "confusion", "max", 0, 1, BOTH, "region",
+        "sqrt(sensitivity specificity)", "Kubat and Matwin 1997, ICML 14:179", invariant=True,
+    ),
+    Measure(
+        "fowlkes_mallows", "Fowlkes-Mallows", fowlkes_mallows, "confusion", "max", 0, 1,
+        ("no_positive_truth", "no_positive_prediction"), "region",
+        "sqrt(precision sensitivity)",
+        "Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553",
+    ),
+    Measure(
+        "markedness", "markedness", markedness, "confusion", "max", -1, 1,
+        ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
+        "Powers 2011, Journal of Machine Learning Technologies 2:37",
+    ),
+)  # fmt: skip

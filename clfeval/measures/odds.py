@@ -1,0 +1,208 @@
+"""Odds and ratios of a 2 x 2 table, and what its errors cost; they broadcast as `confusion` does.
+
+Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from clfeval.arrays import Floats, over
+from clfeval.measures.confusion import (
+    Confusion,
+    accuracy,
+    f_beta,
+    precision,
+    sensitivity,
+    specificity,
+)
+from clfeval.measures.record import BOTH, Measure
+
+
+def tor(t: Confusion) -> Floats:
+    """Return the odds of a right answer: (TP + TN) / (FP + FN); 0..inf, best inf."""
+    return over(t.tp + t.tn, t.fp + t.fn)
+
+
+def ppv_odds(t: Confusion) -> Floats:
+    """Return the odds that a positive answer is right, TP / FP; 0..inf."""
+    return over(t.tp, t.fp)
+
+
+def npv_odds(t: Confusion) -> Floats:
+    """Return the odds that a negative answer is right, TN / FN; 0..inf."""
+    return over(t.tn, t.fn)
+
+
+def epa(t: Confusion) -> Floats:
+    """Return the mean of the two odds, (TP/FP + TN/FN) / 2; 0..inf.
+
+    At an extreme class ratio one of them swamps the other.
+    """
+    return np.asarray((ppv_odds(t) + npv_odds(t)) / 2)
+
+
+def f_odds(t: Confusion, beta: float = 1.0) -> Floats:
+    """Return F / (1 - F) = (1 + b²) TP / (b² FN + FP); 0..inf."""
+    return over((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp)
+
+
+def dor(t: Confusion) -> Floats:
+    """Return the diagnostic odds ratio, TP TN / (FP FN); 0..inf, chance 1."""
+    # as floats, for whole numbers would wrap around
+    tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
+    return over(tp * t.tn, fp * t.fn)
+
+
+def dp(t: Confusion) -> Floats:
+    """Return the discriminant power, sqrt(3)/pi ln(DOR), natural logarithm; chance 0."""
+    return _power(dor(t))
+
+
+def lr_pos(t: Confusion) -> Floats:
+    """Return the positive likelihood ratio, sensitivity / (1 - specificity); 0..inf."""
+    return over(sensitivity(t), over(t.fp, t.fp + t.tn))
+
+
+def lr_neg(t: Confusion) -> Floats:
+    """Return the negative likelihood ratio, (1 - sensitivity) / specificity; 0..inf, best 0."""
+    return over(over(t.fn, t.tp + t.fn), specificity(t))
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """What one row of each cell costs or brings, in any one unit."""
+
+    fp: float
+    fn: float
+    tp: float = 0.0  # benefit
+    tn: float = 0.0  # benefit
+
+    @property
+    def exchange(self) -> float:
+        """How many true positives one false positive undoes: (cost FP + benefit TN) / (FN + TP)."""
+        return (self.fp + self.tn) / (self.fn + self.tp)
+
+    @property
+    def probability(self) -> float:
+        """The risk from which on a positive answer pays: exchange / (1 + exchange)."""
+        return self.exchange / (1 + self.exchange)
+
+
+def expected_cost(t: Confusion, stakes: Stakes) -> Floats:
+    """Return the mean cost of a row less its benefit, in the unit of the stakes; best low."""
+    cost = stakes.fp * t.fp + stakes.fn * t.fn - stakes.tp * t.tp - stakes.tn * t.tn
+    return over(cost, t.total)
+
+
+def net_benefit(t: Confusion, stakes: Stakes) -> Floats:
+    """Return TP / M - w FP / M with w the exchange: true positives per row, net; best high.
+
+    0 for a classifier that never says positive.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    """
+    return over(t.tp - stakes.exchange * t.fp, t.total)
+
+
+def _odds(share: Floats) -> Floats:
+    """Return x / (1 - x), infinite at 1."""
+    return over(share, np.maximum(1 - share, 0.0))
+
+
+def _power(ratio: Floats) -> Floats:
+    """Return the discriminant power of an odds ratio."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
+
+
+_JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
+
+RATIOS = (
+    Measure(
+        "lr_pos", "LR+", lr_pos, "confusion", "max", 0, inf, (*BOTH, "no_positive_prediction"),
+        "ratio", "sensitivity / (1 - specificity)", "textbook", invariant=True,
+        terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0),
+    ),
+    Measure(
+        "lr_neg", "LR-", lr_neg, "confusion", "min", 0, inf, (*BOTH, "no_negative_prediction"),
+        "ratio", "(1 - sensitivity) / specificity", "textbook", invariant=True,
+        terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0),
+    ),
+    Measure(
+        "dor", "DOR", dor, "confusion", "max", 0, inf, (*BOTH, "zero_margin"), "log",
+        "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
+        invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn),
+    ),
+    Measure(
+        "dp", "DP", dp, "confusion", "max", -inf, inf, (*BOTH, "zero_margin"), "derived",
+        "sqrt(3)/π ln(DOR), natural logarithm", _JPT, ("discriminant_power",), invariant=True,
+        base="dor", through=_power,
+    ),
+    Measure(
+        "epa", "EPA", epa, "confusion", "max", 0, inf,
+        (*BOTH, "no_positive_prediction", "no_negative_prediction"), "region",
+        "(TP / FP + TN / FN) / 2", _JPT,
+    ),
+)  # fmt: skip
+
+ODDS = (
+    Measure(
+        "tor", "TOR", tor, "confusion", "max", 0, inf, BOTH, "derived",
+        "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds,
+    ),
+    Measure(
+        "f_odds", "F odds", f_odds, "confusion", "max", 0, inf, BOTH, "derived", "F / (1 - F)",
+        _JPT, takes=("beta",), base="f_beta", through=_odds,
+    ),
+    Measure(
+        "ppv_odds", "PPV odds", ppv_odds, "confusion", "max", 0, inf,
+        (*BOTH, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
+        terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv", through=_odds,
+    ),
+    Measure(
+        "npv_odds", "NPV odds", npv_odds, "confusion", "max", 0, inf,
+        (*BOTH, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
+        terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r),
+        base="npv", through=_odds,
+    ),
+)  # fmt: skip
+
+TUNED = (
+    Measure(
+        "tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, BOTH, "linear",
+        "(TP + TN) / M", _JPT, twin="accuracy",
+        share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
+        terms=lambda p, n: (p, -n, n),
+    ),
+    Measure(
+        "ppv", "PPV", precision, "confusion", "max", 0, 1, (*BOTH, "no_positive_prediction"),
+        "logit", "TP / (TP + FP)", "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170",
+        ("ppv_at",), twin="precision", share=lambda t: (t.tp, t.tp + t.fp),
+        terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r),
+    ),
+    Measure(
+        "f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
+        "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
+        "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"), averages=True,
+        takes=("beta",),
+    ),
+    Measure(
+        "expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
+        "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
+        "Elkan 2001, IJCAI 17:973", takes=("stakes",),
+        terms=lambda p, n, stakes: (
+            -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
+            p * stakes.fn - n * stakes.tn,
+        ),
+    ),
+    Measure(
+        "net_benefit", "net benefit", net_benefit, "confusion", "max", -inf, 1, BOTH, "linear",
+        "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
+        "Vickers and Elkin 2006, Medical Decision Making 26:565", takes=("stakes",),
+        terms=lambda p, n, stakes: (p, -n * stakes.exchange, 0.0),
+    ),
+)  # fmt: skip

@@ -1,0 +1,108 @@
+"""The record of one measure: its names, its function, and all that is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from clfeval.arrays import Bools, Floats
+
+Needs = Literal["confusion", "classes", "scores", "probabilities", "ordinal", "patterns", "metrics"]
+Interval = Literal[
+    "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "drawn"
+]
+
+
+def _nothing(*_: Any, **__: Any) -> tuple[Any, ...]:
+    """Stand for the terms of a measure that needs none."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure: what it is called, what it is made of, and what is said of it.
+
+    of: its function over the statistic that `needs` names; None where nothing computes it yet.
+    best: which way is better; a measure whose best value is zero errs on either side of it.
+    low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
+    interval: how its limits are found. invariant: it does not change with the class ratio while
+    sensitivity and specificity stay. averages: macro, weighted and micro means over classes exist.
+    twin: the id of which this is another name. takes: settings that `of` and `terms` need.
+
+    share: of which rows it is what part, a pair of counts; then it has exact limits as counted.
+    terms: what its interval is made from: of the class shares p and n (linear: a, b, shift of
+    a tp + b fp + shift) or of the table and its odds (log, logit: see `methods.estimates`).
+    base: the id of the measure whose limits it has (derived; else only as counted), by `through`.
+    kinked: it is least where tp = fp, and rises on both sides of that.
+    """
+
+    id: str
+    title: str
+    of: Callable[..., Floats] | None
+    needs: Needs
+    best: Literal["max", "min", "zero"]
+    low: float
+    high: float
+    undefined: tuple[str, ...]
+    interval: Interval
+    formula: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    invariant: bool = False
+    averages: bool = False
+    twin: str | None = None
+    takes: tuple[str, ...] = ()
+    share: Callable[[Any], tuple[Any, Any]] | None = None
+    terms: Callable[..., tuple[Any, ...]] = _nothing
+    base: str | None = None
+    through: Callable[[Floats], Floats] = np.asarray
+    kinked: bool = False
+
+    @property
+    def arrow(self) -> str:
+        """The direction sign of table headers."""
+        return {"max": "↑", "min": "↓", "zero": "→0"}[self.best]
+
+    @property
+    def function(self) -> Callable[..., Floats]:
+        """What computes it; KeyError where nothing does yet."""
+        if self.of is None:
+            raise KeyError(f"nothing computes {self.id}")
+        return self.of
+
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """Why it may be undefined at odds other than those of the rows: there both classes count.
+
+        A measure that says which class it needs is not asked for more.
+        """
+        return self.undefined if _CLASSES & {*self.undefined} else (*BOTH, *self.undefined)
+
+    def given(self, **settings: Any) -> Measure:
+        """Return the measure with the settings filled in that it takes; None is no setting."""
+        mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
+        if not mine:
+            return self
+        of = None if self.of is None else partial(self.of, **mine)
+        return replace(self, of=of, terms=partial(self.terms, **mine))
+
+
+BOTH = ("no_positive_truth", "no_negative_truth")
+_CLASSES = {*BOTH, "single_class"}
+
+# of a 2 x 2 table; the last reason of a measure holds unasked
+REASONS: Mapping[str, Callable[[Any], Bools]] = {
+    "no_positive_truth": lambda t: t.tp + t.fn == 0,
+    "no_negative_truth": lambda t: t.fp + t.tn == 0,
+    "no_positive_prediction": lambda t: t.tp + t.fp == 0,
+    "no_negative_prediction": lambda t: t.fn + t.tn == 0,
+}
+
+
+def why(undefined: Sequence[str], table: Any) -> str:
+    """Return why a measure of one 2 x 2 table is undefined: the first reason that holds."""
+    return next((one for one in undefined[:-1] if REASONS[one](table)), undefined[-1])

@@ -1,0 +1,172 @@
+"""Points of ROC curves, and those of them that lie on the two convex hulls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.patterns import for_products
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.confusion import Confusion
+
+_BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
+_FEW = 64  # points that the plain chain settles quicker than a pass
+_PAYS = 16  # a pass pays while it drops one point in so many
+_PATIENCE = 32  # passes that do not pay, then the plain chain costs no more
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RocPoints:
+    """Points of a ROC curve in its order, from "nothing positive" at (0, 0) to (1, 1).
+
+    thresholds (h,) fall from infinity; a score at or above one is positive. tp and fp (h,) count
+    the positives and the negatives there; all of them at the last point.
+    """
+
+    thresholds: Floats
+    tp: Counts
+    fp: Counts
+
+    @property
+    def tables(self) -> Confusion:
+        """The 2 x 2 tables, (h,) cells each."""
+        tp, fp = self.tp.astype(np.float64), self.fp.astype(np.float64)
+        return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
+
+    @property
+    def preference(self) -> Ints:
+        """The rank of each point (h,) among ties: larger delta first, then higher threshold."""
+        tp, fp = for_products(self.tp, self.fp)
+        gain = tp * fp[-1] - fp * tp[-1]  # whole numbers, so that equal means equal
+        rank = np.empty(len(gain), np.int64)
+        rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
+        return rank
+
+    def at(self, places: Ints | Bools) -> RocPoints:
+        """Return some of the points."""
+        return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
+
+
+def roc_points(counts: ScoreCounts) -> RocPoints:
+    """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
+    return _joined(_blocks(counts, max(1, len(counts.scores))))
+
+
+def candidates(counts: ScoreCounts, *, block_size: int = _BLOCK) -> RocPoints:
+    """Return the points among which, at every odds, the best value of every measure is found.
+
+    They are the corners and the vertices of the upper and of the lower convex hull: h of m + 1
+    points, found in O(m). That is enough. Every measure of tune-jpt but phi rises with the
+    true and falls with the false positive rate, so no point beats the edge of the upper hull above
+    it; and along an edge above the chance line it is largest at an end: TAR, F, J, cost and net
+    benefit are linear functions or ratios of them; PPV, NPV and the likelihood ratios are constant
+    on rays from a corner; EPA is convex; MCC and the diagnostic odds ratio stay below a value on
+    the convex side of an ellipse or a hyperbola through both corners. IC, which rewards the
+    perfectly wrong as well, is convex on the whole square: the two hulls together hold its best.
+    So they do for a cost that a hit raises. Of equal values the first by `RocPoints.preference` is
+    among the candidates too: along an edge delta rises or falls, or stays, and then the higher
+    threshold is where the edge begins.
+
+    Below the chance line MCC, EPA and the diagnostic odds ratio, undefined in the corners, can be
+    largest between vertices. Where no point lies above that line, the candidates are also all
+    points that no other one but a corner beats in both rates.
+
+    With one class only, the corners alone are returned: every measure is undefined there.
+    """
+    tops, bottoms = [], []
+    for block in _blocks(counts, block_size):
+        tops.append(block.at(vertices(block.tp, block.fp)))
+        bottoms.append(block.at(vertices(block.fp, block.tp)))
+    top, bottom = _joined(tops), _joined(bottoms)
+    top, bottom = top.at(vertices(top.tp, top.fp)), bottom.at(vertices(bottom.fp, bottom.tp))
+    found = [top, bottom]
+    if len(top.tp) == 2 and top.tp[-1] and top.fp[-1]:
+        whole = roc_points(counts)
+        found.append(whole.at(unbeaten(whole.tp, whole.fp)))
+    together = _joined(found)
+    _, first = np.unique(-together.thresholds, return_index=True)
+    return together.at(first)
+
+
+def vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> Ints:
+    """Return the places of the strict vertices of the upper hull of chains, their ends included.
+
+    tp and fp (n,) rise along each chain; `starts` (n,) marks where chains start, and without it
+    there is one. Of equal points in a chain the first stands for all. Repeatedly drops every point
+    on or below the line between its current neighbours, for no vertex ever is; whole numbers below
+    2**30 are compared exactly. With tp and fp exchanged it is the lower hull.
+    """
+    y, x = for_products(tp, fp)
+    stays = np.zeros(len(x), bool) if starts is None else starts.copy()
+    stays[:1] = True
+    up, right = y[1:] > y[:-1], x[1:] > x[:-1]
+    fresh = stays.copy()
+    fresh[1:] |= up | right
+    origin = None
+    if not fresh.all():
+        origin = np.flatnonzero(fresh)
+        x, y, stays = x[origin], y[origin], stays[origin]
+        up, right = y[1:] > y[:-1], x[1:] > x[:-1]
+    stays[:-1] |= stays[1:]  # a chain ends where the next one starts
+    stays[-1:] = True
+    corner = stays.copy()
+    corner[1:-1] |= up[:-1] & right[1:]  # no vertex lacks these, and few other points have them
+    places = np.flatnonzero(corner)
+    x, y, stays = x[places], y[places], stays[places]
+    if origin is not None:
+        places = origin[places]
+    unpaid = 0
+    while len(x) > _FEW and unpaid < _PATIENCE:
+        dx, dy = np.diff(x), np.diff(y)
+        keep = stays.copy()
+        keep[1:-1] |= dx[:-1] * dy[1:] < dy[:-1] * dx[1:]
+        dropped = len(x) - np.count_nonzero(keep)
+        if not dropped:
+            return places
+        unpaid += int(dropped * _PAYS < len(x))
+        x, y, stays, places = x[keep], y[keep], stays[keep], places[keep]
+    return places[_chain(x.tolist(), y.tolist(), stays.tolist())]
+
+
+def unbeaten(tp: Counts, fp: Counts) -> Ints:
+    """Return the places of points between the corners that none of these beats in both rates.
+
+    tp and fp (n,) rise along the one chain.
+    """
+    more_tp, more_fp = np.diff(tp[1:-1]) > 0, np.diff(fp[1:-1]) > 0
+    keep = np.ones(max(0, len(tp) - 2), bool)
+    keep[1:] &= more_tp
+    keep[:-1] &= more_fp | ~more_tp
+    return np.flatnonzero(keep) + 1
+
+
+def _chain(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
+    """Walk along the points and take back those that a later one puts on or below a line."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while kept and not stays[kept[-1]]:
+            a, b = kept[-2], kept[-1]
+            if (x[b] - x[a]) * (y[i] - y[b]) < (y[b] - y[a]) * (x[i] - x[b]):
+                break
+            kept.pop()
+        kept.append(i)
+    return np.array(kept, np.int64)
+
+
+def _blocks(counts: ScoreCounts, size: int) -> Iterator[RocPoints]:
+    """Yield the point at infinity, then the others in blocks."""
+    tp, fp = (n[:0].sum(keepdims=True) for n in (counts.positives, counts.negatives))
+    yield RocPoints(np.array([np.inf]), tp, fp)
+    for stop in range(len(counts.scores), 0, -size):
+        part = slice(max(0, stop - size), stop)
+        tp = tp[-1] + counts.positives[part][::-1].cumsum()
+        fp = fp[-1] + counts.negatives[part][::-1].cumsum()
+        yield RocPoints(counts.scores[part][::-1], tp, fp)
+
+
+def _joined(parts: Iterable[RocPoints]) -> RocPoints:
+    columns = zip(*((part.thresholds, part.tp, part.fp) for part in parts), strict=True)
+    return RocPoints(*(np.concatenate(column) for column in columns))
