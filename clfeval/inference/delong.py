@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Ints
-from clfeval.inference.shares import critical_value
+from clfeval.inference.special import critical_value
 
 LOGIT = "DeLong, logit"
 BORDER = "exact bound at the border"

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.inference.score_region import Measure
+from clfeval.inference.shares import Table
 
 Slopes = tuple[ArrayLike, ArrayLike]
-Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 _SHRINK = 4.0  # each step is this much shorter than the one before
 _INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the nearer border

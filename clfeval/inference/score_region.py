@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.shares import critical_value, wilson
+from clfeval.inference.search import halved
+from clfeval.inference.shares import wilson
+from clfeval.inference.special import critical_value
 
 Measure = Callable[[Floats, Floats], Floats]
 
@@ -17,7 +19,6 @@ _GRID = 512  # directions at first
 _HILLS = 4  # local extremes followed, the best by the grid
 _ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
 _ZOOMS = 10  # 8**-10 of 2 / 512 of a turn
-_HALVINGS = 60
 _CLOSE = 1e-9  # relative
 
 
@@ -137,11 +138,9 @@ def _at_kink(measure: Measure, kink: Measure, region: _Region) -> Floats:
     side = np.sign(_call(kink, *region.at(nowhere, 0.0)))
     # from the observed point go towards where the kink is most on the other side
     t, least = _highest(_times(kink, -side), region)
-    near, far = nowhere, nowhere + 1
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        same = side * _call(kink, *region.at(t, middle)) > 0
-        near, far = np.where(same, middle, near), np.where(same, far, middle)
+    _, far = halved(
+        lambda share: side * _call(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+    )
     p1, p2 = region.at(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
     # that close, take the point on it, for the measure to be its least value to the last bit.

@@ -6,53 +6,13 @@ distances of two estimates are combined like the legs of a triangle, with their 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
+from clfeval.inference.special import critical_value
 
 Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
-
-_HALLEY_STEPS = 5  # each step triples the digits; the start values have two
-_ROOT2 = math.sqrt(2)
-_ROOT2PI = math.sqrt(2 * math.pi)
-
-
-def normal_quantile(p: float) -> float:
-    """Return the x with P(X <= x) = p for a standard normal X.
-
-    Halley steps on P(X > x) = erfc(x / sqrt 2) / 2, next to the middle on erf.
-
-    Range: real, 0 at p = 1/2; as precise as a float for 1e-300 <= p.
-    Errors: ValueError unless 0 < p < 1.
-    Source: start value of the tail: Abramowitz and Stegun 1964, 26.2.22.
-    """
-    if not 0 < p < 1:
-        raise ValueError(f"the probability {p} is not between 0 and 1")
-    middle, tail = abs(p - 0.5), min(p, 1 - p)
-    near = middle < 0.25  # here the small p - 1/2 holds the digits, further out the small tail
-    if near:
-        x = middle * _ROOT2PI
-    else:
-        t = math.sqrt(-2 * math.log(tail))
-        x = t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t)
-    for _ in range(_HALLEY_STEPS):
-        error = math.erf(x / _ROOT2) / 2 - middle if near else tail - math.erfc(x / _ROOT2) / 2
-        step = error / (math.exp(-x * x / 2) / _ROOT2PI)
-        x -= step / (1 + x * step / 2)
-    return math.copysign(x, p - 0.5)
-
-
-def critical_value(level: float) -> float:
-    """Return the z with P(-z <= X <= z) = level for a standard normal X.
-
-    Errors: ValueError unless 0 < level < 1.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
-    return abs(normal_quantile((1 - level) / 2))
 
 
 def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:

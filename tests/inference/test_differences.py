@@ -16,12 +16,11 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from clfeval.inference.shares import (
     combination,
-    critical_value,
-    normal_quantile,
     paired_combination,
     paired_difference,
     wilson,
 )
+from clfeval.inference.special import critical_value, normal_quantile
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")

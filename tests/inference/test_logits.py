@@ -13,7 +13,8 @@ from scipy.stats import binom
 from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from clfeval.inference.shares import critical_value, odds_ratio, predictive_value, rate_ratio
+from clfeval.inference.shares import odds_ratio, predictive_value, rate_ratio
+from clfeval.inference.special import critical_value
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.inference.score_region import range_over_region
-from clfeval.inference.shares import critical_value
+from clfeval.inference.special import critical_value
 from tests.thoroughness import examples
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats
+from clfeval.inference.search import halved
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.information import mutual_information
 from clfeval.measures.plane import position, tilted
@@ -14,7 +16,6 @@ from clfeval.measures.population import Population
 from clfeval.result import Row
 
 STEPS = 64  # points of a curved line
-_HALVINGS = 60
 
 Line = tuple[Floats, Floats]  # tp and fp of its points
 
@@ -121,11 +122,8 @@ def _information(value: float, p: float) -> Iterator[Line]:
             continue  # the (anti-)oracle tells no more than that
         left, right = (_end(side, sign, value, p) for side in (-1.0, 1.0))
         phi = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
-        low, high = np.zeros_like(phi), 1 - np.abs(phi)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            less = _bits(phi, sign * middle, p) < value
-            low, high = np.where(less, middle, low), np.where(less, high, middle)
+        highest = 1 - np.abs(phi)
+        _, high = halved(partial(_tells_less, phi, sign, value, p), np.zeros_like(phi), highest)
         delta = sign * high
         delta[[0, -1]] = sign * (1 - np.abs(phi[[0, -1]]))
         yield (phi + delta + 1) / 2, (phi - delta + 1) / 2
@@ -133,12 +131,15 @@ def _information(value: float, p: float) -> Iterator[Line]:
 
 def _end(side: float, sign: float, value: float, p: float) -> float:
     """Return phi where the border from the (anti-)oracle to a side corner has the value."""
-    near, far = 0.0, side
-    for _ in range(_HALVINGS):
-        middle = np.array([(near + far) / 2])
-        more = _bits(middle, sign * (1 - np.abs(middle)), p)[0] > value
-        near, far = (middle.item(), far) if more else (near, middle.item())
-    return near
+    near, _ = halved(
+        lambda phi: _bits(phi, sign * (1 - np.abs(phi)), p) > value, np.zeros(1), np.array([side])
+    )
+    return float(near[0])
+
+
+def _tells_less(phi: Floats, sign: float, value: float, p: float, height: Floats) -> Bools:
+    """Tell where the information that far from the phi axis is below the value."""
+    return np.asarray(_bits(phi, sign * height, p) < value)
 
 
 def _bits(phi: Floats, delta: Floats, p: float) -> Floats:

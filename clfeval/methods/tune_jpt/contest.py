@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
+from clfeval.inference.search import halved
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
@@ -129,10 +130,10 @@ def _limits(
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
     near, far, leaders, others = near[some], far[some], leaders[some], others[some]
-    for _ in range(_SETTLED if len(some) else 0):
-        middle = (near + far) / 2
-        sure = contest.duel(leaders, others, np.exp(middle))[1] > 0
-        near, far = np.where(sure, near, middle), np.where(sure, middle, far)
+    _, far = halved(
+        lambda at: ~(contest.duel(leaders, others, np.exp(at))[1] > 0), near, far,
+        times=_SETTLED if len(some) else 0,
+    )  # fmt: skip
     out: list[float | None] = [None] * len(start)
     for place, value in zip(some.tolist(), np.exp(far).tolist(), strict=True):
         out[place] = value
