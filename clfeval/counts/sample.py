@@ -20,7 +20,7 @@ from clfeval.tables.scan import FILE_NAME, TableFile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """CountsRow counts of the whole table (slice None), of slices, and of runs.
+    """Confusion counts of the whole table (slice None), of slices, and of runs.
 
     counted: the predictions behind them, which alone hold scores and say what models share; tables
     of counts, and bare numbers, have none. sampled: they are counted rows, and no rates.

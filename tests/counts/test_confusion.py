@@ -1,4 +1,4 @@
-"""CountsRow counts of several models: from patterns, from rows of a counts table, their digest."""
+"""Confusion counts of several models: from patterns, from rows of a counts table, their digest."""
 
 from __future__ import annotations
 

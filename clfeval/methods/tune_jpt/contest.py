@@ -150,12 +150,17 @@ def _gaps(contest: Contest, i: int, j: int) -> tuple[float, float]:
 
 
 def _linear_weight(contest: Contest) -> float | None:
-    """Return what a false positive costs in true positives, for measures linear in the rates."""
-    if contest.name in ("tar", "tor"):
-        return 1.0
-    if contest.name in ("expected_cost", "net_benefit") and contest.stakes is not None:
-        return contest.stakes.exchange
-    return None
+    """Return what a false positive costs in true positives, for measures linear in the rates.
+
+    So are those whose limits are derived from a linear one, which they rise with.
+    """
+    measure = CATALOG[contest.name]
+    if measure.interval == "derived" and measure.base is not None:
+        measure = CATALOG[measure.base]
+    if measure.interval != "linear":
+        return None
+    a, b, _ = measure.given(beta=contest.beta, stakes=contest.stakes).terms(0.5, 0.5)
+    return float(-b / a)
 
 
 def _signs(contest: Contest, a: Floats, b: Floats) -> Floats:
