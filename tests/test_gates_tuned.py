@@ -48,6 +48,21 @@ def test_without_a_target_the_sample_is_judged() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("typed", "stored", "value"),
+    [
+        ("J", "j_index", 67 / 100 - 5 / 100), ("δ", "delta", 67 / 100 - 5 / 100),
+        ("LR+", "lr_pos", (67 / 100) / (5 / 100)), ("PPV", "ppv", 67 / 72),
+        ("precision", "ppv", 67 / 72), ("f1", "f_beta", 2 * 67 / (2 * 67 + 5 + 33)),
+        ("PPV odds", "ppv_odds", 67 / 5), ("recall", "sensitivity", 67 / 100),
+    ],
+)  # fmt: skip
+def test_what_the_screen_shows_can_be_typed(typed: str, stored: str, value: float) -> None:
+    found = gate(tuned({"ccp": CCP}), "fail-under", f"{typed}=0.1")
+    assert (found.metric, found.passed) == (stored, True)
+    assert found.value == pytest.approx(value, rel=1e-14)
+
+
 def test_with_one_target_it_is_judged_under_the_names_of_models() -> None:
     found = gates(tuned(BOTH, odds="1:100"), "fail-under", "ppv=0.1")
     assert {name: one.passed for name, one in found.items()} == {
