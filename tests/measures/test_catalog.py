@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.cli.complete import METRICS
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, same_measure
 from clfeval.measures.odds import Stakes
@@ -112,12 +111,6 @@ def test_every_name_is_looked_up_in_one_place(
     name: str, tuned: str | None, ranked: str | None
 ) -> None:
     assert (one_of(name, MEASURES), one_of(name, MEASURED)) == (tuned, ranked)
-
-
-def test_completion_offers_the_measures_of_tune_jpt() -> None:
-    """Written once more there, for a completion must not import what computes them."""
-    assert tuple(METRICS["tune-jpt"].split()) == MEASURES
-    assert set(METRICS["phidelta"].split()) <= set(CATALOG)
 
 
 def test_records_that_nothing_computes_yet() -> None:

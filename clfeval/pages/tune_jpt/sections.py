@@ -16,9 +16,11 @@ from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 
 FEW = 4  # names of models in one cell
-PLACE = "positives:\nnegatives\n(prevalence)"
-AT_ODDS = "positives:\nnegatives"
-STAKED = ("expected_cost", "net_benefit")
+PLACE = "positives:
+negatives
+(prevalence)"
+AT_ODDS = "positives:
+negatives"
 LATER = ("tor", "f_odds")  # after EPA and its two terms
 SWEPT = 7  # odds of a sweep shown to a person
 OPEN = "…"  # an interval's end beyond the swept odds
@@ -136,7 +138,7 @@ def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], lis
     """Sort the measures at hand: shares, odds, cost and benefit, and what never moves."""
     known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     fixed = [name for name in known if CATALOG[name].invariant]
-    staked = [name for name in known if name in STAKED]
+    staked = [name for name in known if "stakes" in CATALOG[name].takes]
     others = [name for name in known if name not in (*fixed, *staked)]
     odds = [name for name in others if CATALOG[name].high == inf]
     shares = [name for name in others if name not in odds]
