@@ -70,25 +70,19 @@ def _bend(x: Floats) -> Floats:
 
 
 MEASURES = (
-    Measure(
-        "ic", "IC", ic, "confusion", "max", 0, 1, BOTH, "region",
-        "I(truth; prediction) / H(truth)",
-        "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
-        ("information_coefficient",), kinked=True,
-    ),
-    Measure(
-        "mutual_information", "mutual information", mutual_information, "confusion", "max", 0, 1,
-        ("single_class",), "region",
-        "bits that an answer tells of the truth: sum over the 2 x 2 table of"
-        " q log2(q / (row share x column share))", _ARMANO, kinked=True,
-    ),
+    Measure("ic", "IC", ic, "confusion", "max", 0, 1, BOTH, "region",
+            "I(truth; prediction) / H(truth)",
+            "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
+            ("information_coefficient",), kinked=True),
+    Measure("mutual_information", "mutual information", mutual_information, "confusion", "max", 0,
+            1, ("single_class",), "region",
+            "bits that an answer tells of the truth: sum over the 2 x 2 table of"
+            " q log2(q / (row share x column share))", _ARMANO, kinked=True),
 )  # fmt: skip
 
 UNBIASED = (
-    Measure(
-        "mutual_information_u", "unbiased mutual information",
-        lambda t: mutual_information(t.normalised()), "confusion", "max", 0, 1,
-        ("single_class",), "region", "mutual information at prevalence 1/2, in bits", _ARMANO,
-        invariant=True, kinked=True,
-    ),
+    Measure("mutual_information_u", "unbiased mutual information",
+            lambda t: mutual_information(t.normalised()), "confusion", "max", 0, 1,
+            ("single_class",), "region", "mutual information at prevalence 1/2, in bits", _ARMANO,
+            invariant=True, kinked=True),
 )  # fmt: skip

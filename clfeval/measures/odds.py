@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Floats, over
+from clfeval.arrays import Floats, Number, over
 from clfeval.measures.confusion import (
     Confusion,
     accuracy,
@@ -99,6 +99,13 @@ def expected_cost(t: Confusion, stakes: Stakes) -> Floats:
     return over(cost, t.total)
 
 
+def _cost_terms(p: Number, n: Number, stakes: Stakes) -> tuple[Number, Number, Number]:
+    """Return the expected cost as a sum of the two rates, by the class shares."""
+    return (
+        -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn), p * stakes.fn - n * stakes.tn
+    )  # fmt: skip
+
+
 def net_benefit(t: Confusion, stakes: Stakes) -> Floats:
     """Return TP / M - w FP / M with w the exchange: true positives per row, net; best high.
 
@@ -122,87 +129,57 @@ def _power(ratio: Floats) -> Floats:
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (
-    Measure(
-        "lr_pos", "LR+", lr_pos, "confusion", "max", 0, inf, (*BOTH, "no_positive_prediction"),
-        "ratio", "sensitivity / (1 - specificity)", "textbook", invariant=True,
-        terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0),
-    ),
-    Measure(
-        "lr_neg", "LR-", lr_neg, "confusion", "min", 0, inf, (*BOTH, "no_negative_prediction"),
-        "ratio", "(1 - sensitivity) / specificity", "textbook", invariant=True,
-        terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0),
-    ),
-    Measure(
-        "dor", "DOR", dor, "confusion", "max", 0, inf, (*BOTH, "zero_margin"), "log",
-        "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
-        invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn),
-    ),
-    Measure(
-        "dp", "DP", dp, "confusion", "max", -inf, inf, (*BOTH, "zero_margin"), "derived",
-        "sqrt(3)/π ln(DOR), natural logarithm", _JPT, ("discriminant_power",), invariant=True,
-        base="dor", through=_power,
-    ),
-    Measure(
-        "epa", "EPA", epa, "confusion", "max", 0, inf,
-        (*BOTH, "no_positive_prediction", "no_negative_prediction"), "region",
-        "(TP / FP + TN / FN) / 2", _JPT,
-    ),
+    Measure("lr_pos", "LR+", lr_pos, "confusion", "max", 0, inf, (*BOTH, "no_positive_prediction"),
+            "ratio", "sensitivity / (1 - specificity)", "textbook", invariant=True,
+            terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0)),
+    Measure("lr_neg", "LR-", lr_neg, "confusion", "min", 0, inf, (*BOTH, "no_negative_prediction"),
+            "ratio", "(1 - sensitivity) / specificity", "textbook", invariant=True,
+            terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0)),
+    Measure("dor", "DOR", dor, "confusion", "max", 0, inf, (*BOTH, "zero_margin"), "log",
+            "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
+            invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn)),
+    Measure("dp", "DP", dp, "confusion", "max", -inf, inf, (*BOTH, "zero_margin"), "derived",
+            "sqrt(3)/π ln(DOR), natural logarithm", _JPT, ("discriminant_power",), invariant=True,
+            base="dor", through=_power),
+    Measure("epa", "EPA", epa, "confusion", "max", 0, inf,
+            (*BOTH, "no_positive_prediction", "no_negative_prediction"), "region",
+            "(TP / FP + TN / FN) / 2", _JPT),
 )  # fmt: skip
 
 ODDS = (
-    Measure(
-        "tor", "TOR", tor, "confusion", "max", 0, inf, BOTH, "derived",
-        "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds,
-    ),
-    Measure(
-        "f_odds", "F odds", f_odds, "confusion", "max", 0, inf, BOTH, "derived", "F / (1 - F)",
-        _JPT, takes=("beta",), base="f_beta", through=_odds,
-    ),
-    Measure(
-        "ppv_odds", "PPV odds", ppv_odds, "confusion", "max", 0, inf,
-        (*BOTH, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
-        terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv", through=_odds,
-    ),
-    Measure(
-        "npv_odds", "NPV odds", npv_odds, "confusion", "max", 0, inf,
-        (*BOTH, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
-        terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r),
-        base="npv", through=_odds,
-    ),
+    Measure("tor", "TOR", tor, "confusion", "max", 0, inf, BOTH, "derived",
+            "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
+    Measure("f_odds", "F odds", f_odds, "confusion", "max", 0, inf, BOTH, "derived", "F / (1 - F)",
+            _JPT, takes=("beta",), base="f_beta", through=_odds),
+    Measure("ppv_odds", "PPV odds", ppv_odds, "confusion", "max", 0, inf,
+            (*BOTH, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
+            terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv",
+            through=_odds),
+    Measure("npv_odds", "NPV odds", npv_odds, "confusion", "max", 0, inf,
+            (*BOTH, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
+            terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), base="npv",
+            through=_odds),
 )  # fmt: skip
 
 TUNED = (
-    Measure(
-        "tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, BOTH, "linear",
-        "(TP + TN) / M", _JPT, twin="accuracy",
-        share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
-        terms=lambda p, n: (p, -n, n),
-    ),
-    Measure(
-        "ppv", "PPV", precision, "confusion", "max", 0, 1, (*BOTH, "no_positive_prediction"),
-        "logit", "TP / (TP + FP)", "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170",
-        ("ppv_at",), twin="precision", share=lambda t: (t.tp, t.tp + t.fp),
-        terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r),
-    ),
-    Measure(
-        "f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
-        "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
-        "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"), averages=True,
-        takes=("beta",),
-    ),
-    Measure(
-        "expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
-        "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
-        "Elkan 2001, IJCAI 17:973", takes=("stakes",),
-        terms=lambda p, n, stakes: (
-            -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
-            p * stakes.fn - n * stakes.tn,
-        ),
-    ),
-    Measure(
-        "net_benefit", "net benefit", net_benefit, "confusion", "max", -inf, 1, BOTH, "linear",
-        "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
-        "Vickers and Elkin 2006, Medical Decision Making 26:565", takes=("stakes",),
-        terms=lambda p, n, stakes: (p, -n * stakes.exchange, 0.0),
-    ),
+    Measure("tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, BOTH, "linear",
+            "(TP + TN) / M", _JPT, twin="accuracy",
+            share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
+            terms=lambda p, n: (p, -n, n)),
+    Measure("ppv", "PPV", precision, "confusion", "max", 0, 1, (*BOTH, "no_positive_prediction"),
+            "logit", "TP / (TP + FP)",
+            "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170", ("ppv_at",),
+            twin="precision", share=lambda t: (t.tp, t.tp + t.fp),
+            terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
+    Measure("f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
+            "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
+            "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
+            averages=True, takes=("beta",)),
+    Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
+            "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
+            "Elkan 2001, IJCAI 17:973", takes=("stakes",), terms=_cost_terms),
+    Measure("net_benefit", "net benefit", net_benefit, "confusion", "max", -inf, 1, BOTH, "linear",
+            "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
+            "Vickers and Elkin 2006, Medical Decision Making 26:565", takes=("stakes",),
+            terms=lambda p, n, stakes: (p, -n * stakes.exchange, 0.0)),
 )  # fmt: skip

@@ -71,54 +71,35 @@ def delta_b(t: Confusion) -> Floats:
 
 
 UNBIASED = (
-    Measure(
-        "accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", "max", 0, 1, BOTH,
-        "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5),
-    ),
-    Measure(
-        "error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion", "min", 0,
-        1, BOTH, "linear", "(1 - δ) / 2", _ARMANO, invariant=True,
-        terms=lambda *_: (-0.5, 0.5, 0.5),
-    ),
-    Measure(
-        "precision_u", "unbiased precision", lambda t: precision(t.normalised()), "confusion",
-        "max", 0, 1, (*BOTH, "no_positive_prediction"), "region", "tp / (tp + fp)", _ARMANO,
-        invariant=True,
-    ),
-    Measure(
-        "npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", "max", 0, 1,
-        (*BOTH, "no_negative_prediction"), "region", "tn / (tn + fn)", _ARMANO, invariant=True,
-    ),
-    Measure(
-        "f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", "max", 0, 1, BOTH,
-        "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True,
-    ),
-    Measure(
-        "mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion", "max", -1, 1,
-        (*BOTH, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
-        ("mcc_normalised",), invariant=True,
-    ),
+    Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", "max", 0, 1, BOTH,
+            "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
+    Measure("error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion", "min",
+            0, 1, BOTH, "linear", "(1 - δ) / 2", _ARMANO, invariant=True,
+            terms=lambda *_: (-0.5, 0.5, 0.5)),
+    Measure("precision_u", "unbiased precision", lambda t: precision(t.normalised()), "confusion",
+            "max", 0, 1, (*BOTH, "no_positive_prediction"), "region", "tp / (tp + fp)", _ARMANO,
+            invariant=True),
+    Measure("npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", "max", 0, 1,
+            (*BOTH, "no_negative_prediction"), "region", "tn / (tn + fn)", _ARMANO,
+            invariant=True),
+    Measure("f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", "max", 0, 1,
+            BOTH, "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True),
+    Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion", "max", -1, 1,
+            (*BOTH, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
+            ("mcc_normalised",), invariant=True),
 )  # fmt: skip
 
 PLANE = (
-    Measure(
-        "phi", "φ", phi, "confusion", "zero", -1, 1, BOTH, "linear",
-        "tp + fp - 1 = sensitivity - specificity", _ARMANO, invariant=True,
-        terms=lambda *_: (1.0, 1.0, -1.0),
-    ),
-    Measure(
-        "delta", "δ", j_index, "confusion", "max", -1, 1, BOTH, "linear",
-        "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"),
-        invariant=True, terms=lambda *_: (1.0, -1.0, 0.0),
-    ),
-    Measure(
-        "phi_b", "φ_b", phi_b, "confusion", "zero", -2, 2, BOTH, "linear",
-        "2 (n fp - p fn), p the prevalence and n = 1 - p", _ARMANO,
-        terms=lambda p, n: (2 * p, 2 * n, -2 * p),
-    ),
-    Measure(
-        "delta_b", "δ_b", delta_b, "confusion", "max", -1, 1, BOTH, "linear",
-        "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO,
-        terms=lambda p, n: (2 * p, -2 * n, n - p),
-    ),
+    Measure("phi", "φ", phi, "confusion", "zero", -1, 1, BOTH, "linear",
+            "tp + fp - 1 = sensitivity - specificity", _ARMANO, invariant=True,
+            terms=lambda *_: (1.0, 1.0, -1.0)),
+    Measure("delta", "δ", j_index, "confusion", "max", -1, 1, BOTH, "linear",
+            "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"),
+            invariant=True, terms=lambda *_: (1.0, -1.0, 0.0)),
+    Measure("phi_b", "φ_b", phi_b, "confusion", "zero", -2, 2, BOTH, "linear",
+            "2 (n fp - p fn), p the prevalence and n = 1 - p", _ARMANO,
+            terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
+    Measure("delta_b", "δ_b", delta_b, "confusion", "max", -1, 1, BOTH, "linear",
+            "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO,
+            terms=lambda p, n: (2 * p, -2 * n, n - p)),
 )  # fmt: skip

@@ -211,13 +211,10 @@ def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 MEASURES = (
-    Measure(
-        "mlcps", "MLcps", area, "metrics", "max", 0, math.pi, ("too_few_metrics",), "drawn",
-        "½ sin(2π/n) sum d_i d_(i+1): the area of the metrics' polygon", _MLCPS,
-    ),
-    Measure(
-        "order_free", "order-free", order_free, "metrics", "max", 0, math.pi,
-        ("too_few_metrics",), "drawn",
-        "the mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)", _MLCPS,
-    ),
+    Measure("mlcps", "MLcps", area, "metrics", "max", 0, math.pi, ("too_few_metrics",), "drawn",
+            "½ sin(2π/n) sum d_i d_(i+1): the area of the metrics' polygon", _MLCPS),
+    Measure("order_free", "order-free", order_free, "metrics", "max", 0, math.pi,
+            ("too_few_metrics",), "drawn",
+            "the mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
+            _MLCPS),
 )  # fmt: skip

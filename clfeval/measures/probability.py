@@ -72,42 +72,27 @@ _FEW = ("too_few_rows",)
 
 # what computes them is the loss of each row, whose mean they are
 MEASURES = (
-    Measure(
-        "brier", "Brier", squared_errors, "probabilities", "min", 0, 1, _FEW, "drawn",
-        "mean of sum (y - p)² / 2 over classes", _BRIER,
-        ("brier_score", "brier_class", "brier_score_loss"),
-    ),
-    Measure(
-        "log_loss", "log loss", log_losses, "probabilities", "min", 0, inf, _FEW, "drawn",
-        "mean of -ln p, of predicted probabilities p of the true class",
-        "Good 1952, Journal of the Royal Statistical Society B 14:107",
-        ("cross_entropy", "logloss", "mn_log_loss"),
-    ),
-    Measure(
-        "log_loss_skill", "log loss skill", None, "probabilities", "max", -inf, 1,
-        ("single_class",), "drawn", "1 - log loss / log loss of the sample's class shares",
-        "textbook", ("d2_log_loss", "d2_log_loss_score"),
-    ),
-    Measure(
-        "brier_sum", "Brier (sum)", None, "probabilities", "min", 0, 2, _FEW, "drawn",
-        "mean of sum (y - p)² over classes", _BRIER,
-    ),
-    Measure(
-        "brier_skill", "Brier skill", None, "probabilities", "max", -inf, 1, ("single_class",),
-        "drawn", "1 - Brier / Brier of the sample's class shares", _BRIER, ("d2_brier_score",),
-    ),
-    Measure(
-        "ece", "ECE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
-        "mean over bins of |share of positives - mean score|", "Naeini et al. 2015, AAAI 29:2901",
-        ("expected_calibration_error",),
-    ),
-    Measure(
-        "mce", "MCE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
-        "greatest |share of positives - mean score| over bins",
-        "Naeini et al. 2015, AAAI 29:2901", ("maximum_calibration_error",),
-    ),
-    Measure(
-        "ece_debiased", "ECE (debiased)", None, "probabilities", "min", 0, 1, _FEW, "drawn",
-        "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
-    ),
+    Measure("brier", "Brier", squared_errors, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "mean of sum (y - p)² / 2 over classes", _BRIER,
+            ("brier_score", "brier_class", "brier_score_loss")),
+    Measure("log_loss", "log loss", log_losses, "probabilities", "min", 0, inf, _FEW, "drawn",
+            "mean of -ln p, of predicted probabilities p of the true class",
+            "Good 1952, Journal of the Royal Statistical Society B 14:107",
+            ("cross_entropy", "logloss", "mn_log_loss")),
+    Measure("log_loss_skill", "log loss skill", None, "probabilities", "max", -inf, 1,
+            ("single_class",), "drawn", "1 - log loss / log loss of the sample's class shares",
+            "textbook", ("d2_log_loss", "d2_log_loss_score")),
+    Measure("brier_sum", "Brier (sum)", None, "probabilities", "min", 0, 2, _FEW, "drawn",
+            "mean of sum (y - p)² over classes", _BRIER),
+    Measure("brier_skill", "Brier skill", None, "probabilities", "max", -inf, 1, ("single_class",),
+            "drawn", "1 - Brier / Brier of the sample's class shares", _BRIER,
+            ("d2_brier_score",)),
+    Measure("ece", "ECE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "mean over bins of |share of positives - mean score|",
+            "Naeini et al. 2015, AAAI 29:2901", ("expected_calibration_error",)),
+    Measure("mce", "MCE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "greatest |share of positives - mean score| over bins",
+            "Naeini et al. 2015, AAAI 29:2901", ("maximum_calibration_error",)),
+    Measure("ece_debiased", "ECE (debiased)", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32"),
 )  # fmt: skip

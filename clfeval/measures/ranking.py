@@ -107,39 +107,25 @@ def _share(part: Counts, whole: Counts) -> Floats:
 
 
 MEASURES = (
-    Measure(
-        "roc_auc", "ROC AUC", roc_auc, "scores", "max", 0, 1, ("single_class",), "delong",
-        "P(score of a positive > score of a negative), ties ½",
-        "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
-        invariant=True, averages=True,
-    ),
-    Measure(
-        "gini", "Gini", gini, "scores", "max", -1, 1, ("single_class",), "delong",
-        "2 AUC - 1, the area between the curve and the φ axis",
-        "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True,
-    ),
-    Measure(
-        "average_precision", "average precision", average_precision, "scores", "max", 0, 1,
-        ("no_positive_truth",), "drawn", "sum (R_i - R_(i-1)) P_i over distinct scores",
-        "textbook", ("pr_auc_step", "ap"), averages=True,
-    ),
-    Measure(
-        "ks", "KS", ks, "scores", "max", 0, 1, ("single_class",), "drawn",
-        "greatest |tp rate - fp rate| over thresholds",
-        "Kolmogorov-Smirnov distance of two samples", invariant=True,
-    ),
-    Measure(
-        "roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
-        ("single_class",), "drawn", "mean over classes of the area for this class",
-        "Provost and Domingos 2000, NYU Stern IS-00-04",
-    ),
-    Measure(
-        "partial_auc", "partial AUC", None, "scores", "max", 0, 1, ("single_class",), "drawn",
-        "the area over a range of false positive rates, standardised",
-        "McClish 1989, Medical Decision Making 9:190",
-    ),
-    Measure(
-        "pr_auc", "PR AUC", None, "scores", "max", 0, 1, ("no_positive_truth",), "drawn",
-        "the area below precision over recall, by trapezoids", "textbook",
-    ),
+    Measure("roc_auc", "ROC AUC", roc_auc, "scores", "max", 0, 1, ("single_class",), "delong",
+            "P(score of a positive > score of a negative), ties ½",
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
+            invariant=True, averages=True),
+    Measure("gini", "Gini", gini, "scores", "max", -1, 1, ("single_class",), "delong",
+            "2 AUC - 1, the area between the curve and the φ axis",
+            "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True),
+    Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
+            ("no_positive_truth",), "drawn", "sum (R_i - R_(i-1)) P_i over distinct scores",
+            "textbook", ("pr_auc_step", "ap"), averages=True),
+    Measure("ks", "KS", ks, "scores", "max", 0, 1, ("single_class",), "drawn",
+            "greatest |tp rate - fp rate| over thresholds",
+            "Kolmogorov-Smirnov distance of two samples", invariant=True),
+    Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
+            ("single_class",), "drawn", "mean over classes of the area for this class",
+            "Provost and Domingos 2000, NYU Stern IS-00-04"),
+    Measure("partial_auc", "partial AUC", None, "scores", "max", 0, 1, ("single_class",), "drawn",
+            "the area over a range of false positive rates, standardised",
+            "McClish 1989, Medical Decision Making 9:190"),
+    Measure("pr_auc", "PR AUC", None, "scores", "max", 0, 1, ("no_positive_truth",), "drawn",
+            "the area below precision over recall, by trapezoids", "textbook"),
 )  # fmt: skip
