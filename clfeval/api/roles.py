@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clfeval.errors import Problem, UsageError
-from clfeval.tables.peek import as_text
+from clfeval.tables.cells import as_text
 from clfeval.tables.roles import Roles
 
 Names = str | Sequence[str]

@@ -10,6 +10,7 @@ import polars as pl
 
 from clfeval.counts.settle import Settled
 from clfeval.errors import KEPT, DataError, Problem, listing
+from clfeval.tables.cells import means_missing
 from clfeval.tables.columns import Columns, Suspicion
 from clfeval.tables.diagnose import (
     FILE,
@@ -23,7 +24,6 @@ from clfeval.tables.diagnose import (
 from clfeval.tables.peek import Peek, all_distinct
 from clfeval.tables.scan import TableFile
 
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 
 
@@ -62,8 +62,8 @@ def _hint(problems: list[Problem]) -> str | None:
     if first.code == "unknown-label" and first.row is None:
         return f"is it no model? --id '{first.column}', --by '{first.column}', or name the models"
     value = first.what.split("'")[1] if "'" in first.what else ""
-    if first.code == "unknown-label" and value.casefold() in MISSING_WORDS:
-        return f"if '{value}' means missing, add --null-value '{value}'"
+    if first.code == "unknown-label" and (hint := means_missing(value)):
+        return hint
     if re.fullmatch(r"-?\d+,\d+", value):
         return f"a decimal comma? write '{value}' as {value.replace(',', '.')}"
     return {

@@ -9,9 +9,9 @@ import numpy as np
 
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import any_of, merged
+from clfeval.tables.cells import as_text
 from clfeval.tables.engine import collect
 from clfeval.tables.names import natural
-from clfeval.tables.peek import as_text
 
 
 def list_exclusive(

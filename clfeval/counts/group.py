@@ -18,10 +18,10 @@ from clfeval.arrays import Floats, Ints
 from clfeval.counts.files import check_structure
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import WRONG, Frame, Mode, ModelColumns
 from clfeval.tables.csv import FingerprintTask
 from clfeval.tables.engine import collect
-from clfeval.tables.peek import is_absent
 from clfeval.tables.scan import ENGINE_ERRORS, NO_TAIL, TEXT_BYTES, TableFile
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive

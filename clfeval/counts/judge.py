@@ -15,10 +15,11 @@ from clfeval.counts.labels import resolve_positive, slice_label, values_of
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, with_kinds
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError, listing, unknown_model
+from clfeval.tables.cells import as_text, distinct_texts
 from clfeval.tables.columns import Suspicion
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.names import known_labels, natural
-from clfeval.tables.peek import as_text, distinct_texts, is_score
+from clfeval.tables.peek import is_score
 
 MOST_SLICES = 1000
 

@@ -6,8 +6,8 @@ from shlex import quote
 from typing import Any
 
 from clfeval.errors import DataError, Problem, listing, suggestion
+from clfeval.tables.cells import as_text
 from clfeval.tables.names import BINARY, PARTNERS
-from clfeval.tables.peek import as_text
 from clfeval.tables.roles import Roles
 
 

@@ -17,10 +17,10 @@ from clfeval.counts.kept import Kept, Target
 from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import merged
 from clfeval.errors import Problem, UsageError, listing
+from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import Frame, collect, together
 from clfeval.tables.names import natural
-from clfeval.tables.peek import is_absent
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,7 @@ def read_csv_head(source: Source) -> CsvHead:
     with source.path.open("rb") as stream:
         raw = stream.read(HEAD_BYTES)
     whole = len(raw) < HEAD_BYTES
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(
-            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
-            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
-        )
+    refuse_utf16(source, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\r" in raw and b"\n" not in raw:
         raise DataError(
@@ -56,6 +52,15 @@ def read_csv_head(source: Source) -> CsvHead:
         tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
     )
     return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), header_row)
+
+
+def refuse_utf16(source: Source, start: bytes) -> None:
+    """Raise for a text that begins with the mark of UTF-16."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(
+            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
+            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+        )
 
 
 def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:

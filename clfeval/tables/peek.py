@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
+from clfeval.tables.cells import distinct_texts
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import collect, together
 from clfeval.tables.scan import TableFile, scan
@@ -74,11 +75,6 @@ def _peek(file: TableFile) -> dict[str, Peek]:
     }
 
 
-def distinct_texts(values: Iterable[object]) -> set[str]:
-    """Return the distinct values as text, the missing ones left out."""
-    return {text for text in map(as_text, set(values)) if text is not None}
-
-
 def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[str]) -> set[str]:
     """Return the distinct values of one column of all files, as text."""
     values: set[str] = set()
@@ -87,20 +83,6 @@ def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[s
         found = collect(frame.group_by(column).agg(nw.len().alias("n")))
         values |= distinct_texts(found[column].to_list())
     return values
-
-
-def as_text(value: object) -> str | None:
-    """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
-    if is_absent(value):
-        return None
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
-        return "true" if value else "false"
-    return str(value)
-
-
-def is_absent(value: object) -> bool:
-    """Tell whether a cell is missing: None, NaN, or pandas' NA (which refuses to be compared)."""
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 def is_score(text: str) -> bool:

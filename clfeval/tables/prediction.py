@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
+from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import one_column_hint, read_csv_head
 from clfeval.tables.layouts import layouts
@@ -25,8 +26,6 @@ from clfeval.tables.scan import (
     unreadable,
 )
 from clfeval.tables.source import open_sources
-
-FRAME = "<frame>"
 
 
 @contextmanager

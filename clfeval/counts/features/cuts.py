@@ -16,9 +16,9 @@ from clfeval.counts.labels import resolve_positive, values_of
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
+from clfeval.tables.cells import as_text, distinct_texts, is_absent
 from clfeval.tables.engine import collect
 from clfeval.tables.names import natural
-from clfeval.tables.peek import as_text, distinct_texts, is_absent
 from clfeval.tables.roles import Roles
 
 WEIGHT = "__clfeval_weight"

@@ -25,11 +25,12 @@ from clfeval.counts.features.cuts import (
 from clfeval.counts.features.wide import refuse_infinite
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
+from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import missing_label
 from clfeval.tables.engine import collect
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
-from clfeval.tables.peek import Peek, as_text
+from clfeval.tables.peek import Peek
 from clfeval.tables.scan import Reading, TableFile, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))

@@ -22,9 +22,9 @@ from clfeval.counts.features.cuts import (
     weight_of,
 )
 from clfeval.errors import DataError, Problem
+from clfeval.tables.cells import as_text
 from clfeval.tables.engine import collect
 from clfeval.tables.feature import FeatureTable
-from clfeval.tables.peek import as_text
 from clfeval.tables.scan import NO_TAIL, Reading, scan
 
 MOST_CATEGORIES = 1000

@@ -10,11 +10,12 @@ import polars as pl
 
 from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.layouts import wide
 from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
-from clfeval.tables.peek import Peek, is_absent
+from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
 
