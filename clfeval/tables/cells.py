@@ -33,5 +33,9 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
 
 def means_missing(text: str) -> str | None:
     """Return the hint for a word that programs write for a missing value."""
-    hint = f"if '{text}' means missing, add --null-value '{text}'"
-    return hint if text.casefold() in _MISSING_WORDS else None
+    return null_hint(text) if text.casefold() in _MISSING_WORDS else None
+
+
+def null_hint(text: str) -> str:
+    """Say how a text is made to mean missing."""
+    return f"if '{text}' means missing, add --null-value '{text}'"

@@ -14,45 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats
-from clfeval.tables.names import is_index
+from clfeval.tables.cells import as_text, is_absent
 
 Cells = Sequence[object] | NDArray[Any]
 
 # what stands in a cell
 NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED = range(6)
+CODES = ("", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number")
 SHOWN = 60  # characters of a cell in a message
 _ESTIMATE = {"value", "low", "high", "reason"}
 # meant as a number, but with a decimal comma or a percent sign
 COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
 PERCENT = re.compile(r"\s*[-+]?\d*[.,]?\d+\s*%\s*")
 _ENDLESS = ("infinite", "minus_infinite")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
-    """The cells of a table by column; `rows` numbers its records as messages do."""
-
-    name: str
-    display: str
-    sha256: str | None
-    columns: tuple[str, ...]
-    cells: tuple[Cells, ...]
-    rows: Sequence[int]
-    delimiter: str | None = None  # of delimited text
-    outer: bool = False  # the first column holds the outer names of an object of objects
-    result: bool = False  # a table of a clfeval result
-
-    def titles(self) -> list[str]:
-        """Return the names of the columns as messages list them."""
-        return [name or "(no name)" for name in self.columns]
-
-
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Why a cell holds no finite number."""
-
-    what: str
-    code: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,19 +57,26 @@ def numeric(status: NDArray[np.uint8]) -> Bools:
     return np.isin(status, (NUMBER, INFINITE, SPELLED))
 
 
-def numbers_of(cells: Cells) -> Numbers:
-    """Read a column as numbers: what float() takes, but no underscores and no words."""
+def numbers_of(cells: Cells, reasons: Cells | None = None) -> Numbers:
+    """Read a column as numbers: what float() takes, but no underscores and no words.
+
+    `reasons` is the column beside it that says why cells are empty.
+    """
     values = _at_once(cells)
     if values is None:
         look = _spelled if all_text(cells) else _look
         found = [look(cell) for cell in cells]
         values = np.array([value for value, _ in found], np.float64)
-        return Numbers(values, np.array([status for _, status in found], np.uint8))
-    status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
-    endless = np.isinf(values)
-    if endless.any():
-        status[endless] = INFINITE
-        values = np.where(endless, np.nan, values)
+        status = np.array([status for _, status in found], np.uint8)
+    else:
+        status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
+        endless = np.isinf(values)
+        if endless.any():
+            status[endless] = INFINITE
+            values = np.where(endless, np.nan, values)
+    if reasons is not None:
+        for i in np.flatnonzero(status == MISSING).tolist():
+            status[i] = _without_value(reasons[i])
     return Numbers(values, status)
 
 
@@ -121,7 +102,7 @@ def _look(cell: object) -> tuple[float, int]:
         return value, _without_value(cell["reason"]) if status == MISSING else status
     if isinstance(cell, str):
         return _spelled(cell)
-    if is_absent(cell):
+    if is_blank(cell):
         return math.nan, MISSING
     if isinstance(cell, bool) or not isinstance(cell, (Real, Decimal)):
         return math.nan, TEXT
@@ -133,7 +114,7 @@ def _look(cell: object) -> tuple[float, int]:
 
 
 def _spelled(text: Any) -> tuple[float, int]:
-    if is_absent(text):
+    if is_blank(text):
         return math.nan, MISSING
     try:
         value = math.nan if "_" in text else float(text)
@@ -151,27 +132,19 @@ def _without_value(reason: object) -> int:
     return UNDEFINED if text_of(reason) else MISSING
 
 
-def with_reasons(numbers: Numbers, reasons: Cells) -> Numbers:
-    """Say of missing cells what the column of reasons beside them says."""
-    status = numbers.status.copy()
-    for i in np.flatnonzero(status == MISSING).tolist():
-        status[i] = _without_value(reasons[i])
-    return Numbers(numbers.values, status)
-
-
-def flaw_of(cell: object, status: int, reason: object = None) -> Flaw:
+def flaw_of(cell: object, status: int, reason: object = None) -> str:
     """Say in words what is wrong with a cell."""
     if is_estimate(cell):
         return flaw_of(cell["value"], status, cell["reason"])
     if status == INFINITE:
-        return Flaw("is infinite", "infinite-value")
+        return "is infinite"
     if status == UNDEFINED:
-        return Flaw(f"undefined ({reason})", "missing-value")
+        return f"undefined ({reason})"
     if status == MISSING:
-        return Flaw("missing", "missing-value")
+        return "missing"
     text = str(text_of(cell)).strip()
     text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-    return Flaw(f"'{text}' is not a number", "bad-number")
+    return f"'{text}' is not a number"
 
 
 def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
@@ -179,24 +152,14 @@ def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
     return isinstance(cell, dict) and cell.keys() == _ESTIMATE
 
 
-def is_absent(cell: object) -> bool:
-    """Tell whether a cell is missing: None, NaN, pandas' NA and NaT, or blank text."""
-    if isinstance(cell, str):
-        return not cell or cell.isspace()
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, (float, Decimal)) and cell != cell
+def is_blank(cell: object) -> bool:
+    """Tell whether a cell is missing; here blank text is."""
+    return not cell or cell.isspace() if isinstance(cell, str) else is_absent(cell)
 
 
 def text_of(cell: object) -> str | None:
-    """Write a name as text: True is true, 1 is 1; None where it is missing."""
-    if isinstance(cell, str):
-        return None if is_absent(cell) else cell
-    if is_absent(cell):
-        return None
-    if isinstance(cell, (bool, np.bool_)):
-        return "true" if cell else "false"
-    return str(cell)
+    """Write a name as text; None where it is missing."""
+    return None if is_blank(cell) else as_text(cell)
 
 
 def texts_of(cells: Cells) -> list[str | None]:
@@ -209,22 +172,3 @@ def texts_of(cells: Cells) -> list[str | None]:
 def all_text(cells: Cells) -> bool:
     """Tell whether a column holds text and nothing else."""
     return not isinstance(cells, np.ndarray) and set(map(type, cells)) == {str}
-
-
-def absent_among(cells: Cells) -> list[int]:
-    """Return which cells are missing."""
-    if all_text(cells) and all(map(str.strip, cells)):
-        return []
-    return [i for i, cell in enumerate(cells) if is_absent(cell)]
-
-
-def take(cells: Cells, keep: Sequence[int]) -> Cells:
-    """Return the cells of some records."""
-    if len(keep) == len(cells):
-        return cells
-    return cells[list(keep)] if isinstance(cells, np.ndarray) else [cells[i] for i in keep]
-
-
-def silent(grid: Grid, i: int, numbers: Numbers) -> bool:
-    """Tell whether a column is nothing but the row numbers a data frame was written with."""
-    return is_index(grid.columns[i]) and not numbers.texts

@@ -1,188 +1,99 @@
-"""From the bytes of a file, or a data frame, to the cells of a metric table."""
+"""The cells of a metric table by column, and where its values stand in them."""
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Sequence
-from dataclasses import replace
-from hashlib import sha256
-from operator import itemgetter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clfeval.errors import DataError, Problem, UsageError, no_table
-from clfeval.tables.csv import (
-    ENCODING_HINT,
-    inspect_structure,
-    one_column_hint,
-    read_csv_head,
-    read_records,
-    take_fingerprint,
-)
-from clfeval.tables.metric.cells import Cells, Grid, absent_among, is_absent, take
-from clfeval.tables.metric.records import json_grid
-from clfeval.tables.source import Source, open_sources
+from clfeval.arrays import Floats, Ints
+from clfeval.tables.cells import FRAME
+from clfeval.tables.metric.cells import MISSING, Cells, Numbers, numbers_of, texts_of
+from clfeval.tables.names import is_index
 
-FRAME = "<frame>"
+Status = NDArray[np.uint8]
+EVERY = slice(None)
 
 
-def read_grid(
-    table: Any,
-    *,
-    id_column: str | None = None,
-    null_values: Sequence[str] = (),
-    input_format: str | None = None,
-    delimiter: str | None = None,
-) -> Grid:
-    """Read a list of one path, or a data frame; cells that are null values become None.
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """The cells of a table by column; `rows` numbers its records as messages do."""
 
-    Records without any value are left out, and count as rows all the same.
-    """
-    if isinstance(table, (list, tuple)):
-        with open_sources(table, input_format=input_format, delimiter=delimiter) as sources:
-            if len(sources) != 1:
-                what = "one metric table at a time" if sources else "no table given"
-                raise UsageError(Problem(what, "several-tables" if sources else "no-input"))
-            grid = _of_file(sources[0], id_column)
-    else:
-        grid = _of_frame(table)
-    if null_values:
-        grid = replace(grid, cells=tuple(_without(cells, null_values) for cells in grid.cells))
-    return _without_blanks(grid)
+    name: str
+    columns: tuple[str, ...]
+    cells: tuple[Cells, ...]
+    rows: Sequence[int]
+    display: str = FRAME
+    sha256: str | None = None  # of the bytes as given; data frames have none
+    outer: bool = False  # the first column holds the outer names of an object of objects
+    result: bool = False  # a table of a clfeval result
+    delimiter: str | None = None  # of delimited text
+    _numbers: dict[tuple[int, int | None], Numbers] = field(default_factory=dict, init=False)
 
+    @property
+    def titles(self) -> list[str]:
+        """The names of the columns as messages list them."""
+        return [name or "(no name)" for name in self.columns]
 
-def _of_file(source: Source, id_column: str | None) -> Grid:
-    if source.format in ("parquet", "arrow"):
-        return _of_typed(source)
-    data = source.path.read_bytes()
-    digest = source.sha256 or sha256(data).hexdigest()
-    if source.text:
-        return _of_text(source, data, digest)
-    return json_grid(_decoded(source, data), source.name, source.display, digest, id_column)
+    @property
+    def place(self) -> dict[str, int]:
+        """Where each name stands."""
+        return {name: i for i, name in enumerate(self.columns)}
 
+    def texts(self, column: int) -> list[str | None]:
+        """Return a column as names."""
+        return texts_of(self.cells[column])
 
-def _of_text(source: Source, data: bytes, digest: str) -> Grid:
-    head = read_csv_head(source)
-    width = len(head.columns)
-    records = read_records(source) if _plain(data) else []
-    if set(map(len, records)) != {width}:  # blank lines, or worse
-        try:
-            inspect_structure(source, head.columns)
-        except DataError as error:
-            hint = one_column_hint(head.columns, source.delimiter) if width == 1 else None
-            raise DataError(error.problems, hint=hint or error.hint, totals=error.totals) from error
-        records = read_records(source)
-    rows: Sequence[int] = range(head.header_row + 1, len(records) + 1)
-    if not all(records):
-        rows = [row for row in rows if records[row - 1]]
-    body = [records[row - 1] for row in rows]
-    cells = tuple(list(map(itemgetter(i), body)) for i in range(width))
-    return Grid(source.name, source.display, digest, head.columns, cells, rows, source.delimiter)
+    def numbers(self, column: int, reason: int | None = None) -> Numbers:
+        """Return a column as numbers, read once; `reason` is the column of reasons beside it."""
+        key = column, reason
+        if key not in self._numbers:
+            reasons = None if reason is None else self.cells[reason]
+            self._numbers[key] = numbers_of(self.cells[column], reasons)
+        return self._numbers[key]
 
+    def silent(self, column: int) -> bool:
+        """Tell whether a column is nothing but the row numbers a data frame was written with."""
+        return is_index(self.columns[column]) and not self.numbers(column).texts
 
-def _plain(data: bytes) -> bool:
-    """Tell whether the bytes are UTF-8 with the line ends and without the NUL that all agree on."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data and data.count(b"\r") == data.count(b"\r\n")
+    def gathered(self, places: Places, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
+        """Return the values (k, n) at some places, NaN where none is, and what is there."""
+        shape = np.broadcast_shapes(places.records.shape, places.columns.shape)
+        values, status = np.full(shape, np.nan), np.full(shape, MISSING, np.uint8)
+        records = np.broadcast_to(places.records, shape)
+        for at in np.ndindex(places.columns.shape):
+            column = int(places.columns[at])
+            if column < 0:
+                continue
+            # a column that stands for all models, or for all metrics, is taken at once
+            here = tuple(
+                EVERY if n == 1 else i for i, n in zip(at, places.columns.shape, strict=True)
+            )
+            found = self.numbers(column, reasons.get(column))
+            values[here] = found.values[records[here]]
+            status[here] = found.status[records[here]]
+        values[records < 0], status[records < 0] = np.nan, MISSING
+        return values, status
 
 
-def _decoded(source: Source, data: bytes) -> str:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(
-            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
-            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            Problem("not UTF-8", "not-utf8", source.name, row), hint=ENCODING_HINT
-        ) from error
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where each value stands: its record and its column, below 0 where it has none."""
+
+    records: Ints  # both broadcast to (k, n)
+    columns: Ints
+
+    def of(self, i: int, j: int) -> tuple[int, int]:
+        """Return record and column of the value of model i and metric j."""
+        return _at(self.records, i, j), _at(self.columns, i, j)
+
+    def kept(self, models: NDArray[np.intp]) -> Places:
+        """Return the places of some models."""
+        records, columns = (a if len(a) == 1 else a[models] for a in (self.records, self.columns))
+        return Places(records, columns)
 
 
-def _of_typed(source: Source) -> Grid:
-    from clfeval.tables.scan import ENGINE_ERRORS, open_typed, unreadable
-
-    file = open_typed(source)
-    digest = take_fingerprint(source).sha256
-    try:
-        grid = _of_frame(file.native)
-    except ENGINE_ERRORS as error:
-        raise unreadable(source, error) from error
-    return replace(grid, name=source.name, display=source.display, sha256=digest)
-
-
-def _of_frame(table: Any) -> Grid:
-    """Read a data frame of any library; the names in a pandas index become the first column."""
-    import narwhals as nw
-
-    try:
-        frame: Any = nw.from_native(table, pass_through=False)
-    except TypeError as error:
-        raise no_table(table) from error
-    except nw.exceptions.DuplicateError as error:
-        names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
-        raise DataError(
-            [Problem(f"the name {name}", "duplicate-column", FRAME) for name in names],
-            hint="give every column a name of its own",
-        ) from error
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    columns = [str(name) for name in frame.columns]
-    cells = [_cells(frame.get_column(name)) for name in frame.columns]
-    index = nw.maybe_get_index(frame)
-    if index is not None and index.nlevels == 1 and any(isinstance(one, str) for one in index):
-        name = "" if index.name is None else str(index.name)
-        if name not in columns:
-            columns, cells = [name, *columns], [list(index), *cells]
-    rows = range(1, len(frame) + 1)
-    return Grid(FRAME, FRAME, None, tuple(columns), tuple(cells), rows)
-
-
-def _cells(series: Any) -> Cells:
-    import narwhals as nw
-
-    dtype = series.dtype
-    cells: Cells
-    if dtype.is_float():
-        cells = series.cast(nw.Float64).to_numpy()
-    elif dtype.is_integer() and not series.is_null().any():
-        cells = series.to_numpy()
-    else:
-        cells = series.to_list()
-    return cells
-
-
-def _without(cells: Cells, null_values: Sequence[str]) -> Cells:
-    """Return cells without those that mean missing; numbers are compared as numbers."""
-    if isinstance(cells, np.ndarray):
-        numbers = [number for mark in null_values if (number := _number(mark)) is not None]
-        values = cells.astype(np.float64)
-        return np.where(np.isin(values, numbers), np.nan, values) if numbers else cells
-    marks = set(null_values)
-    return [None if str(cell) in marks else cell for cell in cells]
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _without_blanks(grid: Grid) -> Grid:
-    first, *others = grid.cells or ((),)
-    blank = absent_among(first)
-    for cells in others:
-        blank = [i for i in blank if is_absent(cells[i])]
-    if not blank:
-        return grid
-    gone = set(blank)
-    keep = [i for i in range(len(grid.rows)) if i not in gone]
-    cells = tuple(take(cells, keep) for cells in grid.cells)
-    return replace(grid, cells=cells, rows=[grid.rows[i] for i in keep])
+def _at(array: Ints, i: int, j: int) -> int:
+    return int(array[min(i, array.shape[0] - 1), min(j, array.shape[1] - 1)])

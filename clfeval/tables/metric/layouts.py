@@ -8,37 +8,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from clfeval.arrays import Floats
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.result import POPULATIONS
-from clfeval.tables.metric.cells import (
-    MISSING,
-    Cells,
-    Grid,
-    Numbers,
-    flaw_of,
-    is_estimate,
-    numbers_of,
-    numeric,
-    silent,
-    take,
-    text_of,
-    texts_of,
-    with_reasons,
-)
+from clfeval.tables.metric.cells import is_estimate, numeric, text_of
+from clfeval.tables.metric.grid import Grid, Places
 from clfeval.tables.metric.long import long_columns, long_sheet
 from clfeval.tables.metric.sheet import (
     Asked,
-    Places,
     Sheet,
     by_rows,
     chosen,
     column_of,
     first_of_names,
+    name_problems,
     no_metrics,
     no_models,
     no_rows,
     truth_among,
+    whole,
 )
 from clfeval.tables.names import ID_NAMES, METRIC_NAMES, MODEL_NAMES, find
 
@@ -58,7 +45,7 @@ def lay_out(grid: Grid, asked: Asked) -> Sheet:
         return long_sheet(grid, asked, long)
     if asked.layout == "long":
         raise DataError(
-            Problem(f"no long table: columns {listing(grid.titles())}", "wrong-layout", grid.name),
+            Problem(f"no long table: columns {listing(grid.titles)}", "wrong-layout", grid.name),
             hint="that layout needs columns like model, metric, value",
         )
     measured = measured_columns(grid)
@@ -68,14 +55,11 @@ def lay_out(grid: Grid, asked: Asked) -> Sheet:
 def _wide(grid: Grid, asked: Asked) -> Sheet:
     """One row per model, one column per metric."""
     by_name = column_of(grid, asked)
-    # names are not looked at as numbers, where they are known to be names
-    parsed = {i: numbers_of(cells) for i, cells in enumerate(grid.cells) if i != by_name}
-    named = first_of_names(grid, parsed) if by_name is None else by_name
+    named = first_of_names(grid) if by_name is None else by_name
     if named is None or (by_name is None and grid.columns[named].strip() in METRIC_NAMES):
         raise no_models(grid)
-    rest = {name: i for i, name in enumerate(grid.columns) if i != named}
-    rest = {name: i for name, i in rest.items() if not silent(grid, i, parsed[i])}
-    measured = {name: i for name, i in rest.items() if parsed[i].any_number}
+    rest = {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
+    measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
     columns = chosen(grid, asked, measured, rest)
     truth = truth_among(list(columns))
     if truth is None and grid.columns[named].strip().casefold() in ID_NAMES:  # labels, and ids
@@ -85,75 +69,40 @@ def _wide(grid: Grid, asked: Asked) -> Sheet:
             Problem(f"column '{truth}' makes it a table of predictions", "which-layout", grid.name),
             hint="add --from predictions; if the column is a metric, add --layout wide",
         )
-    taken = {*measured.values(), *columns.values()}
-    ignored = [name for name, i in rest.items() if i not in taken]
-    return by_rows(
-        grid, texts_of(grid.cells[named]), range(len(grid.rows)), columns, parsed,
-        layout="wide",
-        named=named,
-        ignored=tuple(name or "(no name)" for name in ignored),
-    )  # fmt: skip
+    taken = {**measured, **columns}
+    ignored = [name or "(no name)" for name in rest if name not in taken]
+    return replace(by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
 
 def _transposed(grid: Grid, asked: Asked) -> Sheet:
     """One row per metric, one column per model."""
-    parsed = {i: numbers_of(cells) for i, cells in enumerate(grid.cells)}
     named = column_of(grid, asked, METRIC_NAMES)
-    named = first_of_names(grid, parsed) if named is None else named
+    named = first_of_names(grid) if named is None else named
     if named is None:
-        what = f"no column names the metrics; columns: {listing(grid.titles())}"
+        what = f"no column names the metrics; columns: {listing(grid.titles)}"
         raise DataError(Problem(what, "no-metrics", grid.name), hint="name it with --id COLUMN")
-    rest = [i for i in range(len(grid.columns)) if i != named]
-    rest = [i for i in rest if not silent(grid, i, parsed[i])]
-    models = [i for i in rest if parsed[i].any_number or not parsed[i].texts]
+    rest = {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
+    parsed = {name: grid.numbers(i) for name, i in rest.items()}
+    models = [name for name, found in parsed.items() if found.any_number or not found.texts]
     if not models:
         raise no_metrics(grid)
-    names = texts_of(grid.cells[named])
-    _check_metrics(grid, names, named)
-    status = np.array([parsed[i].status for i in models])
-    some = np.array(numeric(status).any(axis=0))
-    every = {str(name): row for row, name in enumerate(names)}
-    measured = {name: row for name, row in every.items() if some[row]}
-    rows = list(chosen(grid, asked, measured, every).values())
-    flaws = {
-        (int(i), j): flaw_of(grid.cells[models[i]][row], int(status[i, row]))
-        for j, row in enumerate(rows)
-        for i in np.flatnonzero(status[:, row] > MISSING)
-    }
-    taken, used = set(models), set(rows)
-    left = [grid.columns[i] or "(no name)" for i in rest if i not in taken]
-    left += [name for name, row in every.items() if not some[row] and row not in used]
-    return Sheet(
-        layout="wide",
-        models=[grid.columns[i] for i in models],
-        metrics=tuple(str(names[row]) for row in rows),
-        values=np.array([parsed[i].values[rows] for i in models]),
-        flaws=flaws,
-        places=Places(
-            np.array([[grid.rows[row] for row in rows]]),
-            tuple(grid.columns[i] for i in models),
-            by_model=True,
-        ),
-        rows=None,
-        model_column=None,
-        named_by="models are columns",
-        ignored=tuple(left),
-    )
-
-
-def _check_metrics(grid: Grid, names: Sequence[str | None], column: int) -> None:
-    """Refuse metrics without a name and those named twice."""
-    first: dict[str, int] = {}
-    problems = []
-    for row, name in zip(grid.rows, names, strict=True):
-        place = (grid.name, row, grid.columns[column] or None)
-        if name is None:
-            problems.append(Problem("missing", "missing-value", *place))
-        elif first.setdefault(name, row) < row:
-            what = f"'{name}' stands in row {first[name]} already"
-            problems.append(Problem(what, "duplicate-column", *place))
+    names = grid.texts(named)
+    problems = name_problems(grid, grid.rows, names, named, "duplicate-column")
     if problems:
         raise DataError(problems, hint="give every metric a name of its own")
+    some = np.any(numeric(np.array([parsed[name].status for name in models])), axis=0)
+    every = {str(name): row for row, name in enumerate(names)}
+    measured = {name: row for name, row in every.items() if some[row]}
+    rows = chosen(grid, asked, measured, every)
+    taken = {**measured, **rows}
+    used = set(models)
+    ignored = [name or "(no name)" for name in rest if name not in used]
+    return Sheet(
+        "wide", models, tuple(rows),
+        Places(np.array([list(rows.values())]), np.array([rest[name] for name in models])[:, None]),
+        rows=None,
+        ignored=[*ignored, *(name for name in every if name not in taken)],
+    )  # fmt: skip
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
@@ -167,23 +116,20 @@ def is_cv(grid: Grid) -> bool:
 
 def cv_sheet(grid: Grid, asked: Asked) -> Sheet:
     """One row per candidate; metrics are the names after mean_test_."""
-    place = {name: i for i, name in enumerate(grid.columns)}
+    place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
     columns = chosen(grid, asked, measured, place)
-    parsed = {i: numbers_of(grid.cells[i]) for i in columns.values()}
     named = column_of(grid, asked) if asked.id is not None or grid.outer else None
-    names = _candidates(grid) if named is None else texts_of(grid.cells[named])
+    names = _candidates(grid) if named is None else grid.texts(named)
     kinds = find(grid.columns, MODEL_NAMES) if named is None else None
     if kinds is not None:  # searches of several models, one below the other
-        models = texts_of(grid.cells[place[kinds]])
+        models = grid.texts(place[kinds])
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
-    sheet = by_rows(
-        grid, names, range(len(grid.rows)), columns, parsed,
-        layout="cv",
-        named=named,
-    )  # fmt: skip
-    splits, by_split = _splits(grid, place, sheet.metrics)
-    return replace(sheet, sds=_sds(grid, place, sheet.metrics), splits=splits, by_split=by_split)
+    return replace(
+        by_rows(grid, names, columns, "cv", named),
+        sds=[place.get(f"std_test_{metric}", -1) for metric in columns],
+        splits=_splits(place, list(columns)),
+    )
 
 
 def _candidates(grid: Grid) -> list[str | None]:
@@ -193,9 +139,9 @@ def _candidates(grid: Grid) -> list[str | None]:
     to, where its own name is enough. An empty cell is a parameter that is None when the column
     `params` knows the parameter.
     """
-    place = {name: i for i, name in enumerate(grid.columns)}
+    place = grid.place
     texts = {
-        name.removeprefix(_PARAM): texts_of(grid.cells[i])
+        name.removeprefix(_PARAM): grid.texts(i)
         for name, i in place.items()
         if name.startswith(_PARAM)
     }
@@ -223,32 +169,16 @@ def _knows(params: object, name: str) -> bool:
     return isinstance(params, str) and f"'{name}':" in params
 
 
-def _sds(grid: Grid, place: Mapping[str, int], metrics: Sequence[str]) -> Floats | None:
-    found = [place.get(f"std_test_{metric}") for metric in metrics]
-    if all(column is None for column in found):
-        return None
-    empty = np.full(len(grid.rows), np.nan)
-    return np.column_stack(
-        [empty if i is None else numbers_of(grid.cells[i]).values for i in found]
-    )
-
-
-def _splits(
-    grid: Grid, place: Mapping[str, int], metrics: Sequence[str]
-) -> tuple[tuple[str, ...], Floats | None]:
-    """Return the splits and their values (s, k, n); none unless every metric has them all."""
+def _splits(place: Mapping[str, int], metrics: Sequence[str]) -> dict[str, list[int]]:
+    """Return the columns of each split; none unless every metric has them all."""
     found: dict[int, dict[str, int]] = {}
     for name, i in place.items():
         match = _SPLIT.fullmatch(name)
         if match and match[2] in metrics:
             found.setdefault(int(match[1]), {})[match[2]] = i
-    if not found or any(len(columns) < len(metrics) for columns in found.values()):
-        return (), None
-    values = [
-        np.column_stack([numbers_of(grid.cells[found[split][metric]]).values for metric in metrics])
-        for split in sorted(found)
-    ]
-    return tuple(f"split{split}" for split in sorted(found)), np.array(values)
+    if any(len(columns) < len(metrics) for columns in found.values()):
+        return {}
+    return {f"split{one}": [found[one][metric] for metric in metrics] for one in sorted(found)}
 
 
 _BESIDE = ("_low", "_high", "_reason")
@@ -256,73 +186,53 @@ _BESIDE = ("_low", "_high", "_reason")
 
 def measured_columns(grid: Grid) -> dict[str, int]:
     """Return the columns of measures: estimates in JSON, four columns each in CSV."""
-    place = {name: i for i, name in enumerate(grid.columns)}
+    place = grid.place
     return {
         name: i
         for name, i in place.items()
-        if all(name + end in place for end in _BESIDE) or _estimates(grid.cells[i])
+        if all(name + end in place for end in _BESIDE)
+        or is_estimate(next((cell for cell in grid.cells[i] if cell is not None), None))
     }
-
-
-def _estimates(cells: Cells) -> bool:
-    return is_estimate(next((cell for cell in cells if cell is not None), None))
 
 
 def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
     """One row per model and population; rows of slices are left out."""
-    place = {name: i for i, name in enumerate(grid.columns)}
+    place = grid.place
     named = column_of(grid, asked)
-    if named is None:
-        named = first_of_names(grid, {i: numbers_of(cells) for i, cells in enumerate(grid.cells)})
+    named = first_of_names(grid) if named is None else named
     if named is None:
         raise no_models(grid)
     columns = chosen(grid, asked, measured, place)
-    keep, notes = _whole(grid, place)
+    keep = whole(grid, [place["slice"]] if "slice" in place else [])
     if not keep:
         raise no_rows(grid, "every row belongs to a slice")
-    names = texts_of(take(grid.cells[named], keep))
-    keep, names, said = _of_one_population(grid, place, keep, names)
+    left = len(grid.rows) - len(keep)
+    notes = [f"{left:,} row{'s' * (left > 1)} of slices left out"] if left else []
+    names = grid.texts(named)
+    if "population" in place:
+        keep, said = _of_one_population(grid, names, keep)
+        notes += said
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
-    parsed = {i: _parsed(grid, i, keep, reasons.get(i)) for i in columns.values()}
-    return by_rows(
-        grid, names, keep, columns, parsed,
-        layout="result",
-        named=named,
-        reasons=reasons,
-        notes=(*notes, *said),
-    )  # fmt: skip
-
-
-def _parsed(grid: Grid, column: int, keep: Sequence[int], reason: int | None) -> Numbers:
-    numbers = numbers_of(take(grid.cells[column], keep))
-    return numbers if reason is None else with_reasons(numbers, take(grid.cells[reason], keep))
-
-
-def _whole(grid: Grid, place: dict[str, int]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the records of the whole table, and a word on those of slices."""
-    every = list(range(len(grid.rows)))
-    if "slice" not in place:
-        return every, ()
-    slices = texts_of(grid.cells[place["slice"]])
-    keep = [i for i in every if slices[i] is None]
-    left = len(every) - len(keep)
-    return keep, (f"{left:,} row{'s' * (left > 1)} of slices left out",) if left else ()
+    sheet = by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
+    return replace(sheet, reasons=reasons, notes=notes)
 
 
 def _of_one_population(
-    grid: Grid, place: dict[str, int], keep: list[int], names: list[str | None]
-) -> tuple[list[int], list[str | None], tuple[str, ...]]:
-    """Keep the target populations, else the sample, else equal classes, as gates do."""
-    if "population" not in place:
-        return keep, names, ()
-    kinds = [text_of(grid.cells[place["population"]][i]) for i in keep]
-    kind = next((one for one in POPULATIONS if one in kinds), None)
-    kept = [(i, name) for i, name, one in zip(keep, names, kinds, strict=True) if one == kind]
-    others = [one for one in dict.fromkeys(kinds) if one not in (kind, None)]
-    said = (f"population '{kind}' taken, {listing(map(str, others))} left out",) if others else ()
-    if "odds" in place:
-        odds = [text_of(grid.cells[place["odds"]][i]) for i, _ in kept]
-        if len(set(odds)) > 1 and kind == "target":
-            names = [name and f"{name} at {one}" for (_, name), one in zip(kept, odds, strict=True)]
-            return [i for i, _ in kept], names, said
-    return [i for i, _ in kept], [name for _, name in kept], said
+    grid: Grid, names: list[str | None], keep: list[int]
+) -> tuple[list[int], list[str]]:
+    """Keep the target populations, else the sample, else equal classes, as gates do.
+
+    Several target populations tell the rows of one model apart: their odds join its name.
+    """
+    place = grid.place
+    kinds = {i: text_of(grid.cells[place["population"]][i]) for i in keep}
+    known = list(dict.fromkeys(kinds.values()))
+    kind = next((one for one in POPULATIONS if one in known), None)
+    others = [str(one) for one in known if one not in (kind, None)]
+    said = [f"population '{kind}' taken, {listing(others)} left out"] if others else []
+    keep = [i for i in keep if kinds[i] == kind]
+    odds = {i: text_of(grid.cells[place["odds"]][i]) for i in keep} if "odds" in place else {}
+    if kind == "target" and len(set(odds.values())) > 1:
+        for i in keep:
+            names[i] = names[i] and f"{names[i]} at {odds[i]}"
+    return keep, said

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Ints
 from clfeval.errors import KEPT, DataError, Problem
-from clfeval.tables.metric.cells import (
-    MISSING,
-    Grid,
-    flaw_of,
-    is_absent,
-    numbers_of,
-    numeric,
-    take,
-    texts_of,
-    with_reasons,
-)
-from clfeval.tables.metric.sheet import Asked, Places, Sheet, chosen, column_of, named_by, no_rows
+from clfeval.tables.metric.cells import is_blank, numeric
+from clfeval.tables.metric.grid import Grid, Places
+from clfeval.tables.metric.sheet import Asked, Sheet, chosen, column_of, no_rows, whole
 from clfeval.tables.names import (
     ESTIMATOR_NAMES,
     METRIC_NAMES,
@@ -49,7 +39,7 @@ class LongColumns:
 
 def long_columns(grid: Grid, asked: Asked) -> LongColumns | None:
     """Recognise a long table by its header; None when it is none."""
-    place = {name: i for i, name in enumerate(grid.columns)}
+    place = grid.place
     metric = find(place, METRIC_NAMES)
     value = find([name for name in place if name != metric], METRIC_VALUE_NAMES)
     if metric is None or value is None:
@@ -61,7 +51,7 @@ def long_columns(grid: Grid, asked: Asked) -> LongColumns | None:
     model = column_of(grid, asked)
     if model is None:
         rest = [i for name, i in place.items() if name not in taken]
-        model = next((i for i in rest if numbers_of(grid.cells[i]).mostly_text), None)
+        model = next((i for i in rest if grid.numbers(i).mostly_text), None)
     if model is None or grid.columns[model] in taken:
         return None
     return LongColumns(
@@ -76,46 +66,42 @@ def long_columns(grid: Grid, asked: Asked) -> LongColumns | None:
 
 def long_sheet(grid: Grid, asked: Asked, columns: LongColumns) -> Sheet:
     """Sort rows of one value each into models x metrics, both in the order they first appear."""
-    keep = _whole(grid, columns)
+    keep = whole(grid, columns.parts)
     if not keep:
         raise no_rows(
             grid, "every row belongs to a slice or a class: drop that column, or choose rows"
         )
     left = len(grid.rows) - len(keep)
-    models = texts_of(take(grid.cells[columns.model], keep))
-    metrics = texts_of(take(grid.cells[columns.metric], keep))
-    unnamed = {n for n, pair in enumerate(zip(models, metrics, strict=True)) if None in pair}
+    notes = [f"{left:,} row{'s' * (left > 1)} of slices or classes left out"] if left else []
+    models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
+    unnamed = [i for i in keep if models[i] is None or metrics[i] is None]
     if unnamed:
         if asked.missing == "error" or len(unnamed) == len(keep):
-            raise _unnamed(grid, columns, [keep[n] for n in sorted(unnamed)])
-        named = [n for n in range(len(keep)) if n not in unnamed]
-        keep, models = [keep[n] for n in named], [models[n] for n in named]
-        metrics = [metrics[n] for n in named]
-    if columns.estimator is not None:
-        estimators = texts_of(take(grid.cells[columns.estimator], keep))
-        metrics = _with_estimator(metrics, estimators)
-    notes = [f"{left:,} row{'s' * (left > 1)} of slices or classes left out"] if left else []
-    if unnamed:
+            raise _unnamed(grid, columns, unnamed)
+        gone = set(unnamed)
+        keep = [i for i in keep if i not in gone]
         rows = f"{len(unnamed):,} row{'s' * (len(unnamed) > 1)}"
         notes.append(f"{rows} without a model or a metric left out")
-    return _scattered(grid, asked, columns, keep, models, metrics, tuple(notes))
+    names = [metrics[i] for i in keep]
+    if columns.estimator is not None:
+        estimators = grid.texts(columns.estimator)
+        names = _with_estimator(names, [estimators[i] for i in keep])
+    sheet = _scattered(grid, asked, columns, np.array(keep), [models[i] for i in keep], names)
+    return replace(sheet, notes=notes)
 
 
 def _scattered(
     grid: Grid,
     asked: Asked,
     columns: LongColumns,
-    keep: Sequence[int],
+    keep: NDArray[np.intp],
     models: Sequence[str | None],
     metrics: Sequence[str | None],
-    notes: tuple[str, ...],
 ) -> Sheet:
-    numbers = numbers_of(take(grid.cells[columns.value], keep))
-    reasons = None if columns.reason is None else take(grid.cells[columns.reason], keep)
-    numbers = numbers if reasons is None else with_reasons(numbers, reasons)
     every, i = _coded(models)
     known, code = _coded(metrics)
-    counts = np.bincount(code[numeric(numbers.status)], minlength=len(known))
+    status = grid.numbers(columns.value, columns.reason).status[keep]
+    counts = np.bincount(code[numeric(status)], minlength=len(known))
     others = {name: number for number, name in enumerate(known)}
     measured = {name: number for name, number in others.items() if counts[number]}
     wanted = chosen(grid, asked, measured, others)
@@ -131,33 +117,18 @@ def _scattered(
     place[list(wanted.values())] = range(n)
     j = place[code]
     used = np.flatnonzero(j >= 0)
-    row = np.array([grid.rows[one] for one in keep], np.int64)
-    _refuse_twice(grid, columns, every, list(wanted), (i[used], j[used], row[used]))
-    values, rows = np.full((k, n), np.nan), np.zeros((k, n), np.int64)
-    values[i[used], j[used]] = numbers.values[used]
-    rows[i[used], j[used]] = row[used]
-    cells = grid.cells[columns.value]
-    flaws = {
-        (int(i[r]), int(j[r])): flaw_of(
-            cells[keep[r]], int(numbers.status[r]), None if reasons is None else reasons[r]
-        )
-        for r in used[numbers.status[used] > MISSING]
-    }
-    first = np.full(k, row[-1])
-    np.minimum.at(first, i, row)
+    _refuse_twice(grid, columns, every, list(wanted), (i[used], j[used], keep[used]))
+    records = np.full((k, n), -1)
+    records[i[used], j[used]] = keep[used]
+    first = keep[np.unique(i, return_index=True)[1]]
     return Sheet(
-        layout="result" if grid.result else "long",
-        models=list(every),
-        metrics=tuple(wanted),
-        values=values,
-        flaws=flaws,
-        places=Places(rows, (grid.columns[columns.value],) * n),
-        rows=first.tolist(),
-        model_column=grid.columns[columns.model],
-        named_by=named_by(grid, columns.model),
-        ignored=tuple(name for name in known if name not in measured and name not in wanted),
-        notes=notes,
-    )
+        "result" if grid.result else "long", every, tuple(wanted),
+        Places(records, np.array([[columns.value]])),
+        rows=[grid.rows[record] for record in first],
+        named=columns.model,
+        reasons={} if columns.reason is None else {columns.value: columns.reason},
+        ignored=[name for name in known if name not in measured and name not in wanted],
+    )  # fmt: skip
 
 
 def _coded(names: Sequence[str | None]) -> tuple[list[str], NDArray[np.intp]]:
@@ -165,13 +136,6 @@ def _coded(names: Sequence[str | None]) -> tuple[list[str], NDArray[np.intp]]:
     codes: dict[str, int] = {}
     found = [codes.setdefault(str(name), len(codes)) for name in names]
     return list(codes), np.array(found, np.intp)
-
-
-def _whole(grid: Grid, columns: LongColumns) -> list[int]:
-    """Return the records that belong to no slice and no class."""
-    parts = [texts_of(grid.cells[i]) for i in columns.parts]
-    every = range(len(grid.rows))
-    return [i for i in every if all(part[i] is None for part in parts)] if parts else list(every)
 
 
 def _with_estimator(
@@ -190,7 +154,7 @@ def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataEr
         Problem("missing", "missing-value", grid.name, grid.rows[record], grid.columns[column])
         for record in records
         for column in (columns.model, columns.metric)
-        if is_absent(grid.cells[column][record])
+        if is_blank(grid.cells[column][record])
     ]
     return DataError(
         problems[:KEPT],
@@ -204,10 +168,10 @@ def _refuse_twice(
     columns: LongColumns,
     models: Sequence[str],
     metrics: Sequence[str],
-    used: tuple[NDArray[np.intp], NDArray[np.intp], Ints],
+    used: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
 ) -> None:
     """Raise for every value given again; the first row is named with each later one."""
-    i, j, row = used
+    i, j, record = used
     pairs, first, which = np.unique(i * len(metrics) + j, return_index=True, return_inverse=True)
     if len(pairs) == len(i):
         return
@@ -215,9 +179,9 @@ def _refuse_twice(
     column = grid.columns[columns.metric]
     problems = [
         Problem(
-            f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row {row[first[which[r]]]} "
-            "already",
-            "duplicate-cell", grid.name, int(row[r]), column,
+            f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row "
+            f"{grid.rows[record[first[which[r]]]]} already",
+            "duplicate-cell", grid.name, grid.rows[record[r]], column,
         )
         for r in again[:KEPT]
     ]  # fmt: skip

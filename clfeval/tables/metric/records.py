@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from clfeval.errors import DataError, Problem, listing
-from clfeval.tables.metric.cells import Cells, Grid, is_estimate
+from clfeval.tables.metric.cells import is_estimate
+from clfeval.tables.metric.grid import Grid
 from clfeval.tables.names import MODEL_NAMES, find
 
 RESULT = "clfeval.result/"
@@ -19,48 +21,45 @@ _FORMS = (
 _BLANK = re.compile(r"[ \t\r\n]*")
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
 
-Body = tuple[tuple[str, ...], tuple[Cells, ...], Sequence[int]]
 Object = dict[str, Any]
 
 
-def json_grid(text: str, name: str, display: str, sha256: str, id_column: str | None) -> Grid:
+def json_grid(text: str, name: str, id_column: str | None) -> Grid:
     """Read one document, or objects one after the other; DataError names the line or record.
 
     `id_column` is the column the caller says names the models.
     """
     documents, lines = _decoded(text, name)
-    document, rows = (documents[0], None) if len(documents) == 1 else (documents, lines)
-    outer = result = False
+    if len(documents) > 1:
+        return _of_records(name, documents, lines)
+    document = documents[0]
     if isinstance(document, list):
-        body = _of_records(name, document, rows)
-    elif not isinstance(document, dict):
+        return _of_records(name, document)
+    if not isinstance(document, dict):
         raise DataError(
             Problem(f"holds {_kind(document)}, no table", "bad-file", name), hint=_FORMS
         )
-    elif str(document.get("schema", "")).startswith(RESULT):
-        result = True
+    if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
             raise DataError(
                 Problem(f"{document['schema']} is newer than this program", "wrong-format", name),
                 hint="a result of this version has the schema clfeval.result/1",
             )
-        body = _of_records(name, _rows_of_result(name, document))
-    elif set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
-        body = _of_split(name, document)
-    elif set(document) == {"schema", "data"} and isinstance(document["data"], list):
-        body = _of_records(name, _without_index(document))  # pandas' table
-    elif document and all(isinstance(value, list) for value in document.values()):
-        body = _of_columns(name, document)
-    elif document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
+        return replace(_of_records(name, _rows_of_result(name, document)), result=True)
+    if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
+        return _of_split(name, document)
+    if set(document) == {"schema", "data"} and isinstance(document["data"], list):
+        return _of_records(name, _without_index(document))  # pandas' table
+    if document and all(isinstance(value, list) for value in document.values()):
+        return _of_columns(name, document)
+    if document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
         numbered = list(document) == [str(i) for i in range(len(document))]
         if numbered and find(next(iter(document.values())), MODEL_NAMES):  # rows of pandas' index
-            body = _of_records(name, list(document.values()))
-        else:
-            outer = not _by_column(document, id_column)
-            body = _of_models(document) if outer else _of_indexed(document)
-    else:
-        body = _of_records(name, [document])
-    return Grid(name, display, sha256, *body, outer=outer, result=result)
+            return _of_records(name, list(document.values()))
+        if _by_column(document, id_column):
+            return _of_indexed(name, document)
+        return replace(_of_models(name, document), outer=True)
+    return _of_records(name, [document])
 
 
 def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
@@ -120,7 +119,7 @@ def _unreadable(name: str, why: str, line: int | None) -> DataError:
     )
 
 
-def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Body:
+def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
     """One object per row; a key that one lacks is a missing value."""
     rows = rows or range(1, len(records) + 1)
     problems = [
@@ -131,10 +130,11 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
     if problems:
         raise DataError(problems, hint=_FORMS)
     columns = tuple(dict.fromkeys(key for record in records for key in record))
-    return columns, tuple([record.get(key) for record in records] for key in columns), rows
+    cells = tuple([record.get(key) for record in records] for key in columns)
+    return Grid(name, columns, cells, rows)
 
 
-def _of_columns(name: str, document: dict[str, list[Any]]) -> Body:
+def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
     """One list per column."""
     first, length = next((key, len(values)) for key, values in document.items())
     problems = [
@@ -144,7 +144,7 @@ def _of_columns(name: str, document: dict[str, list[Any]]) -> Body:
     ]
     if problems:
         raise DataError(problems, hint=_FORMS)
-    return tuple(document), tuple(document.values()), range(1, length + 1)
+    return Grid(name, tuple(document), tuple(document.values()), range(1, length + 1))
 
 
 def _without_index(document: Object) -> list[Any]:
@@ -161,7 +161,7 @@ def _without_index(document: Object) -> list[Any]:
     ]
 
 
-def _of_split(name: str, document: Object) -> Body:
+def _of_split(name: str, document: Object) -> Grid:
     """Names of columns and lists of values, record by record; an index of text names the models."""
     columns, data = document["columns"], document["data"]
     if not (isinstance(columns, list) and isinstance(data, list)) or any(
@@ -174,21 +174,22 @@ def _of_split(name: str, document: Object) -> Body:
     rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     index = document.get("index", [])
     if any(isinstance(one, str) for one in index) and len(index) == len(rows):
-        return _of_models(dict(zip(map(str, index), rows, strict=True)))
+        return _of_models(name, dict(zip(map(str, index), rows, strict=True)))
     return _of_records(name, rows)
 
 
-def _of_models(document: dict[str, Object]) -> Body:
+def _of_models(name: str, document: dict[str, Object]) -> Grid:
     """One object per model: the outer names become a first column without a name."""
-    columns, cells, rows = _of_records("", list(document.values()))
-    return ("", *columns), (list(document), *cells), rows
+    grid = _of_records(name, list(document.values()))
+    cells = (list(document), *grid.cells)
+    return replace(grid, columns=("", *grid.columns), cells=cells)
 
 
-def _of_indexed(document: dict[str, Object]) -> Body:
+def _of_indexed(name: str, document: dict[str, Object]) -> Grid:
     """One object per column, its keys the row index, as pandas writes by default."""
     keys = list(dict.fromkeys(key for column in document.values() for key in column))
     cells = tuple([column.get(key) for key in keys] for column in document.values())
-    return tuple(document), cells, range(1, len(keys) + 1)
+    return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
 
 
 def _by_column(document: dict[str, Object], id_column: str | None) -> bool:

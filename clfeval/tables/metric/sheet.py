@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Floats, Ints
 from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.csv import one_column_hint
-from clfeval.tables.metric.cells import MISSING, Cells, Flaw, Grid, Numbers, flaw_of, texts_of
+from clfeval.tables.metric.grid import Grid, Places
 from clfeval.tables.names import MODEL_NAMES, TRUTH_NAMES, find, is_index, match_names
 
 Layout = Literal["wide", "long", "cv", "result"]
@@ -31,86 +30,42 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Where each value stands in the file; a row of 0 is no row."""
-
-    rows: Ints  # (k, n), or anything that broadcasts to it
-    columns: tuple[str, ...]  # one for each metric, or for each model with `by_model`
-    by_model: bool = False
-
-    def of(self, i: int, j: int) -> tuple[int | None, str | None]:
-        """Return row and column of the value of model i and metric j."""
-        rows = self.rows
-        row = int(rows[min(i, rows.shape[0] - 1), min(j, rows.shape[1] - 1)])
-        return (row, self.columns[i if self.by_model else j]) if row else (None, None)
-
-    def kept(self, models: NDArray[np.intp]) -> Places:
-        """Return the places of some models."""
-        rows = self.rows if self.rows.shape[0] == 1 else self.rows[models]
-        columns = tuple(self.columns[i] for i in models) if self.by_model else self.columns
-        return replace(self, rows=rows, columns=columns)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Models x metrics before the checks; a value is NaN where `flaws` or a gap stands."""
+    """Models x metrics: which cell of the grid holds each value."""
 
     layout: Layout
-    models: list[str | None]
-    metrics: tuple[str, ...]
-    values: Floats
-    flaws: Mapping[tuple[int, int], Flaw]
+    models: Sequence[str | None]
+    metrics: Sequence[str]
     places: Places
-    rows: Sequence[int] | None  # of the models
-    model_column: str | None
-    named_by: str  # said on stderr
-    sds: Floats | None = None
-    splits: tuple[str, ...] = ()
-    by_split: Floats | None = None
-    ignored: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    rows: Sequence[int] | None  # of the models; None where columns are models
+    named: int | None = None  # the column of the models' names
+    reasons: Mapping[int, int] = field(default_factory=dict)  # columns that say why cells are empty
+    sds: Sequence[int] = ()  # columns, one for each metric, below 0 for none
+    splits: Mapping[str, Sequence[int]] = field(default_factory=dict)  # likewise
+    ignored: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def beside(self, columns: Sequence[int]) -> Places:
+        """Return the places of the same records in other columns."""
+        return replace(self.places, columns=np.array([columns]))
 
 
 def by_rows(
     grid: Grid,
-    names: Sequence[str | None],
-    keep: Sequence[int],
+    models: Sequence[str | None],
     columns: Mapping[str, int],
-    parsed: Mapping[int, Numbers],
-    *,
     layout: Layout,
     named: int | None,
-    reasons: Mapping[int, int] | None = None,
-    ignored: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
+    keep: Sequence[int] | None = None,
 ) -> Sheet:
-    """Build the sheet of a table with one row per model: `keep` are its records.
+    """Build the sheet of a table with one row per model: `keep` are its records, all by default.
 
     `named` is the column of the names, None where they are made of parameters; `columns` maps
-    metrics to columns; `parsed` holds the numbers of the records kept, and `reasons` says which
-    column tells why a column's cells are empty.
+    metrics to columns.
     """
-    rows = np.array([grid.rows[i] for i in keep], np.int64)
-    flaws = {}
-    for j, column in enumerate(columns.values()):
-        why = (reasons or {}).get(column)
-        for i in np.flatnonzero(parsed[column].status > MISSING).tolist():
-            reason = None if why is None else grid.cells[why][keep[i]]
-            cell = grid.cells[column][keep[i]]
-            flaws[i, j] = flaw_of(cell, int(parsed[column].status[i]), reason)
-    return Sheet(
-        layout=layout,
-        models=list(names),
-        metrics=tuple(columns),
-        values=np.column_stack([parsed[column].values for column in columns.values()]),
-        flaws=flaws,
-        places=Places(rows[:, None], tuple(grid.columns[i] for i in columns.values())),
-        rows=[int(row) for row in rows],
-        model_column=None if named is None else grid.columns[named],
-        named_by=named_by(grid, named),
-        ignored=ignored,
-        notes=notes,
-    )
+    keep = range(len(grid.rows)) if keep is None else keep
+    places = Places(np.array(keep)[:, None], np.array([list(columns.values())]))
+    return Sheet(layout, models, tuple(columns), places, [grid.rows[i] for i in keep], named)
 
 
 def chosen(
@@ -131,7 +86,7 @@ def column_of(grid: Grid, asked: Asked, names: Sequence[str] = MODEL_NAMES) -> i
     """Return the column that --id or its name says holds the names; None if neither does."""
     if asked.id is not None:
         if asked.id not in grid.columns:
-            raise unknown_column(grid.name, asked.id, grid.titles())
+            raise unknown_column(grid.name, asked.id, grid.titles)
         return grid.columns.index(asked.id)
     if grid.outer:
         return 0
@@ -139,24 +94,49 @@ def column_of(grid: Grid, asked: Asked, names: Sequence[str] = MODEL_NAMES) -> i
     return None if found is None else grid.columns.index(found)
 
 
-def first_of_names(grid: Grid, parsed: Mapping[int, Numbers]) -> int | None:
+def first_of_names(grid: Grid) -> int | None:
     """Return the first column of text, that of a nameless row index before all others."""
     order = sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i]))
-    return next((i for i in order if parsed[i].mostly_text and not _flags(grid.cells[i])), None)
+    return next((i for i in order if grid.numbers(i).mostly_text and not _flags(grid, i)), None)
 
 
-def _flags(cells: Cells) -> bool:
-    return all(str(name).casefold() in ("true", "false") for name in texts_of(cells) if name)
+def _flags(grid: Grid, column: int) -> bool:
+    return all(str(name).casefold() in ("true", "false") for name in grid.texts(column) if name)
 
 
-def named_by(grid: Grid, column: int | None) -> str:
+def named_by(grid: Grid, sheet: Sheet) -> str:
     """Say where the models' names stand."""
-    if column is None:
+    if sheet.rows is None:
+        return "models are columns"
+    if sheet.named is None:
         return "models by their parameters"
-    if grid.outer and column == 0:
+    if grid.outer and sheet.named == 0:
         return "models by the outer names"
-    name = grid.columns[column]
+    name = grid.columns[sheet.named]
     return f"models in '{name}'" if name else "models in the column without a name"
+
+
+def whole(grid: Grid, parts: Sequence[int]) -> list[int]:
+    """Return the records whose columns of slices or classes are empty: they are of no part."""
+    every = range(len(grid.rows))
+    texts = [grid.texts(i) for i in parts]
+    return [i for i in every if all(text[i] is None for text in texts)] if texts else list(every)
+
+
+def name_problems(
+    grid: Grid, rows: Sequence[int], names: Sequence[str | None], column: int | None, again: str
+) -> list[Problem]:
+    """Find the names that are missing, and those given twice, whose code is `again`."""
+    first: dict[str, int] = {}
+    problems = []
+    for row, name in zip(rows, names, strict=True):
+        place = (grid.name, row, None if column is None else grid.columns[column] or None)
+        if name is None:
+            problems.append(Problem("missing", "missing-value", *place))
+        elif first.setdefault(name, row) < row:
+            what = f"'{name}' stands in row {first[name]} already"
+            problems.append(Problem(what, again, *place))
+    return problems
 
 
 def truth_among(names: Sequence[str]) -> str | None:
@@ -166,7 +146,7 @@ def truth_among(names: Sequence[str]) -> str | None:
 
 def no_models(grid: Grid) -> DataError:
     """Build the error for a table without a column of names."""
-    what = f"no column names the models; columns: {listing(grid.titles())}"
+    what = f"no column names the models; columns: {listing(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     if grid.sha256 is None:
         hint += "; names in the index become a column with reset_index()"
@@ -175,7 +155,7 @@ def no_models(grid: Grid) -> DataError:
 
 def no_metrics(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
-    what = f"no column holds numbers; columns: {listing(grid.titles())}"
+    what = f"no column holds numbers; columns: {listing(grid.titles)}"
     hint = "each metric is a column of numbers; a table whose rows are metrics needs --transpose"
     return DataError(Problem(what, "no-metrics", grid.name), hint=_better(grid) or hint)
 
@@ -203,22 +183,9 @@ def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
 
 def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
     """Return the sheet of some models, given by their numbers in order."""
-    place = {int(old): new for new, old in enumerate(models)}
     return replace(
         sheet,
         models=[sheet.models[i] for i in models],
-        values=sheet.values[models],
-        flaws={(place[i], j): flaw for (i, j), flaw in sheet.flaws.items() if i in place},
         places=sheet.places.kept(models),
         rows=None if sheet.rows is None else [sheet.rows[i] for i in models],
-        sds=None if sheet.sds is None else sheet.sds[models],
-        by_split=None if sheet.by_split is None else sheet.by_split[:, models],
     )
-
-
-def with_whole_splits(sheet: Sheet) -> Sheet:
-    """Leave the splits out when they lack a value, and say so."""
-    if sheet.by_split is None or np.isfinite(sheet.by_split).all():
-        return sheet
-    notes = (*sheet.notes, "splits left out, for they lack values")
-    return replace(sheet, splits=(), by_split=None, notes=notes)

@@ -9,31 +9,31 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, UsageError, listing
-from clfeval.tables.metric.cells import COMMA, PERCENT, Flaw, Grid
-from clfeval.tables.metric.grid import read_grid
+from clfeval.tables.cells import means_missing, null_hint
+from clfeval.tables.metric.cells import CODES, COMMA, MISSING, PERCENT, UNDEFINED, flaw_of
+from clfeval.tables.metric.grid import Grid, Places, Status
 from clfeval.tables.metric.layouts import lay_out
+from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
     Asked,
     Layout,
-    Places,
     Sheet,
     kept,
+    name_problems,
+    named_by,
     no_rows,
     truth_among,
     with_models,
-    with_whole_splits,
 )
-
-MISSING_WORDS = {"na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
-GAP = Flaw("missing", "missing-value")
 
 
 def without_missing(grid: Grid, sheet: Sheet) -> tuple[Sheet, int]:
     """Leave out the models that lack a value or a name, and count them."""
-    lacking = _missing(sheet).any(axis=1)
+    _, status = grid.gathered(sheet.places, sheet.reasons)
+    lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
         raise no_rows(grid, "every model has missing values, and --missing drop left it out")
@@ -46,87 +46,66 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
         return  # columns are models: the header was checked
     if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
         return
-    first: dict[str, int] = {}
-    problems = []
-    for row, name in zip(sheet.rows, sheet.models, strict=True):
-        place = (grid.name, row, sheet.model_column or None)
-        if name is None:
-            problems.append(Problem("missing", "missing-value", *place))
-        elif first.setdefault(name, row) < row:
-            what = f"'{name}' stands in row {first[name]} already"
-            problems.append(Problem(what, "duplicate-model", *place))
+    problems = name_problems(grid, sheet.rows, sheet.models, sheet.named, "duplicate-model")
+    totals = Counter(problem.code for problem in problems)
     hint = "every model needs a name of its own; --missing drop leaves nameless ones out"
-    if any(problem.code == "duplicate-model" for problem in problems):
+    if totals["duplicate-model"]:
         hint = (
             "each model needs one row: keep one slice, population or run, or join the columns that "
             "tell the rows apart into one name"
         )
         if truth_among(grid.columns):
             hint = FROM_PREDICTIONS
-    raise DataError(
-        problems[:KEPT], hint=hint, totals=Counter(problem.code for problem in problems)
-    )
+    raise DataError(problems[:KEPT], hint=hint, totals=+totals)
 
 
-def check_values(grid: Grid, sheet: Sheet) -> None:
+def check_values(grid: Grid, sheet: Sheet, status: Status) -> None:
     """Refuse a sheet with a gap, a text or an infinite value; every one of them is named."""
-    missing = _missing(sheet)
-    if not missing.any() and not sheet.flaws:
+    if not status.any():
         return
-    bad = {pair: flaw for pair, flaw in sheet.flaws.items() if flaw.code != "missing-value"}
-    totals = Counter(flaw.code for flaw in bad.values())
-    totals += Counter({"missing-value": int(missing.sum())})
-    gaps = np.argwhere(missing)[:KEPT].tolist()
-    pairs = sorted([*list(bad)[:KEPT], *map(tuple, gaps)])[:KEPT]
-    if sheet.places.by_model:
-        pairs.sort(key=lambda pair: pair[1])
-    raise DataError(
-        [_problem(grid, sheet, pair) for pair in pairs], hint=_hint(sheet, pairs), totals=totals
-    )
+    pairs = np.argwhere(status) if sheet.rows is not None else np.argwhere(status.T)[:, ::-1]
+    problems = [_problem(grid, sheet, i, j, int(status[i, j])) for i, j in pairs[:KEPT].tolist()]
+    totals: Counter[str] = Counter()
+    for code, count in zip(CODES, np.bincount(status.ravel(), minlength=len(CODES)), strict=True):
+        totals[code] += int(count) if code else 0
+    # what to type next is said about the first text, else about the first of the others
+    n = next((n for n, one in enumerate(problems) if one.code == "bad-number"), 0)
+    hint = _hint(problems[n], sheet.metrics[pairs[n, 1]])
+    raise DataError(problems, hint=hint, totals=+totals)
 
 
-def _problem(grid: Grid, sheet: Sheet, pair: tuple[int, int]) -> Problem:
-    i, j = pair
-    row, column = sheet.places.of(i, j)
-    if row is None:
+def _problem(grid: Grid, sheet: Sheet, i: int, j: int, status: int) -> Problem:
+    record, column = sheet.places.of(i, j)
+    if record < 0:
         what = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
         return Problem(what, "missing-value", grid.name)
-    flaw = sheet.flaws.get(pair, GAP)
-    return Problem(flaw.what, flaw.code, grid.name, row, column)
+    why = sheet.reasons.get(column)
+    reason = None if why is None else grid.cells[why][record]
+    what = flaw_of(grid.cells[column][record], status, reason)
+    return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])
 
 
-def _missing(sheet: Sheet) -> Bools:
-    """Tell which values are missing, undefined ones too; text and infinite ones are not."""
-    missing = np.isnan(sheet.values)
-    for pair, flaw in sheet.flaws.items():
-        missing[pair] = flaw.code == "missing-value"
-    return missing
-
-
-def _hint(sheet: Sheet, pairs: Sequence[tuple[int, int]]) -> str:
-    """Say what to type next about the first text, else about the first of the others."""
-    flaws = [(sheet.flaws.get(pair, GAP), pair) for pair in pairs]
-    flaw, pair = next((one for one in flaws if one[0].code == "bad-number"), flaws[0])
-    if flaw.code == "missing-value":
+def _hint(problem: Problem, metric: str) -> str:
+    """Say what to type next about a value."""
+    if problem.code == "missing-value":
         return "fill the cells, or add --missing drop to leave such models out"
-    if flaw.code == "infinite-value":
+    if problem.code == "infinite-value":
         return "an infinite value has no place on a scale: name the other metrics with --metric"
-    value = flaw.what[1:].removesuffix("' is not a number")
+    value = problem.what[1:].removesuffix("' is not a number")
     if COMMA.fullmatch(value):
         return f"a decimal comma? write '{value}' as {value.replace(',', '.')}"
     if PERCENT.fullmatch(value):
         bare = value.rstrip("%").rstrip().replace(",", ".")
-        metric = sheet.metrics[pair[1]]
         return f"write '{value}' as {bare}; --rescale '{metric}=0:100' then makes it a share"
-    null = f"if '{value}' means missing, add --null-value '{value}'"
-    if value.casefold() in MISSING_WORDS:
-        return null
-    return f"{null}; a column that is no metric is left out by naming the others with --metric"
+    if hint := means_missing(value):
+        return hint
+    others = "a column that is no metric is left out by naming the others with --metric"
+    return f"{null_hint(value)}; {others}"
 
 
 __all__ = ["Layout", "MetricTable", "read_metrics"]
 
-_NOWHERE = Places(np.zeros((1, 1), np.int64), ("",))
+_NOWHERE = Places(np.full((1, 1), -1), np.full((1, 1), -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +132,8 @@ class MetricTable:
     named_by: str = ""
     notes: tuple[str, ...] = ()
     places: Places = field(default=_NOWHERE)
+    records: Sequence[int] = ()  # the row of each record
+    columns: tuple[str, ...] = ()
 
     def described(self) -> str:
         """Say in one line how the table was read."""
@@ -171,8 +152,9 @@ class MetricTable:
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
-        row, column = self.places.of(i, j)
-        return Problem(what, code, self.name, row, column)
+        record, column = self.places.of(i, j)
+        place = (self.records[record], self.columns[column]) if record >= 0 else ()
+        return Problem(what, code, self.name, *place)
 
 
 def read_metrics(
@@ -209,25 +191,37 @@ def read_metrics(
     if missing == "drop":
         sheet, dropped = without_missing(grid, sheet)
     check_names(grid, sheet)
-    check_values(grid, sheet)
-    sheet = with_whole_splits(sheet)
+    values, status = grid.gathered(sheet.places, sheet.reasons)
+    check_values(grid, sheet, status)
+    sds = by_split = None
+    if max(sheet.sds, default=-1) >= 0:
+        sds = grid.gathered(sheet.beside(sheet.sds), {})[0]
+    notes = list(sheet.notes)
+    if sheet.splits:
+        found = [grid.gathered(sheet.beside(one), {})[0] for one in sheet.splits.values()]
+        by_split = np.array(found)
+        if not np.isfinite(by_split).all():
+            by_split = None
+            notes.append("splits left out, for they lack values")
     return MetricTable(
         name=grid.name,
         display=grid.display,
         sha256=grid.sha256,
         layout=sheet.layout,
         models=tuple(map(str, sheet.models)),
-        metrics=sheet.metrics,
-        values=sheet.values,
+        metrics=tuple(sheet.metrics),
+        values=values,
         rows=(None,) * len(sheet.models) if sheet.rows is None else tuple(sheet.rows),
-        splits=sheet.splits,
-        by_split=sheet.by_split,
-        sds=sheet.sds,
+        splits=() if by_split is None else tuple(sheet.splits),
+        by_split=by_split,
+        sds=sds,
         dropped=dropped,
-        ignored=sheet.ignored,
-        named_by=sheet.named_by,
-        notes=sheet.notes,
+        ignored=tuple(sheet.ignored),
+        named_by=named_by(grid, sheet),
+        notes=tuple(notes),
         places=sheet.places,
+        records=grid.rows,
+        columns=grid.columns,
     )
 
 
