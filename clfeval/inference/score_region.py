@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.inference.search import halved
-from clfeval.inference.shares import wilson
+from clfeval.inference.shares import Parts, score_limits, score_parts
 from clfeval.inference.special import critical_value
 
 Measure = Callable[[Floats, Floats], Floats]
 
 _GRID = 512  # directions at first
+_STEP = 2 * np.pi / _GRID
 _HILLS = 4  # local extremes followed, the best by the grid
 _ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
 _ZOOMS = 10  # 8**-10 of 2 / 512 of a turn
@@ -53,12 +54,19 @@ def range_over_region(
     counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
     shape = counts[0].shape
     flat = [x.ravel() for x in counts]
-    region = _Region(flat[0], flat[1], flat[2], flat[3], z)
-    observed = _call(measure, *region.at(np.zeros(flat[0].size), 0.0))
-    high = np.fmax(observed, _highest(measure, region)[1])
-    low = -_highest(_times(measure, -1.0), region)[1]
+    region = _Region(score_parts(flat[0], flat[1]), score_parts(flat[2], flat[3]), z)
+    nowhere = np.zeros(flat[0].size)
+    centre = region.at(nowhere, 0.0)
+    observed = _call(measure, *centre)
+    directions = np.broadcast_to(_STEP * np.arange(_GRID)[:, None], (_GRID, nowhere.size))
+    edge = directions, region.at(directions)
+    _, (low, high) = _highest(measure, np.array([[-1.0], [1.0]]), region, edge)
+    low, high = -low, np.fmax(observed, high)
     if kink is not None:
-        inside = _at_kink(measure, kink, region)
+        # from the observed point go towards where the kink is most on the other side
+        side = np.sign(_call(kink, *centre))
+        (t,), (least,) = _highest(kink, -side[None], region, edge)
+        inside = np.where(least >= 0, _at_kink(measure, kink, side, t, region), np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     low = np.fmin(observed, low)
     return low.reshape(shape), high.reshape(shape)
@@ -68,24 +76,22 @@ def range_over_region(
 class _Region:
     """The plausible region of some models (m,), in directions and shares of the way out."""
 
-    k1: Floats
-    n1: Floats
-    k2: Floats
-    n2: Floats
+    first: Parts
+    second: Parts
     z: float
 
     def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
         return (
-            _limit(self.k1, self.n1, reach * np.cos(t)),
-            _limit(self.k2, self.n2, reach * np.sin(t)),
+            _limit(self.first, reach * np.cos(t)),
+            _limit(self.second, reach * np.sin(t)),
         )
 
 
-def _limit(k: Floats, n: Floats, z: Floats) -> Floats:
+def _limit(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limit at z, the lower one where z is negative."""
-    low, high = wilson(k, n, np.abs(z))
+    low, high = score_limits(parts, np.abs(z))
     return np.where(z < 0, low, high)
 
 
@@ -95,51 +101,55 @@ def _call(function: Measure, p1: Floats, p2: Floats) -> Floats:
         return np.broadcast_to(np.asarray(function(p1, p2), np.float64), p1.shape)
 
 
-def _times(function: Measure, factor: Floats | float) -> Measure:
-    """Return factor times a function."""
-    return lambda p1, p2: np.asarray(factor * _call(function, p1, p2))
+def _highest(
+    function: Measure, factors: Floats, region: _Region, edge: tuple[Floats, tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Return where on the boundary each factor (f, m) times a function is highest, and how high.
 
+    Shapes: (f, m) each; `edge` holds the directions (d, m) to look in first, and their points.
+    """
 
-def _highest(function: Measure, region: _Region) -> tuple[Floats, Floats]:
-    """Return in which direction a function is highest on the boundary, and how high: (m,) each."""
-
-    def heights(t: Floats) -> Floats:
-        values = _call(function, *region.at(t))
-        return np.where(np.isnan(values), -np.inf, values)
-
-    step = 2 * np.pi / _GRID
-    models = region.k1.size
-    t = np.broadcast_to(step * np.arange(_GRID)[:, None], (_GRID, models))
-    values = heights(t)
-    # the first point of a plateau stands for all of it
-    hill = (values > np.roll(values, 1, axis=0)) & (values >= np.roll(values, -1, axis=0))
-    hill[values.argmax(axis=0), np.arange(models)] = True
-    order = np.argsort(np.where(hill, -values, np.inf), axis=0, kind="stable")[:_HILLS]
-    centres = np.take_along_axis(t, order, axis=0)
-    tops = np.take_along_axis(values, order, axis=0)
+    t, points = edge
+    values = _call(function, *points)
+    centres, tops = (
+        np.stack(part)
+        for part in zip(*(_hills(t, factor * values) for factor in factors), strict=True)
+    )
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
+    step = _STEP
     for _ in range(_ZOOMS):
-        around = centres + step * offsets
-        values = heights(around)
-        best = values.argmax(axis=0)[None]
-        found = np.take_along_axis(values, best, axis=0)[0]
+        around = centres[:, None] + step * offsets
+        values = _undefined_last(factors[:, None, None] * _call(function, *region.at(around)))
+        best = values.argmax(axis=1)[:, None]
+        found = np.take_along_axis(values, best, axis=1)[:, 0]
         better = found > tops
-        centres = np.where(better, np.take_along_axis(around, best, axis=0)[0], centres)
+        centres = np.where(better, np.take_along_axis(around, best, axis=1)[:, 0], centres)
         tops = np.where(better, found, tops)
         step *= 2 / (_ZOOM - 1)
-    best = tops.argmax(axis=0)[None]
-    top = np.take_along_axis(tops, best, axis=0)[0]
-    return np.take_along_axis(centres, best, axis=0)[0], np.where(np.isneginf(top), np.nan, top)
+    best = tops.argmax(axis=1)[:, None]
+    top = np.take_along_axis(tops, best, axis=1)[:, 0]
+    centre = np.take_along_axis(centres, best, axis=1)[:, 0]
+    return centre, np.where(np.isneginf(top), np.nan, top)
 
 
-def _at_kink(measure: Measure, kink: Measure, region: _Region) -> Floats:
-    """Return the measure on the zero set of the kink, NaN where the region does not reach it."""
-    nowhere = np.zeros(region.k1.size)
-    side = np.sign(_call(kink, *region.at(nowhere, 0.0)))
-    # from the observed point go towards where the kink is most on the other side
-    t, least = _highest(_times(kink, -side), region)
+def _hills(t: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return directions and values (4, m) of the highest local extremes among (d, m)."""
+    values = _undefined_last(values)
+    # the first point of a plateau stands for all of it
+    hill = (values > np.roll(values, 1, axis=0)) & (values >= np.roll(values, -1, axis=0))
+    hill[values.argmax(axis=0), np.arange(values.shape[1])] = True
+    order = np.argsort(np.where(hill, -values, np.inf), axis=0, kind="stable")[:_HILLS]
+    return np.take_along_axis(t, order, axis=0), np.take_along_axis(values, order, axis=0)
+
+
+def _undefined_last(values: Floats) -> Floats:
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+def _at_kink(measure: Measure, kink: Measure, side: Floats, t: Floats, region: _Region) -> Floats:
+    """Return the measure where the kink, of a `side` at the observed point, is 0 in direction t."""
     _, far = halved(
-        lambda share: side * _call(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+        lambda share: side * _call(kink, *region.at(t, share)) > 0, np.zeros(t.size), np.ones(t.size)
     )
     p1, p2 = region.at(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
@@ -147,4 +157,4 @@ def _at_kink(measure: Measure, kink: Measure, region: _Region) -> Floats:
     for line in (p1, 1 - p1):
         on = (np.abs(p2 - line) <= _CLOSE * line) & (_call(kink, p1, line) == 0)
         p2 = np.where(on, line, p2)
-    return np.where(least >= 0, _call(measure, p1, p2), np.nan)
+    return _call(measure, p1, p2)

@@ -29,7 +29,16 @@ def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
     Errors: ValueError unless 0 <= k <= n and z >= 0.
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
-    p, q, hits, misses, s = _score_terms(k, n, z)
+    return score_limits(score_parts(k, n), z)
+
+
+Parts = tuple[Floats, Floats, Floats, Floats]
+
+
+def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
+    """Return the limits of `wilson` from what does not depend on z."""
+    p, q, hits, misses = parts
+    s = _spread(parts, z)
     return np.asarray(p * _share(hits, s)), np.asarray(np.minimum(p + q * _share(s, misses), 1))
 
 
@@ -150,24 +159,29 @@ def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
 
 def _distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return k / n and how far below and above it its Wilson limits lie."""
-    p, q, hits, misses, s = _score_terms(k, n, z)
+    p, q, hits, misses = parts = score_parts(k, n)
+    s = _spread(parts, z)
     return p, p * _share(s, hits), q * _share(s, misses)
 
 
-def _score_terms(
-    k: ArrayLike, n: ArrayLike, z: ArrayLike
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return k/n, (n-k)/n, k, n - k and the s of `wilson`."""
-    hits, trials, width = (np.asarray(x, np.float64) for x in (k, n, z))
+def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
+    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made."""
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
-    if np.any(width < 0):
-        raise ValueError("z must not be negative")
     misses = trials - hits
     with np.errstate(divide="ignore", invalid="ignore"):
-        p, q = hits / trials, misses / trials
-        s = width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4)
-    return p, q, hits, misses, s
+        return hits / trials, misses / trials, hits, misses
+
+
+def _spread(parts: Parts, z: ArrayLike) -> Floats:
+    """Return the s of `wilson`."""
+    _, q, hits, _ = parts
+    width = np.asarray(z, np.float64)
+    if np.any(width < 0):
+        raise ValueError("z must not be negative")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4))
 
 
 def _share(part: Floats, rest: Floats) -> Floats:
