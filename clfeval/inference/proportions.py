@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.special import beta_quantile
+from clfeval.inference.special import beta_quantiles
 
 
 def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -30,19 +30,16 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
         np.column_stack([hits.ravel(), trials.ravel()]), axis=0, return_inverse=True
     )
     x, m = pairs[:, 0], pairs[:, 1]
-    tail = (1 - level) / 2
+    # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
+    rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
+    some, other = rare > 0, often > 0
+    found = beta_quantiles(
+        (1 - level) / 2, (rare[some], often[some] + 1), (rare[other] + 1, often[other])
+    )
     low, high = np.zeros(len(x)), np.ones(len(x))
-    some, missed, few = x > 0, x < m, 2 * x <= m
-    upper = 1 - tail
-    # above one half, take one minus the bounds of the misses: no digits are lost next to one
-    for mask, bound, p, a, b in (
-        (some & few, low, tail, x, m - x + 1),
-        (missed & few, high, upper, x + 1, m - x),
-        (some & ~few, low, upper, m - x + 1, x),
-        (missed & ~few, high, tail, m - x, x + 1),
-    ):
-        quantile = beta_quantile(p, a[mask], b[mask])
-        bound[mask] = np.where(few[mask], quantile, 1 - quantile)
+    low[some], high[other] = found
+    few = 2 * x <= m
+    low, high = np.where(few, low, 1 - high), np.where(few, high, 1 - low)
     low[m == 0] = high[m == 0] = np.nan
     index = where.ravel()
     return low[index].reshape(hits.shape), high[index].reshape(hits.shape)

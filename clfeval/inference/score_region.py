@@ -148,8 +148,9 @@ def _undefined_last(values: Floats) -> Floats:
 
 def _at_kink(measure: Measure, kink: Measure, side: Floats, t: Floats, region: _Region) -> Floats:
     """Return the measure where the kink, of a `side` at the observed point, is 0 in direction t."""
+    nowhere = np.zeros(t.size)
     _, far = halved(
-        lambda share: side * _call(kink, *region.at(t, share)) > 0, np.zeros(t.size), np.ones(t.size)
+        lambda share: side * _call(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
     )
     p1, p2 = region.at(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes

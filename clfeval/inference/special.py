@@ -61,22 +61,32 @@ def _rough_normal(p: float) -> float:
     return t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t)
 
 
-def beta_quantile(p: float, a: Floats, b: Floats) -> Floats:
-    """Return the p quantile of Beta(a, b), a and b at least 1, in chunks of bounded memory."""
-    parts = [
-        _quantile_chunk(p, a[i : i + _CHUNK], b[i : i + _CHUNK]) for i in range(0, len(a), _CHUNK)
-    ]
-    return np.concatenate(parts) if parts else np.empty(0)
+def beta_quantiles(
+    tail: float, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Return the quantiles `tail` of Beta(*first), 1 - tail of Beta(*second), parameters from 1 up.
+
+    They are found together, in chunks of bounded memory; tail is below 1/2.
+    """
+    sizes, start = [len(first[0]), len(second[0])], _rough_normal(tail)
+    p, z = np.repeat([tail, 1 - tail], sizes), np.repeat([-start, start], sizes)
+    a, b = map(np.concatenate, zip(first, second, strict=True))
+    chunks = [slice(i, i + _CHUNK) for i in range(0, len(a), _CHUNK)]
+    found = np.concatenate([np.empty(0), *(_quantiles(p[i], z[i], a[i], b[i]) for i in chunks)])
+    return found[: sizes[0]], found[sizes[0] :]
 
 
-def _quantile_chunk(p: float, a: Floats, b: Floats) -> Floats:
-    """Solve area(left..x) / area(left..right) = p by Newton steps kept inside a bracket."""
+def _quantiles(p: Floats, z: Floats, a: Floats, b: Floats) -> Floats:
+    """Solve area(left..x) / area(left..right) = p by Newton steps kept inside a bracket.
+
+    z are rough normal quantiles, from which the search starts.
+    """
     mode = np.where(a + b > 2, (a - 1) / np.maximum(a + b - 2, 1e-300), 0.5)
     left, right = _edge(a, b, mode, 0.0), _edge(a, b, mode, 1.0)
     whole = _area(a, b, mode, left, mode) + _area(a, b, mode, mode, right)
     mean = a / (a + b)
     spread = np.sqrt(mean * (1 - mean) / (a + b + 1))
-    guess = mean + (_rough_normal(p) if p >= 0.5 else -_rough_normal(p)) * spread
+    guess = mean + z * spread
     low, high = left.copy(), right.copy()
     done = np.zeros(len(a), bool)
     x = np.where((guess > left) & (guess < right), guess, mode)
