@@ -21,15 +21,16 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "codes": (set(), set()),
     "errors": (set(), set()),
     "arrays": (set(), {"numpy"}),
+    "late": (set(), {"polars", "narwhals"}),
     "yaml": ({"errors"}, {"yaml"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "tables": (
-        {"arrays", "errors", "result"},
-        {"numpy", "polars", "narwhals", "backports", "compression"},
+        {"arrays", "errors", "late", "result"},
+        {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "tables"}, {"numpy", "polars", "narwhals"}),
+    "counts": ({"arrays", "errors", "late", "tables"}, {"numpy"}),
     "methods": (
         {"arrays", "errors", "yaml", "counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
@@ -158,6 +159,22 @@ def test_a_run_takes_neither_scipy_nor_plotext(command: str, table: str) -> None
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["tune-jpt --counts 67,5,33,95", "tune-jpt --sensitivity .9 --specificity .8",
+     "mlcps fixtures/metrics/test.csv"],
+)  # fmt: skip
+def test_counts_and_metric_tables_need_no_engine(arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "clfeval", *arguments.split()],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    names = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+    imported = {name.partition(".")[0] for name in names}
+    assert "numpy" in imported
+    assert imported.isdisjoint({"polars", "narwhals", "pandas", "pyarrow", "scipy", "plotext"})
 
 
 def test_the_top_level_holds_what_the_project_says() -> None:

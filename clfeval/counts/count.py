@@ -23,7 +23,7 @@ from clfeval.tables.columns import ModelColumns, Suspicion
 from clfeval.tables.names import known_labels, natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.roles import Roles
-from clfeval.tables.scan import ENGINE_ERRORS
+from clfeval.tables.scan import engine_errors
 
 S = TypeVar("S")
 FEW = 1 << 20  # rows of a statistic that is remembered
@@ -170,7 +170,7 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
         rows = top_count(top, first.patterns.rows)
         cuts, taken = top_cuts(table, rows)
         return _count(opened, cuts, any_range=True, top=Top(rows, taken))
-    except ENGINE_ERRORS as error:
+    except engine_errors() as error:
         raise explained(opened.files, error) from error
 
 

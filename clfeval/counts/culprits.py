@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-import polars as pl
-
 from clfeval.counts.settle import Settled
 from clfeval.errors import KEPT, DataError, Problem, listing
+from clfeval.late import pl
 from clfeval.tables.cells import means_missing
 from clfeval.tables.columns import Columns, Suspicion
 from clfeval.tables.diagnose import (

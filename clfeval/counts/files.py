@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import narwhals as nw
-
 from clfeval.errors import DataError, Problem
+from clfeval.late import nw
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
 from clfeval.tables.engine import collect
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, scan, unreadable

@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.files import check_structure
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
+from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import WRONG, Frame, Mode, ModelColumns
 from clfeval.tables.csv import FingerprintTask
 from clfeval.tables.engine import collect
-from clfeval.tables.scan import ENGINE_ERRORS, NO_TAIL, TEXT_BYTES, TableFile
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, engine_errors
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
@@ -104,7 +104,7 @@ def group(settled: Settled) -> Grouped:
         try:
             frames = settled.layout.rows(files, settled.columns, mode, "watch")
             parts = [count_raw(frame, settled) for frame in frames]
-        except ENGINE_ERRORS as refused:
+        except engine_errors() as refused:
             error = refused
             continue
         if mode == "fast" and not all(map(_single_bytes, files, parts, tasks)):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts
+from clfeval.late import nw
 from clfeval.tables.engine import collect, together
 
 

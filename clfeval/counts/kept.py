@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.counts.group import lacks, says_positive, score_column
 from clfeval.counts.settle import Settled
+from clfeval.late import nw
 from clfeval.tables.columns import KEY, Frame, Mode
 
 Target = Literal["positive", "negative", "all"]

@@ -9,7 +9,6 @@ from functools import reduce
 from hashlib import sha256
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
@@ -17,6 +16,7 @@ from clfeval.counts.kept import Kept, Target
 from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import merged
 from clfeval.errors import Problem, UsageError, listing
+from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import Frame, collect, together

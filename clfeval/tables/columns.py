@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import narwhals as nw
-import polars as pl
+from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem, listing
+from clfeval.late import nw, pl
 from clfeval.tables.diagnose import Check
 from clfeval.tables.layouts import LayoutName
 from clfeval.tables.names import match_names
@@ -17,7 +15,7 @@ from clfeval.tables.peek import Peek
 from clfeval.tables.roles import Kind, Roles
 from clfeval.tables.scan import Reading, TableFile
 
-Frame = nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.LazyFrame[Any]"
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
 # loose  as plain, but what is no number becomes null for the second look to name

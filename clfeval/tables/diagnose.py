@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from clfeval.errors import KEPT, Problem, listing
+from clfeval.late import pl
 from clfeval.tables.scan import FILE_NAME, TableFile, names_in_polars, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"

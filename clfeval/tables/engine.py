@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-import narwhals as nw
-import polars as pl
+from clfeval.late import nw, pl
 
-Frame = nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:

@@ -7,10 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import narwhals as nw
-import polars as pl
-
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
+from clfeval.late import nw, pl
 from clfeval.tables.names import (
     FEATURE_NAMES,
     ID_NAMES,

@@ -8,9 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
-import polars as pl
-
+from clfeval.late import nw, pl
 from clfeval.tables.cells import distinct_texts
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import collect, together

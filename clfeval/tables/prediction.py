@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
-
 from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
+from clfeval.late import nw
 from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import one_column_hint, read_csv_head
@@ -18,10 +17,10 @@ from clfeval.tables.layouts.counts import expand_counts
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.roles import Roles
 from clfeval.tables.scan import (
-    ENGINE_ERRORS,
     FILE_NAME,
     TableFile,
     check_names,
+    engine_errors,
     open_typed,
     unreadable,
 )
@@ -77,7 +76,7 @@ def peek_at(file: TableFile, null_values: Sequence[str]) -> Mapping[str, Peek]:
     """Look at each column's first values; raises DataError when the file's reader refuses."""
     try:
         return peek(file, null_values)
-    except ENGINE_ERRORS as error:
+    except engine_errors() as error:
         if file.source is None:
             raise
         raise unreadable(file.source, error) from error

@@ -11,14 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
-import narwhals as nw
-import polars as pl
-
 from clfeval.errors import DataError, Problem
+from clfeval.late import nw, pl
 from clfeval.tables.csv import CsvHead
 from clfeval.tables.source import Source
-
-ENGINE_ERRORS = (pl.exceptions.PolarsError, nw.exceptions.NarwhalsError)
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
@@ -30,12 +26,17 @@ FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {
-    "bit": pl.Int8(),
-    "integer": pl.Int64(),
-    "number": pl.Float64(),
-    "loose": pl.String(),
-    "text": pl.String(),
+    "bit": "Int8",
+    "integer": "Int64",
+    "number": "Float64",
+    "loose": "String",
+    "text": "String",
 }
+
+
+def engine_errors() -> tuple[type[Exception], ...]:
+    """Return what the engine raises when it refuses a table."""
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,10 @@ def _scan_text(
     frame = pl.scan_csv(
         file.source.path,
         separator=file.source.delimiter,
-        schema={raw: _DTYPES[readings.get(name, "text")] for name, raw in raw_names.items()},
+        schema={
+            raw: getattr(pl, _DTYPES[readings.get(name, "text")])()
+            for name, raw in raw_names.items()
+        },
         null_values=list(null_values) or None,
         glob=False,
     ).rename({raw: name for name, raw in raw_names.items() if raw != name})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 
 from clfeval.errors import KEPT, DataError
+from clfeval.late import nw, pl
 from clfeval.tables.diagnose import (
     PLACE,
     Check,

@@ -28,7 +28,7 @@ from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.peek import Peek, all_distinct
 from clfeval.tables.roles import Roles
-from clfeval.tables.scan import ENGINE_ERRORS, TableFile
+from clfeval.tables.scan import TableFile, engine_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
             counts, classes, nameless = done.counts, done.classes, done.nameless
         else:
             counts, classes = _count_wide(table, "median" if cut is None else cut, tasks)
-    except ENGINE_ERRORS as error:
+    except engine_errors() as error:
         if table.layout == "long":
             complain_sparse(table)
         raise explained(files, error) from error
@@ -83,7 +83,7 @@ def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCou
     kinds = dict(table.kinds or {})
     try:
         classes = count_classes(name, class_frames(table), truth, roles.weight, roles)
-    except ENGINE_ERRORS:
+    except engine_errors():
         _check_structure(table, tasks)
         complain_wide(table, kinds)
         raise
@@ -107,7 +107,7 @@ def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCou
         parts += count_numbers(numeric, rows, cut)
         categories = [column for column, kind in kinds.items() if kind == "category"]
         parts += count_categories(categories, rows)
-    except ENGINE_ERRORS:
+    except engine_errors():
         complain_wide(table, kinds)
         raise
     counts = FeatureCounts.joined(parts)
@@ -123,7 +123,7 @@ def _binary(columns: Sequence[str], rows: Rows) -> BinaryPass | None:
     for reading in ("bit", "number"):
         try:
             return count_binary(columns, rows, reading)
-        except ENGINE_ERRORS:
+        except engine_errors():
             continue
     return None
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
@@ -16,6 +15,7 @@ from clfeval.counts.labels import resolve_positive, values_of
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
+from clfeval.late import nw
 from clfeval.tables.cells import as_text, distinct_texts, is_absent
 from clfeval.tables.engine import collect
 from clfeval.tables.names import natural

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.culprits import check_ids
@@ -25,6 +23,7 @@ from clfeval.counts.features.cuts import (
 from clfeval.counts.features.wide import refuse_infinite
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
+from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import missing_label
 from clfeval.tables.engine import collect
@@ -35,7 +34,7 @@ from clfeval.tables.scan import Reading, TableFile, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
-Frame = nw.LazyFrame[Any]
+Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
 def read_entries(table: FeatureTable) -> Frame:

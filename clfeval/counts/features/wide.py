@@ -7,9 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Counts, Floats
@@ -22,6 +20,7 @@ from clfeval.counts.features.cuts import (
     weight_of,
 )
 from clfeval.errors import DataError, Problem
+from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.engine import collect
 from clfeval.tables.feature import FeatureTable

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import narwhals as nw
-import polars as pl
-
 from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import narwhals as nw
-import polars as pl
-
 from clfeval.errors import HEADER_ONLY, DataError, Problem
+from clfeval.late import nw, pl
 from clfeval.tables.columns import (
     KEY,
     WRONG,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import narwhals as nw
-import polars as pl
-
 from clfeval.errors import DataError, Problem, listing
+from clfeval.late import nw, pl
 from clfeval.tables.columns import (
     KEY,
     Also,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, no_table
+from clfeval.late import nw
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
@@ -24,6 +25,7 @@ from clfeval.tables.csv import (
 from clfeval.tables.metric.cells import Cells, all_text, is_blank
 from clfeval.tables.metric.grid import Grid
 from clfeval.tables.metric.records import json_grid
+from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, Source, open_sources
 
 
@@ -105,19 +107,15 @@ def _decoded(source: Source, data: bytes) -> str:
 
 
 def _of_typed(source: Source) -> Grid:
-    from clfeval.tables.scan import ENGINE_ERRORS, open_typed, unreadable
-
     file = open_typed(source)
     try:
         return replace(_of_frame(file.native), name=source.name)
-    except ENGINE_ERRORS as error:
+    except engine_errors() as error:
         raise unreadable(source, error) from error
 
 
 def _of_frame(table: Any) -> Grid:
     """Read a data frame of any library; the names in a pandas index become the first column."""
-    import narwhals as nw
-
     try:
         frame: Any = nw.from_native(table, pass_through=False)
     except TypeError as error:
@@ -142,8 +140,6 @@ def _of_frame(table: Any) -> Grid:
 
 
 def _cells(series: Any) -> Cells:
-    import narwhals as nw
-
     dtype = series.dtype
     cells: Cells
     if dtype.is_float():
