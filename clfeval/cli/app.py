@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from typing import Annotated, Literal, NoReturn
@@ -28,6 +29,8 @@ app.command("phidelta", epilog=phidelta.EXAMPLES)(flattened(phidelta.phidelta_co
 app.command("tune-jpt", epilog=tune_jpt.EXAMPLES)(flattened(tune_jpt.tune_jpt_command))
 app.command("mlcps", epilog=mlcps.EXAMPLES)(flattened(mlcps.mlcps_command))
 
+SELDOM = 100_000  # new objects between two looks for garbage; Python's own is some hundreds
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -50,6 +53,8 @@ def root(
 
 def main() -> NoReturn:
     """Run the program and leave with its exit code; never with a bare traceback."""
+    # imports and rows make hardly any circles: to look for them costs a tenth of a short run
+    gc.set_threshold(SELDOM)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us quietly, with 141
     for name in ("SIGTERM", "SIGHUP"):
