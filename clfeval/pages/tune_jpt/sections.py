@@ -16,11 +16,8 @@ from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 
 FEW = 4  # names of models in one cell
-PLACE = "positives:
-negatives
-(prevalence)"
-AT_ODDS = "positives:
-negatives"
+PLACE = "positives:\nnegatives\n(prevalence)"
+AT_ODDS = "positives:\nnegatives"
 LATER = ("tor", "f_odds")  # after EPA and its two terms
 SWEPT = 7  # odds of a sweep shown to a person
 OPEN = "…"  # an interval's end beyond the swept odds
