@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
-from clfeval.result import POPULATIONS
+from clfeval.result import whole
 from clfeval.tables.metric.cells import is_estimate, numeric, text_of
 from clfeval.tables.metric.grid import Grid, Places
 from clfeval.tables.metric.long import long_columns, long_sheet
@@ -25,7 +26,6 @@ from clfeval.tables.metric.sheet import (
     no_models,
     no_rows,
     truth_among,
-    whole,
 )
 from clfeval.tables.names import ID_NAMES, METRIC_NAMES, MODEL_NAMES, find
 
@@ -182,6 +182,7 @@ def _splits(place: Mapping[str, int], metrics: Sequence[str]) -> dict[str, list[
 
 
 _BESIDE = ("_low", "_high", "_reason")
+_PARTS = ("slice", "population", "odds")
 
 
 def measured_columns(grid: Grid) -> dict[str, int]:
@@ -196,43 +197,35 @@ def measured_columns(grid: Grid) -> dict[str, int]:
 
 
 def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
-    """One row per model and population; rows of slices are left out."""
+    """One row per model, and per target population; what speaks for no model is left out."""
     place = grid.place
     named = column_of(grid, asked)
     named = first_of_names(grid) if named is None else named
     if named is None:
         raise no_models(grid)
     columns = chosen(grid, asked, measured, place)
-    keep = whole(grid, [place["slice"]] if "slice" in place else [])
-    if not keep:
+    texts = {name: grid.texts(place[name]) for name in _PARTS if name in place}
+    rows: list[dict[str, Any]] = [
+        {"record": i, **{name: text[i] for name, text in texts.items()}}
+        for i in range(len(grid.rows))
+    ]
+    free = [row for row in rows if row.get("slice") is None]
+    if not free:
         raise no_rows(grid, "every row belongs to a slice")
-    left = len(grid.rows) - len(keep)
+    left = len(rows) - len(free)
     notes = [f"{left:,} row{'s' * (left > 1)} of slices left out"] if left else []
+    rows = list(whole(free))
+    kind = rows[0].get("population") if rows else None
+    known = dict.fromkeys(row.get("population") for row in free)
+    if others := [str(one) for one in known if one not in (kind, None)]:
+        notes.append(f"population '{kind}' taken, {listing(others)} left out")
+    keep = [row["record"] for row in rows]
     names = grid.texts(named)
-    if "population" in place:
-        keep, said = _of_one_population(grid, names, keep)
-        notes += said
+    # several target populations tell the rows of one model apart
+    if kind == "target" and len({row.get("odds") for row in rows}) > 1:
+        for row in rows:
+            i = row["record"]
+            names[i] = names[i] and f"{names[i]} at {row['odds']}"
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
     sheet = by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
     return replace(sheet, reasons=reasons, notes=notes)
-
-
-def _of_one_population(
-    grid: Grid, names: list[str | None], keep: list[int]
-) -> tuple[list[int], list[str]]:
-    """Keep the target populations, else the sample, else equal classes, as gates do.
-
-    Several target populations tell the rows of one model apart: their odds join its name.
-    """
-    place = grid.place
-    kinds = {i: text_of(grid.cells[place["population"]][i]) for i in keep}
-    known = list(dict.fromkeys(kinds.values()))
-    kind = next((one for one in POPULATIONS if one in known), None)
-    others = [str(one) for one in known if one not in (kind, None)]
-    said = [f"population '{kind}' taken, {listing(others)} left out"] if others else []
-    keep = [i for i in keep if kinds[i] == kind]
-    odds = {i: text_of(grid.cells[place["odds"]][i]) for i in keep} if "odds" in place else {}
-    if kind == "target" and len(set(odds.values())) > 1:
-        for i in keep:
-            names[i] = names[i] and f"{names[i]} at {odds[i]}"
-    return keep, said

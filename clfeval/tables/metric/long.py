@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.metric.cells import is_blank, numeric
 from clfeval.tables.metric.grid import Grid, Places
-from clfeval.tables.metric.sheet import Asked, Sheet, chosen, column_of, no_rows, whole
+from clfeval.tables.metric.sheet import Asked, Sheet, chosen, column_of, no_rows, without_parts
 from clfeval.tables.names import (
     ESTIMATOR_NAMES,
     METRIC_NAMES,
@@ -66,7 +66,7 @@ def long_columns(grid: Grid, asked: Asked) -> LongColumns | None:
 
 def long_sheet(grid: Grid, asked: Asked, columns: LongColumns) -> Sheet:
     """Sort rows of one value each into models x metrics, both in the order they first appear."""
-    keep = whole(grid, columns.parts)
+    keep = without_parts(grid, columns.parts)
     if not keep:
         raise no_rows(
             grid, "every row belongs to a slice or a class: drop that column, or choose rows"

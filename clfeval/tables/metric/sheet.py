@@ -116,7 +116,7 @@ def named_by(grid: Grid, sheet: Sheet) -> str:
     return f"models in '{name}'" if name else "models in the column without a name"
 
 
-def whole(grid: Grid, parts: Sequence[int]) -> list[int]:
+def without_parts(grid: Grid, parts: Sequence[int]) -> list[int]:
     """Return the records whose columns of slices or classes are empty: they are of no part."""
     every = range(len(grid.rows))
     texts = [grid.texts(i) for i in parts]
