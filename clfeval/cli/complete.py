@@ -56,6 +56,13 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     return _starting((f"{name}=" for name in metrics), incomplete)
 
 
+def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to the tables a result of the command may have."""
+    from clfeval.pages import page_of
+
+    return _starting((table.name for table in page_of(str(ctx.info_name)).tables), incomplete)
+
+
 def complete_measure(incomplete: str) -> list[str]:
     """Complete to the measures of tune-jpt."""
     from clfeval.pages import page_of

@@ -6,7 +6,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from clfeval.cli.complete import complete_class, complete_column, complete_metric, complete_model
+from clfeval.cli.complete import (
+    complete_class,
+    complete_column,
+    complete_metric,
+    complete_model,
+    complete_table,
+)
 
 INPUT, ROLES, OUTPUT, GATES = "Input", "Columns", "Output", "Gates"
 
@@ -149,7 +155,10 @@ FormatOption = Annotated[
 TableOption = Annotated[
     str | None,
     typer.Option(
-        "--table", help="Which table CSV holds; default the first.", rich_help_panel=OUTPUT
+        "--table",
+        help="Which table CSV holds; default the first.",
+        rich_help_panel=OUTPUT,
+        autocompletion=complete_table,
     ),
 ]
 Save = Annotated[

@@ -285,6 +285,9 @@ def test_bash_completes_commands_options_and_choices(bash: Bash) -> None:
     assert bash.reply("clfeval", "mars", "--tru") == ["--truth"]
     assert bash.reply("clfeval", "mars", "x.csv", "--missing", "") == ["error", "drop"]
     assert bash.reply("clfeval", "mars", "x.csv", "--fail-under", "acc") == ["accuracy="]
+    assert bash.reply("clfeval", "mars", "x.csv", "--table", "pa") == ["pairs"]
+    named = ["dethroning", "desirability"]
+    assert bash.reply("clfeval", "mlcps", "x.csv", "--table", "de") == named
 
 
 def test_bash_completes_columns_of_a_table_before_or_after(bash: Bash) -> None:
