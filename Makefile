@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types completions bench clean
+.PHONY: help demo test lint types stub completions bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -23,6 +23,9 @@ lint: $(VENV)/.dev ## check style
 
 types: $(VENV)/.dev ## check types
 	$(BIN)/mypy
+
+stub: $(VENV)/.dev ## write the types of the public functions anew
+	$(BIN)/python -m clfeval.api.stub
 
 completions: $(VENV)/.dev ## write the shell completions anew
 	$(BIN)/python -m clfeval.cli.completions completions

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "ClfevalError", "DataError", "Estimate", "Result", "UsageError",
-    "mars", "mlcps", "phidelta", "tune_jpt",
-]  # fmt: skip
-
-if TYPE_CHECKING:
-    from clfeval.api.mars import mars
-    from clfeval.api.mlcps import mlcps
-    from clfeval.api.phidelta import phidelta
-    from clfeval.api.tune_jpt import tune_jpt
-    from clfeval.errors import ClfevalError, DataError, UsageError
-    from clfeval.result import Estimate, Result
-
+FUNCTIONS = ("mars", "mlcps", "phidelta", "tune_jpt")  # each in a file of api, typed in the stub
 _HOMES = {
-    "mars": "clfeval.api.mars",
-    "mlcps": "clfeval.api.mlcps",
-    "phidelta": "clfeval.api.phidelta",
-    "tune_jpt": "clfeval.api.tune_jpt",
+    **{name: f"clfeval.api.{name}" for name in FUNCTIONS},
     "Result": "clfeval.result",
     "Estimate": "clfeval.result",
     "ClfevalError": "clfeval.errors",
     "DataError": "clfeval.errors",
     "UsageError": "clfeval.errors",
 }
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -42,4 +28,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, the lazily imported ones included."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOMES})

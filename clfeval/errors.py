@@ -64,6 +64,7 @@ class ClfevalError(Exception):
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
         self.totals = totals or Counter(problem.code for problem in self.problems)
+        self.listed = "--verbose lists them"
         super().__init__("\n".join(self.lines()))
 
     def lines(self, *, verbose: bool = False) -> list[str]:
@@ -73,7 +74,7 @@ class ClfevalError(Exception):
         left = self.totals - Counter(problem.code for problem in shown)
         if left:
             counts = ", ".join(f"{n} more [{code}]" for code, n in sorted(left.items()))
-            lines.append(f"  ... {counts}" + ("" if verbose else "; --verbose lists them"))
+            lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.listed}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return lines

@@ -22,26 +22,34 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "errors": (set(), set()),
     "arrays": (set(), {"numpy"}),
     "late": (set(), {"polars", "narwhals"}),
+    "options": ({"errors"}, set()),
+    "dialect": ({"errors", "options"}, set()),
+    "notation": ({"errors"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "inference": ({"arrays", "errors"}, {"numpy", "scipy"}),
     "tables": (
-        {"arrays", "errors", "late", "result"},
+        {"arrays", "errors", "late", "notation", "options", "result"},
         {"numpy", "backports", "compression"},
     ),
     "counts": ({"arrays", "errors", "late", "tables"}, {"numpy"}),
     "methods": (
-        {"arrays", "errors", "yaml", "counts", "measures", "inference", "result"},
+        {"arrays", "errors", "notation", "options", "yaml"}
+        | {"counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
     "schema": ({"result"}, set()),
     "pages": ({"measures", "result", "schema"}, set()),
     "gates": ({"errors", "measures", "pages", "result"}, set()),
     "views": ({"pages", "result", "schema"}, {"rich", "plotext"}),
-    "api": ({"errors", "tables", "counts", "measures", "methods", "result"}, set()),
+    "api": (
+        {"dialect", "errors", "options", "tables", "counts", "measures", "methods", "result"},
+        set(),
+    ),
     "cli": (
-        {"errors", "api", "gates", "pages", "result", "schema", "tables", "views"},
+        {"errors", "options", "methods", "api", "gates"}
+        | {"pages", "result", "schema", "tables", "views"},
         {"typer", "rich"},
     ),
     "__init__": ({"api", "errors", "result"}, set()),

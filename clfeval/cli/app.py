@@ -10,10 +10,16 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from clfeval import __version__
-from clfeval.cli import mars, mlcps, phidelta, tune_jpt
-from clfeval.cli.flatten import flattened
+from clfeval.cli.command import add_command
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
+from clfeval.methods.mars.options import MARS
+from clfeval.methods.mlcps.options import MLCPS
+from clfeval.methods.phidelta.options import PHIDELTA
+from clfeval.methods.tune_jpt.options import TUNE_JPT
+from clfeval.tables.input import with_input
+
+COMMANDS = tuple(map(with_input, (MARS, PHIDELTA, TUNE_JPT, MLCPS)))
 
 app = typer.Typer(
     name="clfeval",
@@ -24,10 +30,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 computed, gates met; 1 a gate missed; 2 command line or output; "
     "3 data; 70 a bug.",
 )
-app.command("mars", epilog=mars.EXAMPLES)(flattened(mars.mars_command))
-app.command("phidelta", epilog=phidelta.EXAMPLES)(flattened(phidelta.phidelta_command))
-app.command("tune-jpt", epilog=tune_jpt.EXAMPLES)(flattened(tune_jpt.tune_jpt_command))
-app.command("mlcps", epilog=mlcps.EXAMPLES)(flattened(mlcps.mlcps_command))
+for command in COMMANDS:
+    add_command(app, command)
 
 SELDOM = 100_000  # new objects between two looks for garbage; Python's own is some hundreds
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from clfeval.cli.groups import GateOptions, OutputOptions, TableOptions
+from clfeval.cli.options import Gates, Output
 from clfeval.cli.output import (
     SavedFiles,
     Screen,
@@ -17,7 +17,6 @@ from clfeval.cli.output import (
     screen_for,
     stdout_pieces,
 )
-from clfeval.cli.parsing import thresholds_of
 from clfeval.cli.progress import stop_at_once, waiting
 from clfeval.errors import ExitCode
 
@@ -34,8 +33,8 @@ class Described(Protocol):
 
 def run(
     tables: Sequence[str],
-    output: OutputOptions,
-    gates: GateOptions,
+    output: Output,
+    gates: Gates,
     compute: Callable[[], Result],
 ) -> None:
     """Compute, judge, save, print and say what a command line asks for.
@@ -63,16 +62,7 @@ def run(
         raise typer.Exit(int(ExitCode.GATE_MISSED))
 
 
-def arguments_of(source: TableOptions, output: OutputOptions) -> dict[str, Any]:
-    """Return what every public function takes: the table's options, and whom to tell of it."""
-    return {
-        **vars(source),
-        "threshold": thresholds_of(source.threshold),
-        "on_open": opened(output),
-    }
-
-
-def opened(output: OutputOptions) -> Callable[[Described], None] | None:
+def opened(output: Output) -> Callable[[Described], None] | None:
     """Return what is told how a table was read; None where nobody wants to hear it."""
     return None if output.quiet else _say_columns
 
@@ -81,7 +71,7 @@ def _say_columns(table: Described) -> None:
     note(table.described())
 
 
-def _say(result: Result, written: Sequence[str], output: OutputOptions, screen: Screen) -> None:
+def _say(result: Result, written: Sequence[str], output: Output, screen: Screen) -> None:
     """Say on stderr what standard output does not: warnings, names of files, missed gates."""
     from clfeval.cli.gating import missed_gates
 

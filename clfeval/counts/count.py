@@ -20,9 +20,9 @@ from clfeval.counts.scores import ScoreCounts, model_scores, read_scores, top_co
 from clfeval.counts.settle import Settled, settle
 from clfeval.errors import Problem, UsageError
 from clfeval.tables.columns import ModelColumns, Suspicion
+from clfeval.tables.input import Input
 from clfeval.tables.names import known_labels, natural
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import engine_errors
 
 S = TypeVar("S")
@@ -55,7 +55,7 @@ class Counted:
     ties: Mapping[str, int]
     blank_rows: int
     reread: tuple[str, ...]
-    roles: Roles
+    roles: Input
     kept: Kept
     top: Top | None = None
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -161,7 +161,7 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
     try:
         if top is None:
             return _count(opened, {}, any_range=any_range)
-        if opened.roles.thresholds:
+        if opened.roles.threshold:
             raise UsageError(
                 Problem("--top and --threshold both say what is positive: give one", "bad-option")
             )

@@ -192,7 +192,7 @@ def _refuse_unbounded(
 def check_thresholds(settled: Settled) -> None:
     """Raise UsageError for thresholds of models that are not there or hold labels."""
     models = {model.name: model for model in settled.columns.models}
-    given = settled.roles.thresholds
+    given = settled.roles.threshold
     for name in given:
         if name is None:
             continue

@@ -7,11 +7,11 @@ from typing import Any
 
 from clfeval.errors import DataError, Problem, listing, suggestion
 from clfeval.tables.cells import as_text
+from clfeval.tables.input import Input
 from clfeval.tables.names import BINARY, PARTNERS
-from clfeval.tables.roles import Roles
 
 
-def resolve_positive(file: str, classes: tuple[str, ...], roles: Roles) -> str:
+def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
     if roles.positive is not None:
         if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:

@@ -114,7 +114,7 @@ class TargetCounts:
     alarms: Bools
     alarm_n: Counts
 
-    def grouped(self, groups: Sequence[tuple[str, tuple[str, ...]]]) -> TargetCounts:
+    def grouped(self, groups: Mapping[str, tuple[str, ...]]) -> TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
         if not groups:
             return self

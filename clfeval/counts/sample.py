@@ -11,10 +11,10 @@ from clfeval.counts.files import FileCount, file_count, fingerprints
 from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.errors import DataError, Problem, UsageError, listing
+from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.names import COUNT_NAMES, find, match_names, natural
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import FILE_NAME, TableFile
 
 
@@ -30,7 +30,7 @@ class Sample:
     files: tuple[FileCount, ...]
     positive: str
     negative: tuple[str, ...]
-    roles: Roles
+    roles: Input
     name: str = ""
     runs: Mapping[str, ConfusionCounts] = field(default_factory=dict)
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Sample:
 
     @classmethod
     def given(
-        cls, counts: ConfusionCounts, file: FileCount, roles: Roles, *, sampled: bool = True
+        cls, counts: ConfusionCounts, file: FileCount, roles: Input, *, sampled: bool = True
     ) -> Sample:
         """Take numbers that no table holds; `sampled` where they are counts."""
         return cls({None: counts}, (file,), *_named(roles), roles, file.name, sampled=sampled)
@@ -85,14 +85,14 @@ def read_sample(opened: Predictions) -> Sample:
     return Sample.of(count(opened)) if opened.layout.counts is None else _counts_table(opened)
 
 
-def _named(roles: Roles) -> tuple[str, tuple[str, ...]]:
+def _named(roles: Input) -> tuple[str, tuple[str, ...]]:
     """Return what counts call their classes."""
     if roles.positive is None:
         return "positive", ("negative",)
     return roles.positive, (f"not {roles.positive}",)
 
 
-def _run_names(files: Sequence[TableFile], roles: Roles) -> dict[str, str]:
+def _run_names(files: Sequence[TableFile], roles: Input) -> dict[str, str]:
     """Return what files are called as runs: without their folders, numbered where that is alike."""
     if roles.run != FILE_NAME:
         return {}
@@ -109,7 +109,7 @@ def _run_names(files: Sequence[TableFile], roles: Roles) -> dict[str, str]:
 def _counts_table(opened: Predictions) -> Sample:
     roles, naming = opened.roles, opened.columns.naming
     for option, given in (
-        ("--threshold", roles.thresholds), ("--weight", roles.weight), ("--kind", roles.kind),
+        ("--threshold", roles.threshold), ("--weight", roles.weight), ("--kind", roles.kind),
     ):  # fmt: skip
         if given:
             what = f"{option} has nothing to act on: the table holds counts"
@@ -122,9 +122,9 @@ def _counts_table(opened: Predictions) -> Sample:
     files: list[FileCount] = []
     for file, task in zip(opened.files, fingerprints(opened.files), strict=True):
         found = read_confusions(file, naming, keys)
-        if roles.models:
+        if roles.model:
             listed = list(dict.fromkeys(row.model for row in found))
-            chosen = match_names(file.name, listed, roles.models)
+            chosen = match_names(file.name, listed, roles.model)
             found = [row for name in chosen for row in found if row.model == name]
         _refuse_repeats(file.name, rows, found)
         rows += found

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from clfeval.counts.files import Tasks, fingerprints
 from clfeval.counts.labels import default_positive, resolve_positive
 from clfeval.tables.columns import Columns, Layout, ModelColumns
+from clfeval.tables.input import Input, Kind
 from clfeval.tables.names import known_labels, natural
 from clfeval.tables.peek import Peek, distinct_of, is_score
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.roles import Kind, Roles
 from clfeval.tables.scan import TableFile
 
 
@@ -28,7 +28,7 @@ class Settled:
     columns: Columns
     positive: str
     thresholds: Mapping[str, float]
-    roles: Roles
+    roles: Input
     layout: Layout
     files: tuple[TableFile, ...] = ()
     tasks: Tasks = ()
@@ -96,12 +96,12 @@ def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:
     return replace(settled, columns=replace(columns, models=models))
 
 
-def _thresholds(columns: Columns, roles: Roles) -> dict[str, float]:
+def _thresholds(columns: Columns, roles: Input) -> dict[str, float]:
     """Return the cut of each model: more than two classes vote by the largest, unless asked."""
     return {
         model.name: float("nan")
         if len(model.columns) > 2 and not roles.has_threshold(model.name)
-        else roles.threshold(model.name)
+        else roles.threshold_of(model.name)
         for model in columns.models
     }
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import nw, pl
 from clfeval.tables.diagnose import Check
+from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import LayoutName
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek
-from clfeval.tables.roles import Kind, Roles
 from clfeval.tables.scan import Reading, TableFile
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"
@@ -115,12 +115,12 @@ class Layout:
     name: LayoutName
     needs: str
     lacking: str
-    recognise: Callable[[str, Mapping[str, Peek], Roles], Columns | None]
+    recognise: Callable[[str, Mapping[str, Peek], Input], Columns | None]
     rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[
         [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
     ]
-    models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Roles], Columns] | None = (
+    models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Input], Columns] | None = (
         None
     )
     gathers: bool = False

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
 from clfeval.late import nw, pl
+from clfeval.tables.input import Input
 from clfeval.tables.names import (
     FEATURE_NAMES,
     ID_NAMES,
@@ -20,7 +21,6 @@ from clfeval.tables.names import (
 )
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import open_files, peek_at, with_delimiter_hint
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile
 
 # binary    0 and 1, or booleans: true is 1
@@ -47,7 +47,7 @@ class FeatureTable:
     """
 
     files: tuple[TableFile, ...]
-    roles: Roles
+    roles: Input
     layout: Literal["wide", "long"]
     truth: str | None
     id: str | None = None
@@ -85,21 +85,19 @@ class FeatureTable:
 @contextmanager
 def open_features(
     tables: Any,
-    roles: Roles,
+    roles: Input,
     *,
     wanted: Sequence[str] = (),
     truth_table: Any = None,
-    input_format: str | None = None,
-    delimiter: str | None = None,
 ) -> Iterator[FeatureTable]:
     """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
         files = stack.enter_context(
-            open_files(tables, input_format=input_format, delimiter=delimiter)
+            open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter)
         )
         classes = None
         if truth_table is not None:
-            opened = stack.enter_context(open_files(truth_table, delimiter=delimiter))
+            opened = stack.enter_context(open_files(truth_table, delimiter=roles.delimiter))
             others = tuple(map(_in_polars, opened))
             classes = _classes(others, roles)
         yield _recognised(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
@@ -115,7 +113,7 @@ def _in_polars(file: TableFile) -> TableFile:
 
 def _recognised(
     files: tuple[TableFile, ...],
-    roles: Roles,
+    roles: Input,
     wanted: tuple[str, ...],
     classes: Classes | None,
 ) -> FeatureTable:
@@ -175,7 +173,7 @@ def _recognised(
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
 
-def _classes(files: tuple[TableFile, ...], roles: Roles) -> Classes:
+def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     """Recognise row and class in a table of classes; of two columns the second is the class."""
     first = files[0]
     columns = list(first.columns)
@@ -196,12 +194,12 @@ def _classes(files: tuple[TableFile, ...], roles: Roles) -> Classes:
     return Classes(files, row, truth)
 
 
-def _kinds(file: TableFile, names: Sequence[str], roles: Roles) -> dict[str, Kind]:
+def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, Kind]:
     """Guess each column's kind; counting finds out when the guess is wrong."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
         return {name: _typed_kind(schema[name]) for name in names}
-    peeks = peek_at(file, roles.null_values)
+    peeks = peek_at(file, roles.null_value)
     return {name: _text_kind(peeks[name]) for name in names}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.tables.roles import Roles
+from clfeval.tables.input import Input
 
 TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
 LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
@@ -66,7 +66,7 @@ PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
 PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
 
 
-def known_labels(classes: Iterable[str], roles: Roles) -> set[str]:
+def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
     known = {*classes, *roles.labels}
     if roles.positive is not None:

@@ -12,10 +12,10 @@ from clfeval.late import nw
 from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import one_column_hint, read_csv_head
+from clfeval.tables.input import Input
 from clfeval.tables.layouts import layouts
 from clfeval.tables.layouts.counts import expand_counts
 from clfeval.tables.peek import Peek, peek
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import (
     FILE_NAME,
     TableFile,
@@ -90,7 +90,7 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
     return DataError(error.problems, hint=hint or error.hint)
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> tuple[Layout, Columns]:
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
     for name in (roles.truth, roles.id, roles.weight, *roles.by):
@@ -103,7 +103,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> tuple[Layou
             if found is not None:
                 return layout, replace(
                     found, by=roles.by, weight=roles.weight, run=roles.run,
-                    null_values=roles.null_values,
+                    null_values=roles.null_value,
                 )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
     raise DataError(
@@ -123,7 +123,7 @@ class Predictions:
     layout: Layout
     columns: Columns
     peeks: Mapping[str, Peek]
-    roles: Roles
+    roles: Input
 
     def described(self) -> str:
         """Say in one line how the table was read."""
@@ -150,10 +150,8 @@ class Predictions:
 @contextmanager
 def open_predictions(
     tables: Any,
-    roles: Roles,
+    roles: Input,
     *,
-    input_format: str | None = None,
-    delimiter: str | None = None,
     keep_counts: bool = False,
 ) -> Iterator[Predictions]:
     """Open a list of paths, or one data frame, as a prediction table.
@@ -162,15 +160,15 @@ def open_predictions(
     layout is `counts`, for `read_confusions`.
     Temporary copies of pipes and packed files live as long as the block.
     """
-    with open_files(tables, input_format=input_format, delimiter=delimiter) as files:
+    with open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter) as files:
         yield _recognised(files, roles, keep_counts=keep_counts)
 
 
 def _recognised(
-    files: tuple[TableFile, ...], roles: Roles, *, keep_counts: bool = False
+    files: tuple[TableFile, ...], roles: Input, *, keep_counts: bool = False
 ) -> Predictions:
     first = files[0]
-    peeks = dict(peek_at(first, roles.null_values))
+    peeks = dict(peek_at(first, roles.null_value))
     try:
         layout, columns = recognise(first.name, peeks, roles)
     except DataError as error:

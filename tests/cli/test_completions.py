@@ -21,7 +21,8 @@ import polars as pl
 import pytest
 import typer
 
-from clfeval.cli import complete, options
+from clfeval.cli import complete
+from clfeval.cli.app import COMMANDS
 from clfeval.cli.completions import FILES, NO_FILES
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
@@ -105,13 +106,11 @@ def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
 
 
 def test_the_scripts_list_no_files_after_any_option_that_takes_a_name_or_a_class() -> None:
-    functions = (complete.complete_column, complete.complete_model, complete.complete_class)
     names = [
-        name
-        for option in vars(options).values()
-        for info in getattr(option, "__metadata__", ())
-        if getattr(info, "autocompletion", None) in functions
-        for name in (info.default, *info.param_decls)
+        option.flag
+        for command in COMMANDS
+        for option in command.options()
+        if option.opt.completes in ("column", "model", "class") and option.flag != "--row-weight"
     ]
     assert "--truth" in names
     assert set(names) <= set(NO_FILES)

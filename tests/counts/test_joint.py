@@ -15,8 +15,8 @@ from clfeval.counts import kept
 from clfeval.counts.count import count
 from clfeval.counts.joint import JointCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import Row, ScoredRow
 from tests.strategies import counts_of, frame_of, scored_tables, tables
@@ -27,7 +27,7 @@ CANCER = FIXTURES / "breast-cancer"
 
 
 def counted(table: Any, **roles: Any) -> tuple[JointCounts, PatternCounts]:
-    with open_predictions(table, Roles(**roles)) as predictions:
+    with open_predictions(table, Input(**roles)) as predictions:
         found = count(predictions)
         return found.joint(scores=True), found.patterns
 
@@ -105,7 +105,7 @@ def test_the_layouts_of_one_table() -> None:
         assert_votes_are(other, patterns)
     names = frame.columns[2:]
     long = frame.unpivot(on=names, index=["id", "truth"], variable_name="model", value_name="score")
-    other, patterns = counted(long, positive="malignant", models=tuple(names))
+    other, patterns = counted(long, positive="malignant", model=tuple(names))
     assert_same(other, wide)
     assert_votes_are(other, patterns)
 
@@ -124,7 +124,7 @@ def test_more_than_two_classes(
     """The largest probability votes unless there is a threshold; the score is the positive's."""
     path = FIXTURES / table / "probabilities.csv"
     thresholds = {} if threshold is None else {None: threshold}
-    found, patterns = counted([path], positive=positive, thresholds=thresholds)
+    found, patterns = counted([path], positive=positive, threshold=thresholds)
     assert_votes_are(found, patterns)
     assert found.scores is not None
     frame = pl.read_csv(path, infer_schema_length=None)
@@ -214,7 +214,7 @@ def test_whatever_is_counted_is_in_the_digest() -> None:
         frame.with_columns(n=0.5),
     ]
     digests = [counted(f, kind="score", weight="n")[0].digest() for f in variants]
-    digests.append(counted(frame, kind="score", weight="n", thresholds={None: 0.6})[0].digest())
+    digests.append(counted(frame, kind="score", weight="n", threshold={None: 0.6})[0].digest())
     digests.append(JointCounts.of_patterns(counted(frame, kind="score", weight="n")[1]).digest())
     assert len(set(digests)) == len(digests)
 

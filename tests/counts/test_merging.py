@@ -16,8 +16,8 @@ from clfeval.counts.features.count import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.tables.feature import open_features
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
 from tests.thoroughness import examples
@@ -33,7 +33,7 @@ STATISTICS: dict[str, Callable[[Counted], Any]] = {
 
 
 def counted(frame: pl.DataFrame) -> Counted:
-    roles = Roles(positive="1", labels=("0",), weight="n", kind="score")
+    roles = Input(positive="1", labels=("0",), weight="n", kind="score")
     with open_predictions(frame, roles) as opened:
         found = count(opened)
         for statistic in STATISTICS.values():  # while there are rows to look at
@@ -100,7 +100,7 @@ FEATURES = pl.DataFrame(
 
 
 def features(frame: pl.DataFrame, cut: Any) -> CountedFeatures:
-    with open_features(frame, Roles(positive="y")) as opened:
+    with open_features(frame, Input(positive="y")) as opened:
         return count_features(opened, cut)
 
 

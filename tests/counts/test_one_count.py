@@ -17,10 +17,10 @@ from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.result import classifier_result
 from clfeval.methods.tune_jpt.notes import of_table
-from clfeval.methods.tune_jpt.options import FULL_SWEEP, Sweep, TuneOptions
+from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import tune_result
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
@@ -46,14 +46,12 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_three_methods_of_one_count(passes: list[str]) -> None:
-    with open_predictions([CANCER / "labels.csv"], Roles(positive="malignant")) as opened:
+    with open_predictions([CANCER / "labels.csv"], Input(positive="malignant")) as opened:
         counted = count(opened)
         found = [
             mars_result(counted, MarsOptions()),
             classifier_result(Sample.of(counted), PlaneOptions(), ClassifierOptions()),
-            tune_result(
-                of_table(Sample.of(counted)), TuneOptions(sweep=Sweep.parse(FULL_SWEEP, 31))
-            ),
+            tune_result(of_table(Sample.of(counted)), TuneOptions()),
         ]
     assert passes == ["count"]
     for name, result in zip(("mars", "phidelta", "tune_jpt"), found, strict=True):
@@ -62,7 +60,7 @@ def test_three_methods_of_one_count(passes: list[str]) -> None:
 
 
 def test_scores_are_read_once_for_all_methods(passes: list[str]) -> None:
-    with open_predictions([CANCER / "scores.csv"], Roles(positive="malignant")) as opened:
+    with open_predictions([CANCER / "scores.csv"], Input(positive="malignant")) as opened:
         counted = count(opened)
         models = range(len(counted.models))
         for _ in ("curves", "thresholds"):

@@ -15,23 +15,23 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.counts.count import count
 from clfeval.counts.patterns import PatternCounts
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 from tests.reference import Row
 from tests.strategies import counts_of, names, tables
 from tests.thoroughness import examples
 
 TABLES = [
-    ("breast-cancer/labels", Roles(positive="malignant")),
-    ("breast-cancer/long", Roles(positive="malignant")),
-    ("breast-cancer/scores", Roles(positive="malignant")),
-    ("breast-cancer/probabilities", Roles(positive="malignant")),
-    ("wine/labels", Roles(positive="class_1")),
-    ("wine/probabilities", Roles(positive="class_1")),
-    ("digits/labels", Roles(positive="8")),
-    ("digits/probabilities", Roles(positive="8")),
-    ("mars-paper/wide", Roles()),
-    ("mars-paper/long", Roles()),
+    ("breast-cancer/labels", Input(positive="malignant")),
+    ("breast-cancer/long", Input(positive="malignant")),
+    ("breast-cancer/scores", Input(positive="malignant")),
+    ("breast-cancer/probabilities", Input(positive="malignant")),
+    ("wine/labels", Input(positive="class_1")),
+    ("wine/probabilities", Input(positive="class_1")),
+    ("digits/labels", Input(positive="8")),
+    ("digits/probabilities", Input(positive="8")),
+    ("mars-paper/wide", Input()),
+    ("mars-paper/long", Input()),
 ]
 
 
@@ -55,7 +55,7 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
     )
 
 
-def read(table: object, roles: Roles) -> PatternCounts:
+def read(table: object, roles: Input) -> PatternCounts:
     with open_predictions(table, roles) as predictions:
         return count(predictions).patterns
 
@@ -151,7 +151,7 @@ def test_targets_exchange_everything() -> None:
 
 @pytest.mark.parametrize(("stem", "roles"), TABLES, ids=[stem for stem, _ in TABLES])
 def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
-    stem: str, roles: Roles, fixtures: Path, tmp_path: Path
+    stem: str, roles: Input, fixtures: Path, tmp_path: Path
 ) -> None:
     folder, name = stem.split("/")
     paths = [fixtures / folder / f"{name}.{suffix}" for suffix in ("csv", "parquet")]
@@ -167,8 +167,8 @@ def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
 
 def test_wide_long_and_weighted_forms_of_the_example_give_one_digest(paper: Path) -> None:
     files = ["wide.csv", "long.csv", "long-readme.csv", "scores.csv", "long.parquet"]
-    digests = {read([paper / name], Roles()).digest() for name in files}
-    digests.add(read([paper / "weighted.csv"], Roles(weight="n")).digest())
+    digests = {read([paper / name], Input()).digest() for name in files}
+    digests.add(read([paper / "weighted.csv"], Input(weight="n")).digest())
     assert len(digests) == 1
 
 

@@ -17,8 +17,8 @@ from clfeval.counts.judge import judge, slices_of
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled
 from clfeval.tables.columns import Columns, ModelColumns
+from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
-from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import Row
 from tests.strategies import counts_of
@@ -50,7 +50,7 @@ def plan(
 ) -> Settled:
     thresholds = {model.name: cut for model in models} | (cuts or {})
     columns = Columns("truth", models=models, **more)
-    return Settled(columns, positive, thresholds, Roles(), wide.LAYOUT)
+    return Settled(columns, positive, thresholds, Input(), wide.LAYOUT)
 
 
 def count(native: Any, what: Settled) -> Grouped:

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given
 from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count
 from clfeval.counts.scores import ScoreCounts
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables
@@ -27,7 +27,7 @@ Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 
 def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
-    with open_predictions(table, Roles(**roles)) as predictions:
+    with open_predictions(table, Input(**roles)) as predictions:
         counted = count(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):
@@ -168,7 +168,7 @@ def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.Monk
 
 def test_one_model_at_a_time_leaves_out_rows_that_lack_another() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.1, 0.2, 0.3], "b": [0.5, None, 0.25]})
-    with open_predictions(frame, Roles(missing="drop")) as predictions:
+    with open_predictions(frame, Input(missing="drop")) as predictions:
         counted = count(predictions)
         assert listed(counted.scores(0)[None]) == [(0.1, 1, 0), (0.3, 1, 0)]
         assert listed(counted.scores(1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]

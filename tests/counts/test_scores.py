@@ -22,8 +22,8 @@ from clfeval.counts.scores import (
     top_cuts,
     weight_above,
 )
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 from tests import reference as ref
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
@@ -145,7 +145,7 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
             "n": [1, 2, 3, 4, 5, 6],
         }
     )
-    roles = Roles(weight="n", by=("site",), missing="drop", positive="1")
+    roles = Input(weight="n", by=("site",), missing="drop", positive="1")
     with open_predictions(ENGINES[engine](frame), roles) as predictions:
         counted = counting.count(predictions)
         found = {kind: read_scores(counted.kept, kind) for kind in ("positive", "negative", "all")}
@@ -167,7 +167,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     for number, part in enumerate([{"a": [0.9, 0.2]}, {"a": [0.4]}]):
         paths.append(tmp_path / f"{number}.csv")
         pl.DataFrame({"truth": [1, 0][: len(part["a"])], **part}).write_csv(paths[-1])
-    with open_predictions(paths, Roles(kind="score")) as predictions:
+    with open_predictions(paths, Input(kind="score")) as predictions:
         table, masks = read_scores(counting.count(predictions).kept, "all")
     assert (table.scores[0].tolist(), table.n.tolist(), masks) == ([0.9, 0.2, 0.4], [1, 1, 1], {})
 

@@ -17,6 +17,7 @@ from clfeval.api.mars import mars
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.result import Result
 from clfeval.tables.prediction import Predictions
+from tests.shell import at_shell
 
 Confusion = tuple[int, int, int, int]  # tp, fp, fn, tn
 
@@ -107,5 +108,5 @@ class Door:
         return str(error)
 
 
-MARS = Door(mars)
+MARS = Door(at_shell(mars))
 refusal, data_message, usage_message = MARS.refusal, MARS.data_message, MARS.usage_message

@@ -12,6 +12,7 @@ import pytest
 import clfeval
 from clfeval.errors import UsageError
 from tests.methods.features.door import cells_of, data_message, features, rows_of, usage_message
+from tests.shell import at_shell
 from tests.tables.door import write
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "x": [0.5, 1.5, 2.5, 1.0], "f": [1, 0, 0, 1]})
@@ -126,7 +127,7 @@ FEATURES: dict[str, Any] = {
 @pytest.mark.parametrize("name", FEATURES)
 def test_options_of_features_need_features(name: str) -> None:
     with pytest.raises(UsageError) as caught:
-        clfeval.phidelta(FRAME, **{name: FEATURES[name]})
+        at_shell(clfeval.phidelta)(FRAME, **{name: FEATURES[name]})
     option = f"--{name.replace('_', '-')}"
     assert str(caught.value) == f"{option} is for features: add --features [bad-option]"
 

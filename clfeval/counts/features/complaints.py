@@ -69,7 +69,7 @@ def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
         checks += [missing_score(name) for name in numbers if absent[name]]
         checks += [missing_label(name) for name in kinds if name not in absent and empty[name]]
     checks += [repeated(table.id)] if table.id is not None else []
-    raise_problems(table.files, checks, roles.null_values)
+    raise_problems(table.files, checks, roles.null_value)
 
 
 def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict[str, int]:
@@ -78,7 +78,7 @@ def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict
         return {}
     totals = np.zeros(len(columns), np.int64)
     for file in table.files:
-        frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_values)
+        frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_value)
         schema = frame.collect_schema()
         floats = [name for name in columns if schema[name].is_float()]
         nulls = collect(frame.select(nw.all().null_count())).row(0)

@@ -26,8 +26,8 @@ from clfeval.counts.files import (
 )
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
+from clfeval.tables.input import Input
 from clfeval.tables.peek import Peek, all_distinct
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, engine_errors
 
 
@@ -42,7 +42,7 @@ class CountedFeatures:
     counts: FeatureCounts
     classes: ClassCounts
     files: tuple[FileCount, ...]
-    roles: Roles
+    roles: Input
     wanted: tuple[str, ...]
     blank_rows: int
     nameless: int

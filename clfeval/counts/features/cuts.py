@@ -18,8 +18,8 @@ from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, distinct_texts, is_absent
 from clfeval.tables.engine import collect
+from clfeval.tables.input import Input
 from clfeval.tables.names import natural
-from clfeval.tables.roles import Roles
 
 WEIGHT = "__clfeval_weight"
 
@@ -67,7 +67,7 @@ def count_classes(
     frames: Sequence[nw.LazyFrame[Any]],
     truth: str,
     weight: str | None,
-    roles: Roles,
+    roles: Input,
     *,
     column: str | None = None,
 ) -> ClassCounts:

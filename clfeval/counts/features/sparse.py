@@ -45,7 +45,7 @@ def read_entries(table: FeatureTable) -> Frame:
         names[VALUE], readings[table.value] = table.value, "number"
     if table.truth is not None:
         names[CLASS], readings[table.truth] = table.truth, "text"
-    frame = _read(table.files, names, readings, table.roles.null_values)
+    frame = _read(table.files, names, readings, table.roles.null_value)
     blank = nw.all_horizontal(*[nw.col(name).is_null() for name in names], ignore_nulls=True)
     return frame.filter(~blank) if table.files[0].head else frame
 
@@ -109,7 +109,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> SparseCount:
     plain = entries = read_entries(table)
     name, strict = table.files[0].name, table.roles.missing == "error"
     if table.classes is not None:
-        owners = read_owners(table.classes, table.roles.null_values)
+        owners = read_owners(table.classes, table.roles.null_value)
         classes = _count_owners(table, table.classes, owners)
         entries = with_owners(plain, owners)
     else:
@@ -128,7 +128,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> SparseCount:
     if not len(grouped):
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
     if table.classes is not None and grouped["unknown"].sum():
-        raise_problems(table.files, unknown_rows(table, table.classes), table.roles.null_values)
+        raise_problems(table.files, unknown_rows(table, table.classes), table.roles.null_value)
     absent = grouped[FEATURE].is_null()
     nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
     if (strict and (nameless or grouped["gap"].sum())) or not _pairs_differ(plain):
@@ -146,7 +146,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> SparseCount:
 def complain_sparse(table: FeatureTable) -> None:
     """Raise what is wrong with the entries; return if nothing is."""
     checks = sparse_checks(table, strict=table.roles.missing == "error")
-    raise_problems(table.files, checks, table.roles.null_values)
+    raise_problems(table.files, checks, table.roles.null_value)
 
 
 def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
@@ -163,7 +163,7 @@ def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
 
 
 def _count_owners(table: FeatureTable, classes: Classes, owners: Frame) -> ClassCounts:
-    file, nulls = classes.files[0].name, table.roles.null_values
+    file, nulls = classes.files[0].name, table.roles.null_value
     counted = count_classes(file, [owners], CLASS, None, table.roles, column=classes.truth)
     check_ids(classes.files, classes.row, Peek(frozenset()))
     if table.roles.missing == "error":

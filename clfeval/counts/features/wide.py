@@ -208,7 +208,7 @@ def _scanned(
     if roles.weight is not None:
         chosen[roles.weight] = "number"
     chosen |= readings
-    frame = scan(table.files[position], chosen, null_values=roles.null_values, watch=watch)
+    frame = scan(table.files[position], chosen, null_values=roles.null_value, watch=watch)
     known = set(chosen)
     return frame, [name for name in frame.collect_schema().names() if name not in known]
 

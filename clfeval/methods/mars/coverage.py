@@ -187,7 +187,7 @@ class View:
     def scores(self, subsets: SubsetScores) -> list[dict[str, Any]]:
         """Return the four MARS columns of each subset."""
         options = self.options
-        missed = subsets.missed(options.rule)
+        missed = subsets.missed(options.occlusion)
         shine = self.estimates("shine_through", subsets.exclusive_found, self.ttp)
         hidden = self.estimates("occlusion", missed, self.ttp)
         everyone = np.asarray(subsets.members.all(axis=1))
@@ -262,7 +262,7 @@ def subset_table(
     views = [
         View(
             label,
-            slices[label].targets(options.target).grouped(options.groups),
+            slices[label].targets(options.target).grouped(options.group),
             options,
             ttp.item(),
         )

@@ -1,63 +1,90 @@
-"""What MARS is asked for, checked before any table is read."""
+"""What MARS is asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.estimates import check_level
+from clfeval.methods.options import Interval, Level
+from clfeval.notation import count_or_all, groups
+from clfeval.options import Command, Opt
 
-Target = Literal["positive", "negative"]
-Rule = Literal["all", "any"]
-Interval = Literal["exact", "none"]
-Sweep = Literal["threshold", "top"]
+ANALYSIS = "Analysis"  # panel
 
 
-@dataclass(frozen=True, slots=True)
+def _groups(_: str, given: Any) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(members) for name, members in (given or {}).items()}
+
+
+def _top(_: str, given: Any) -> str | None:
+    return None if given is None else str(given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarsOptions:
     """What to compute, for which class, under which rule."""
 
-    target: Target = "positive"
-    rule: Rule = "all"
-    level: float = 0.95
+    occlusion: Annotated[
+        Literal["all", "any"],
+        Opt("A miss counts when all, or any, of the others find it.", ANALYSIS,
+            signed="rule", stated=True),
+    ] = "all"  # fmt: skip
+    target: Annotated[
+        Literal["positive", "negative"],
+        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True),
+    ] = "positive"
+    group: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Opt(
+            "Treat models as one that finds what any of them finds; repeat.",
+            ANALYSIS, also=("groups",), metavar="NAME=A,B", parse=groups, accept=_groups,
+            takes=Mapping[str, Sequence[str]] | None,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    subsets: Annotated[
+        int | Literal["all"] | None,
+        Opt("Every subset of up to K models.", ANALYSIS, metavar="K|all", parse=count_or_all,
+            least=1),
+    ] = None  # fmt: skip
+    best: Annotated[
+        int | None,
+        Opt("The subsets of 1..K models that find most, with the gain of each step.", ANALYSIS,
+            metavar="K", least=1),
+    ] = None  # fmt: skip
+    max_effort: Annotated[
+        float | None,
+        Opt("The subset that finds most while claiming at most N rows.", ANALYSIS, metavar="N",
+            least=0, outside="is no number of rows"),
+    ] = None  # fmt: skip
+    top: Annotated[
+        str | None,
+        Opt("Positive are each model's own top rows: 200, 0.05 or 5%.", ANALYSIS,
+            metavar="FRACTION|COUNT", accept=_top, takes=str | float | None, stated=True),
+    ] = None  # fmt: skip
+    sweep: Annotated[
+        Literal["threshold", "top"] | None,
+        Opt("The measures at every cut of the scores, or of the ranks.", ANALYSIS, stated=True),
+    ] = None
+    points: Annotated[
+        int | Literal["all"] | None,
+        Opt("How many cuts a sweep lists; default all up to 2000.", ANALYSIS, metavar="N|all",
+            parse=count_or_all, least=1, needs=("sweep", "says how many cuts a sweep lists")),
+    ] = None  # fmt: skip
+    list: Annotated[
+        tuple[Literal["found", "missed"], ...],
+        Opt("List what one model alone finds, or misses; repeat.", ANALYSIS, also=("lists",),
+            metavar="found|missed"),
+    ] = ()  # fmt: skip
     interval: Interval = "exact"
-    subsets: int | Literal["all"] | None = None
-    best: int | None = None
-    max_effort: float | None = None
-    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    top: str | None = None
-    sweep: Sweep | None = None
-    points: int | Literal["all"] | None = None
-    lists: tuple[str, ...] = ()  # of found, missed
+    level: Level = 0.95
 
     def check(self) -> None:
-        """Raise UsageError for values no computation accepts."""
-        allowed: dict[str, tuple[object, tuple[str | None, ...]]] = {
-            "target": (self.target, ("positive", "negative")),
-            "occlusion": (self.rule, ("all", "any")),
-            "interval": (self.interval, ("exact", "none")),
-            "sweep": (self.sweep, (None, "threshold", "top")),
-        }
-        for name, (value, choices) in allowed.items():
-            if value not in choices:
-                known = ", ".join(choice for choice in choices if choice)
-                raise bad_option(f"--{name} is one of {known}, not '{value}'")
-        for item in self.lists:
-            if item not in ("found", "missed"):
-                raise bad_option(f"--list is one of found, missed, not '{item}'")
-        if self.points is not None and self.sweep is None:
-            raise bad_option("--points says how many cuts a sweep lists: add --sweep")
-        for name, members in self.groups:
+        """Raise UsageError for a group without members."""
+        for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} has no members")
-        check_level(self.level)
-        counts = {"subsets": self.subsets, "best": self.best, "points": self.points}
-        for name, number in counts.items():
-            if number not in (None, "all") and (not isinstance(number, int) or number < 1):
-                raise bad_option(f"--{name} '{number}' is not a whole number from 1 up")
-        if self.max_effort is not None and not self.max_effort >= 0:
-            raise bad_option(f"--max-effort {self.max_effort} is no number of rows")
 
     @property
     def confidence(self) -> float | None:
@@ -73,3 +100,28 @@ class MarsOptions:
     def missed_name(self) -> str:
         """The column of exclusive misses: false negatives, or false positives."""
         return "exclusive_fn" if self.target == "positive" else "exclusive_fp"
+
+
+MARS = Command(
+    "mars",
+    (MarsOptions,),
+    help="""Show what each classifier finds or misses that the others do not.
+
+    ShineThrough of a model: of the positives that some model finds, the share that it alone finds.
+    Occlusion: the share that it misses and every other model finds.
+    """,
+    examples="""Examples:
+
+clfeval mars preds.csv --positive malignant
+
+clfeval mars scores.parquet --threshold 0.3 --subsets 2 --best 3
+
+cat preds.csv | clfeval mars - -f json | jq .tables.models
+
+clfeval mars preds.csv --list found -f csv --table exclusive
+
+clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
+""",
+    tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
+    "several files of one schema, or a quoted glob.",
+)

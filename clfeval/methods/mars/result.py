@@ -14,6 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import Problem, UsageError, unknown_model
 from clfeval.inference.proportions import sign_test
+from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.mars.coverage import (
@@ -30,8 +31,7 @@ from clfeval.methods.mars.coverage import (
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.methods.notes import counting_notes
-from clfeval.methods.signature import cuts_in_force, signature
-from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.result import Result, Row, Table, Warn
 
 
 def mars_tables(
@@ -57,7 +57,7 @@ def mars_tables(
     tables: dict[str, list[Any]] = {name: [] for name in names}
     lazy: list[tuple[str | None, SubsetScores, Counts]] = []
     for label, counts in slices.items():
-        target = counts.targets(options.target).grouped(options.groups)
+        target = counts.targets(options.target).grouped(options.group)
         view = View(label, target, options, found(target))
         tables["models"] += _model_rows(view, thresholds)
         tables["pairs"] += _pair_rows(view)
@@ -158,41 +158,56 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     """Compute every table the options ask for."""
     warnings = _top_notes(counted, options)
     _check_groups(counted, options)
-    members = {member for _, names in options.groups for member in names}
+    members = {member for _, names in options.group.items() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables = mars_tables(counted.slices, options, thresholds)
     if options.sweep is not None:
         tables["sweep"], more = _sweep_table(counted, options)
         warnings += more
-    if options.lists:
+    if options.list:
         tables["exclusive"] = list_exclusive(
-            counted.kept, options.lists, target=options.target, rule=options.rule,
-            groups=dict(options.groups),
+            counted.kept, options.list, target=options.target, rule=options.occlusion,
+            groups=options.group,
         )  # fmt: skip
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"no model claims as few as {options.max_effort:g} rows"
         warnings.append(Warn("nothing-affordable", text))
-    whole = counted.patterns
-    negatives = [name for name in counted.classes if name != counted.positive]
-    parameters = {
-        "positive": counted.positive,
-        "negative": negatives,
-        "target": options.target,
-        "occlusion": options.rule,
-        "level": options.level,
-        "interval": "clopper-pearson" if options.interval == "exact" else "none",
-        "missing": counted.roles.missing,
-        "top": options.top,
-        "sweep": options.sweep,
-        "groups": {name: list(members) for name, members in options.groups},
-        "by": list(counted.roles.by),
-    }
+    whole, said = counted.patterns, counted.roles
+    groups = {name: list(members) for name, members in options.group.items()}
+    exact = options.interval == "exact"
     return Result(
         command="mars",
-        signature=_signature(counted, options),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
-        parameters=parameters,
-        summary={**summary(whole, options), "rule": options.rule, "target": options.target},
+        signature=signature(
+            "cmd target rule pos cut group miss weight ci",
+            {
+                "cmd": "mars",
+                "target": options.target,
+                "rule": options.occlusion,
+                "pos": counted.positive,
+                "cut": f"top {options.top}" if options.top else cuts_in_force(counted.thresholds),
+                "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
+                "miss": said.missing,
+                "weight": "yes" if said.weight else None,
+                "ci": f"{options.level:g}" if exact else "none",
+            },
+            said,
+            options,
+            files=counted.files,
+            statistics=whole.digest(),
+        ),
+        inputs=inputs(counted.files),
+        parameters=parameters(
+            "positive negative target occlusion level interval missing top sweep groups by",
+            {
+                "positive": counted.positive,
+                "negative": [name for name in counted.classes if name != counted.positive],
+                "interval": "clopper-pearson" if exact else "none",
+                "groups": groups,
+            },
+            said,
+            options,
+        ),
+        summary={**summary(whole, options), "rule": options.occlusion, "target": options.target},
         tables=tables,
         warnings=(*warnings, *_warnings(counted, options)),
     )
@@ -216,14 +231,14 @@ def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
     names = [model.name for model in counted.models]
     seen: set[str] = set()
-    for group, members in options.groups:
+    for group, members in options.group.items():
         for member in members:
             if member not in names:
                 raise unknown_model(f"--group {group}", member, names)
             if member in seen:
                 raise UsageError(Problem(f"'{member}' is in two groups", "bad-group"))
             seen.add(member)
-    for group, members in options.groups:
+    for group, members in options.group.items():
         if group in names and group not in members:
             raise UsageError(
                 Problem(f"--group {group} has the name of a model outside it", "bad-group")
@@ -235,7 +250,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
     if options.sweep == "top":
         everything, _ = read_scores(counted.kept, "all")
         target = ranks(everything, target)
-    target = grouped_scores(target, dict(options.groups), options.target)
+    target = grouped_scores(target, options.group, options.target)
     if not len(target.n):
         return [], []
     every = distinct_cuts(target.scores)
@@ -255,23 +270,6 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
             steps = sweep(part.scores, part.n, options.target, cuts)
             rows += sweep_rows(steps, part.models, label, options)
     return rows, warnings
-
-
-def _signature(counted: Counted, options: MarsOptions) -> str:
-    groups = ",".join(f"{name}={'+'.join(sorted(m))}" for name, m in sorted(options.groups))
-    cut = f"top {options.top}" if options.top else cuts_in_force(counted.thresholds)
-    settings: list[tuple[str, Any]] = [
-        ("cmd", "mars"),
-        ("target", options.target),
-        ("rule", options.rule),
-        ("pos", counted.positive),
-        ("cut", cut),
-        *([("group", groups)] if groups else []),
-        ("miss", counted.roles.missing),
-        *([("weight", "yes")] if counted.roles.weight else []),
-        ("ci", f"{options.level:g}" if options.interval == "exact" else "none"),
-    ]
-    return signature(settings, counted.files, counted.patterns.digest())
 
 
 def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:

@@ -118,7 +118,7 @@ def sweep_rows(
     `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
     by cut, and cuts run from few rows to many.
     """
-    missed = counts.missed_all if options.rule == "all" else counts.missed_any
+    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
     shine, hidden = (
         [shares(name, row, counts.found, level=options.confidence) for row in rows]
         for name, rows in (("shine_through", counts.exclusive), ("occlusion", missed))

@@ -1,49 +1,194 @@
-"""What mlcps is asked for, checked before any table is read."""
+"""What mlcps is asked for."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
-from clfeval.errors import bad_option
-from clfeval.measures.catalog import folded, same_measure
-from clfeval.methods.estimates import check_level
-from clfeval.methods.mlcps.wishes import Wish
+from clfeval import notation
+from clfeval.errors import UsageError, bad_option
+from clfeval.methods.options import INTERVALS, Level
+from clfeval.options import READING, Command, Opt, number, pair
 
-From = Literal["metrics", "predictions"]
-ZeroWeight = Literal["drop", "ray"]
+PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
 Direction = Literal["max", "min"]
-Interval = Literal["bootstrap", "none"]
+Path = str | os.PathLike[str]
 
 T = TypeVar("T")
 
 DRAWS = 10_000
-MOST_DRAWS = 1_000_000
 LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
 
-@dataclass(frozen=True, slots=True)
+def _no_kind(flag: str, given: Any) -> UsageError:
+    return bad_option(f"{flag} {given!r:.60} is of no kind it takes")
+
+
+def _weights(flag: str, given: Any) -> dict[str, float]:
+    """Return the weights of a mapping or a file."""
+    if isinstance(given, (str, os.PathLike)):
+        from clfeval.methods.mlcps.wishes import read_weights
+
+        weights = read_weights(given)
+    elif isinstance(given, Mapping | None):
+        weights = {str(n): number(f"{flag} {n}=", one) for n, one in (given or {}).items()}
+    else:
+        raise _no_kind(flag, given)
+    for name, weight in weights.items():
+        if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
+            raise bad_option(
+                f"{flag} {name}={weight:g} is neither 0 nor a number from "
+                f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+            )
+    return weights
+
+
+def _directions(flag: str, given: Any) -> dict[str, Direction]:
+    if not isinstance(given, Mapping | None):
+        raise _no_kind(flag, given)
+    for name, direction in (given or {}).items():
+        if direction not in ("max", "min"):
+            raise bad_option(f"{flag} {name}= is one of max, min, not '{direction}'")
+    return dict(given or {})
+
+
+def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
+    if not isinstance(given, Mapping | None):
+        raise _no_kind(flag, given)
+    ranges = {
+        name: pair(f"{flag} {name}", both)
+        for name, both in (given or {}).items()
+        if both is not None
+    }
+    for name, (low, high) in ranges.items():
+        if not (-MOST <= low < high <= MOST):
+            hint = " (--direction says which end is better)" if low > high else ""
+            raise bad_option(
+                f"{flag} {name}={low:g}:{high:g} does not go from lower to higher within "
+                f"-{MOST:g} to {MOST:g}{hint}"
+            )
+    return ranges
+
+
+def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
+    """Return the wishes of a mapping or a file."""
+    if given is None:
+        return ()
+    if not isinstance(given, (Mapping, str, os.PathLike)):
+        raise _no_kind(flag, given)
+    from clfeval.methods.mlcps.wishes import read_wishes, wishes_of
+
+    return wishes_of(given) if isinstance(given, Mapping) else read_wishes(given)
+
+
+def _table(_: str, given: Any) -> Any:
+    return given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MlcpsOptions:
     """Weights, scales and wishes, what to try out, and how sure the numbers are to be.
 
-    draws: of weights for the sensitivity, None without it. resamples: of the bootstrap, None for as
-    many as the table bears.
+    resamples: of the bootstrap, None for as many as the table bears.
     """
 
-    source: From = "metrics"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    zero_weight: ZeroWeight = "drop"
-    directions: Mapping[str, Direction] = field(default_factory=dict)
-    rescale: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    draws: int | None = None
-    wishes: tuple[Wish, ...] = ()
-    interval: Interval = "bootstrap"
-    level: float = 0.95
-    resamples: int | None = None
-    seed: int = 0
+    source: Annotated[
+        Literal["metrics", "predictions"],
+        Opt(
+            "What the table holds: metrics of models, or predictions to measure.",
+            READING, flags=("--from",), signed="from",
+        ),
+    ] = "metrics"  # fmt: skip
+    transpose: Annotated[bool, Opt("Columns are models, rows are metrics.", READING)] = False
+    metric: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Score only this one; a name or a quoted glob; repeat, in the order of the rays.",
+            SCORE, also=("measure",), completes="ranked",
+        ),
+    ] = ()  # fmt: skip
+    weight: Annotated[
+        Mapping[str, float],
+        Opt(
+            "Times this weight (default 1; 0 leaves the metric out); repeat.",
+            SCORE, metavar="METRIC=W|FILE.yaml", parse=notation.weights, accept=_weights,
+            takes=Mapping[str, float] | Path | None,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    zero_weight: Annotated[
+        Literal["drop", "ray"],
+        Opt(
+            "Weight 0 drops the metric, or keeps a ray of length 0 as the R package does.",
+            SCORE, stated=True,
+        ),
+    ] = "drop"  # fmt: skip
+    direction: Annotated[
+        Mapping[str, Direction],
+        Opt(
+            "Which way is better, where the name does not say it; repeat.",
+            SCORE, metavar="METRIC=max|min", parse=notation.directions, accept=_directions,
+            takes=Mapping[str, Direction] | None,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    rescale: Annotated[
+        Mapping[str, tuple[float, float]],
+        Opt(
+            "Map this range to 0..1, for example mcc=-1:1; repeat.",
+            SCORE, metavar="METRIC=LOW:HIGH", parse=notation.ranges, accept=_ranges,
+            takes=Mapping[str, Sequence[float]] | None,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    desirability: Annotated[
+        tuple[Any, ...],
+        Opt(
+            "Rank by what is wanted of each metric: maximize, minimize, target, box, custom.",
+            SCORE, metavar="FILE.yaml", many=False, accept=_wishes,
+            takes=Mapping[str, Any] | Path | None,
+        ),
+    ] = ()  # fmt: skip
+    weight_sensitivity: Annotated[
+        bool,
+        Opt("Who is first under random weights, and the least change that dethrones.", FIRM),
+    ] = False
+    draws: Annotated[
+        int | None,
+        Opt(
+            "Random weights to draw, 10,000.",
+            FIRM, least=100, most=1_000_000,
+            needs=("weight_sensitivity", "says how many weights to draw"),
+        ),
+    ] = None  # fmt: skip
+    compare: Annotated[
+        Any,
+        Opt(
+            "A second table of the same models, such as training: do they rank alike?",
+            FIRM, metavar="OTHER", accept=_table, reads=True,
+        ),
+    ] = None  # fmt: skip
+    interval: Annotated[
+        Literal["bootstrap", "none"],
+        Opt(
+            "Of predictions: resample the rows, the same for all models, or do not.",
+            INTERVALS,
+        ),
+    ] = "bootstrap"
+    level: Level = 0.95
+    resamples: Annotated[
+        int | None,
+        Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6),
+    ] = None
+    seed: Annotated[
+        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
+    ] = 0
+
+    @property
+    def drawn(self) -> int | None:
+        """How many weights to draw: None where their sensitivity is not asked for."""
+        return (self.draws or DRAWS) if self.weight_sensitivity else None
 
     @property
     def replicates(self) -> int | None:
@@ -53,55 +198,22 @@ class MlcpsOptions:
     @property
     def unused(self) -> set[str]:
         """The metrics that nothing is made of: dropped by weight 0, and not wished for."""
-        wished = {wish.metric for wish in self.wishes}
-        dropped = self.weights if self.zero_weight == "drop" else {}
+        wished = {wish.metric for wish in self.desirability}
+        dropped = self.weight if self.zero_weight == "drop" else {}
         return {name for name, weight in dropped.items() if weight == 0} - wished
 
     def over(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs written out: a metric's own name goes before them."""
         return replace(
             self,
-            weights=_written_out(self.weights, metrics),
-            directions=_written_out(self.directions, metrics),
+            weight=_written_out(self.weight, metrics),
+            direction=_written_out(self.direction, metrics),
             rescale=_written_out(self.rescale, metrics),
-            wishes=tuple(
+            desirability=tuple(
                 replace(wish, metric=next(iter(_meant(wish.metric, metrics)), wish.metric))
-                for wish in self.wishes
+                for wish in self.desirability
             ),
         )
-
-    def check(self) -> None:
-        """Raise UsageError for values no computation accepts."""
-        for option, value, known in (
-            ("--from", self.source, get_args(From)),
-            ("--zero-weight", self.zero_weight, get_args(ZeroWeight)),
-            ("--interval", self.interval, get_args(Interval)),
-            *((f"--direction {n}=", x, get_args(Direction)) for n, x in self.directions.items()),
-        ):
-            if value not in known:
-                raise bad_option(f"{option} is one of {', '.join(known)}, not '{value}'")
-        for name, weight in self.weights.items():
-            if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
-                raise bad_option(
-                    f"--weight {name}={weight:g} is neither 0 nor a number from "
-                    f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
-                )
-        for name, (low, high) in self.rescale.items():
-            if not (-MOST <= low < high <= MOST):
-                hint = " (--direction says which end is better)" if low > high else ""
-                raise bad_option(
-                    f"--rescale {name}={low:g}:{high:g} does not go from lower to higher within "
-                    f"-{MOST:g} to {MOST:g}{hint}"
-                )
-        check_level(self.level)
-        counts = (
-            ("--draws", self.draws, 100, MOST_DRAWS),
-            ("--resamples", self.resamples, 100, 10**6),
-            ("--seed", self.seed, 0, 2**63),
-        )
-        for option, count, least, most in counts:
-            if count is not None and not least <= count <= most:
-                raise bad_option(f"{option} {count} is not a whole number from {least} to {most:,}")
 
 
 def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:
@@ -120,8 +232,55 @@ def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]
 
 def _meant(name: str, metrics: Sequence[str]) -> list[str]:
     """Return the metrics a name means: itself, what it matches, or the same measure."""
+    from clfeval.measures.catalog import folded, same_measure
+
     if name in metrics:
         return [name]
     matched = [metric for metric in metrics if fnmatchcase(metric, name)]
     same = same_measure(folded(name))
     return matched or [metric for metric in metrics if metric in same][:1]
+
+
+MLCPS = Command(
+    "mlcps",
+    (MlcpsOptions,),
+    help="Fold many metrics into one score, and tell how firm the ranking is.",
+    examples="""Examples:
+
+clfeval mlcps metrics.csv
+
+clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1 --weight-sensitivity
+
+clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
+
+clfeval mlcps preds.csv --from predictions --metric f1 --metric mcc --metric roc_auc
+
+clfeval mlcps test.csv --compare train.csv
+
+clfeval mlcps metrics.csv --desirability wishes.yaml --fail-under rf:desirability=0.5
+""",
+    tables="Metrics, one row per model: CSV, TSV, Parquet, Arrow IPC, NDJSON or JSON (.gz and "
+    ".zst too), cross-validation results of scikit-learn, or a result of clfeval; - is "
+    "standard input; of predictions, several files of one schema, or a quoted glob.",
+    words={
+        "missing": {
+            "help": "Stop at missing values, or leave their models (or rows of predictions) out."
+        },
+        "model": {
+            "help": "Rank only this model; a name or a quoted glob; repeat.", "completes": None,
+        },
+        "id": {
+            "help": "The column that names the models; default model, classifier, ..., else the "
+            "first of text."
+        },
+        "truth": {"help": "The true label.", "panel": PREDICTIONS},
+        "positive": {"help": "The positive class.", "panel": PREDICTIONS, "completes": None},
+        "labels": {"panel": PREDICTIONS},
+        "kind": {"help": "What model columns hold.", "panel": PREDICTIONS},
+        "threshold": {"panel": PREDICTIONS},
+        "weight": {
+            "panel": PREDICTIONS, "flags": ("--row-weight",), "metavar": "COLUMN", "also": (),
+        },
+    },
+    without=("by",),
+)  # fmt: skip

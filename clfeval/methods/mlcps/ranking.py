@@ -229,15 +229,15 @@ def ranking_of(
     """Score and rank the models; without `all_orders` the orders are not gone through."""
     weights = np.array([scale.weight for scale in scales], np.float64)
     d = rays_of(scales, given.values)
-    wished = wished_of(given.metrics, given.values, options.wishes)
-    scores = _scored(d, weights, wished, options.wishes)
-    main = "desirability" if options.wishes else "mlcps"
+    wished = wished_of(given.metrics, given.values, options.desirability)
+    scores = _scored(d, weights, wished, options.desirability)
+    main = "desirability" if options.desirability else "mlcps"
     ranks = {
         name: ascending_ranks(column) if name == "sd" else dense_ranks(column)
         for name, column in scores.items()
     }
     limits, first, failed = _resampled(given, scales, weights, options, main)
-    better = _better(given, d, scales, wished, options.wishes)
+    better = _better(given, d, scales, wished, options.desirability)
     levels = levels_of(better)
     on_front = front(better, levels=levels)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
@@ -295,13 +295,13 @@ def _resampled(
     replicates = given.replicates
     if replicates is None:
         return {}, None, 0
-    names = (*SCORES, "desirability") if options.wishes else SCORES
+    names = (*SCORES, "desirability") if options.desirability else SCORES
     found: dict[str, list[Floats]] = {name: [] for name in names}
     step = max(1, _PIECE // max(1, replicates[0].size))
     for start in range(0, len(replicates), step):
         piece = replicates[start : start + step]
-        wished = wished_of(given.metrics, piece, options.wishes)
-        scored = _scored(rays_of(scales, piece), weights, wished, options.wishes)
+        wished = wished_of(given.metrics, piece, options.desirability)
+        scored = _scored(rays_of(scales, piece), weights, wished, options.desirability)
         for name in names:
             found[name].append(scored[name])
     columns = {name: np.concatenate(parts) for name, parts in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def ranking_notes(ranking: Ranking) -> list[Warn]:
 def _wish_notes(ranking: Ranking) -> list[Warn]:
     """Say where a wish took its range from the catalogue, and which wishes go against it."""
     given, said = ranking.given, []
-    for wish in ranking.options.wishes:
+    for wish in ranking.options.desirability:
         values = given.values[:, given.metrics.index(wish.metric)]
         low, high = wish.low, wish.high
         if wish.assumed and low is not None and high is not None:
@@ -84,7 +85,7 @@ def _wish_notes(ranking: Ranking) -> list[Warn]:
 
 
 def mlcps_result(
-    given: Given, options: MlcpsOptions, *, other: Given | None = None, missing: str = "error"
+    given: Given, options: MlcpsOptions, said: Any, *, other: Given | None = None
 ) -> Result:
     """Rank the models by MLcps, or by desirability where there are wishes.
 
@@ -94,7 +95,7 @@ def mlcps_result(
     options = options.over(given.metrics)
     scales, notes = scales_of(given, options)
     ranking = ranking_of(given, scales, options)
-    if options.draws is not None and len(scales) < RAYS:
+    if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
     splits = scored_splits(ranking)
     tables: dict[str, Table] = {
@@ -104,7 +105,7 @@ def mlcps_result(
         "profile": profile_rows(ranking),
     }
     used = {scale.metric for scale in scales if scale.weight > 0}
-    used |= {wish.metric for wish in options.wishes if wish.weight > 0}
+    used |= {wish.metric for wish in options.desirability if wish.weight > 0}
     places = [place for place, metric in enumerate(given.metrics) if metric in used]
     redundant = redundant_rows(
         [given.metrics[place] for place in places],
@@ -117,11 +118,11 @@ def mlcps_result(
         tables["dominance"] = dominance_rows(ranking)
     if splits is not None:
         tables["splits"] = split_rows(ranking, splits)
-    if options.draws is not None:
+    if options.drawn is not None:
         factors = factors_of(ranking)
-        tables["weights"] = weight_rows(ranking, factors, options.draws)
+        tables["weights"] = weight_rows(ranking, factors, options.drawn)
         tables["dethroning"] = dethroning_rows(ranking, factors)
-    if options.wishes:
+    if options.desirability:
         tables["desirability"] = desirability_rows(ranking)
     if other is not None:
         tables["agreement"], tables["compared"], absent = compared(
@@ -130,9 +131,9 @@ def mlcps_result(
         notes += absent
     return Result(
         command="mlcps",
-        signature=signature_of(ranking, missing, other),
+        signature=signature_of(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
-        parameters=parameters_of(ranking, other.inputs[0].name if other else None, missing),
+        parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),
         summary=summary_of(ranking),
         tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
@@ -141,7 +142,7 @@ def mlcps_result(
 
 def _less_is_better(scales: Sequence[Scale], options: MlcpsOptions) -> set[str]:
     """Return the metrics of which less is better: as rays, else as wished."""
-    wished = {w.metric for w in options.wishes if w.goal == "minimize" and w.weight > 0}
+    wished = {w.metric for w in options.desirability if w.goal == "minimize" and w.weight > 0}
     rays = {scale.metric for scale in scales}
     return {scale.metric for scale in scales if scale.best == "min"} | (wished - rays)
 

@@ -30,14 +30,14 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
     """
     _check_names(given.metrics, options)
-    wished = {wish.metric for wish in options.wishes}
+    wished = {wish.metric for wish in options.desirability}
     scales: list[Scale] = []
     problems: list[Problem] = []
     unfit: list[str] = []
     left_out: list[str] = []
     assumed: list[str] = []
     for place, metric in enumerate(given.metrics):
-        weight = options.weights.get(metric, 1.0)
+        weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
         if metric in wished and not _has_scale(metric, options):  # whatever its values are
@@ -47,7 +47,7 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         if problem is None:
             scales.append(scale)
             known = measure_of(metric) is not None or negated(metric)
-            if metric not in options.directions and not known:
+            if metric not in options.direction and not known:
                 assumed.append(metric)
         elif metric in wished or (given.lenient and problem.code in SCALELESS):
             left_out.append(metric)
@@ -96,16 +96,16 @@ def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
 def _has_scale(metric: str, options: MlcpsOptions) -> bool:
     """Tell whether a metric is known, or its scale was given."""
     return (
-        metric in options.rescale or metric in options.directions or measure_of(metric) is not None
+        metric in options.rescale or metric in options.direction or measure_of(metric) is not None
     )
 
 
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
     groups: Iterable[tuple[str, Mapping[str, Any] | Sequence[str]]] = (
-        ("--weight", options.weights),
-        ("--direction", options.directions),
+        ("--weight", options.weight),
+        ("--direction", options.direction),
         ("--rescale", options.rescale),
-        ("--desirability", [wish.metric for wish in options.wishes]),
+        ("--desirability", [wish.metric for wish in options.desirability]),
     )
     for option, names in groups:
         for name in names:
@@ -122,7 +122,7 @@ def _scale(
     """Return one metric's scale, and what is wrong with it."""
     metric = given.metrics[place]
     measure = measure_of(metric)
-    said = options.directions.get(metric)
+    said = options.direction.get(metric)
     span = options.rescale.get(metric)
     what = code = None
     best: Direction = said or "max"
@@ -169,7 +169,7 @@ def _notes(
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
     said: list[Warn] = []
     dropped = options.zero_weight == "drop"
-    removed = [m for m in given.metrics if options.weights.get(m) == 0 and dropped]
+    removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     if removed:
         said.append(Warn("zero-weight", f"weight 0 leaves out {listing(removed)}"))
     if left_out:
@@ -181,7 +181,7 @@ def _notes(
     if assumed:
         text = f"no measures known here, taken as better the higher: {listing(assumed)}"
         said.append(Warn("assumed-direction", text))
-    if options.weights and options.wishes:
+    if options.weight and options.desirability:
         said.append(Warn("weights", "weights given change MLcps; those of D stand with the wishes"))
     for scale in scales:
         if scale.metric in options.rescale and given.models:

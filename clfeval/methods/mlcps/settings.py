@@ -5,16 +5,16 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.ranking import Ranking
 from clfeval.methods.mlcps.wishes import Wish
-from clfeval.methods.signature import cuts_in_force, signature
 
 
-def parameters_of(ranking: Ranking, compare: str | None, missing: str) -> dict[str, Any]:
+def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
     """Return the settings of the score; how predictions were read stands in the signature."""
     options, given, orders = ranking.options, ranking.given, ranking.orders
-    return {
+    found = {
         "from": options.source,
         "metrics": [scale.metric for scale in ranking.scales],
         "weights": {scale.metric: scale.weight for scale in ranking.scales},
@@ -23,21 +23,22 @@ def parameters_of(ranking: Ranking, compare: str | None, missing: str) -> dict[s
             scale.metric: None if scale.low is None else [scale.low, scale.high]
             for scale in ranking.scales
         },
-        "zero_weight": options.zero_weight,
         "ranked_by": ranking.main,
         "orders": None
         if orders is None
         else {"looked_at": orders.looked_at, "all": orders.everything},
-        "draws": options.draws,
-        "desirability": {w.metric: w.as_dict() for w in options.wishes} or None,
+        "draws": options.drawn,
+        "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
         "compare": compare,
-        "missing": missing,
         "interval": "none" if given.replicates is None else "bootstrap",
-        "level": options.level,
         "resamples": given.resamples,
-        "seed": options.seed,
         "positive": given.positive,
     }
+    order = (
+        "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
+        "compare missing interval level resamples seed positive"
+    )
+    return parameters(order, found, options, said, without="by")
 
 
 def summary_of(ranking: Ranking) -> dict[str, Any]:
@@ -53,35 +54,37 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def signature_of(ranking: Ranking, missing: str, other: Given | None) -> str:
+def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
     resampled = given.replicates is not None
-    drawn = resampled or options.draws or (ranking.orders and not ranking.orders.everything)
-    weights = {name: w for name in given.metrics if (w := options.weights.get(name, 1.0)) != 1}
-    listed: list[tuple[str, Any]] = [
-        ("pos", given.positive),
-        ("cut", cuts_in_force(given.thresholds) if given.positive is not None else None),
-        ("metrics", ",".join(given.metrics)),
-        ("weights", _pairs(weights)),
-        ("zero", "ray" if options.zero_weight == "ray" and 0 in weights.values() else None),
-        ("less", ",".join(s.metric for s in ranking.scales if s.best == "min")),
-        ("scale", _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None})),
-        ("wish", ";".join(f"{w.metric} {_wish(w)}" for w in options.wishes)),
-        ("draws", options.draws and f"{options.draws}-{options.level!r}"),
-        ("compare", "yes" if other is not None else None),
-        ("miss", missing),
-        ("ci", f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None),
-        ("seed", options.seed if drawn else None),
-    ]
-    settings = [("cmd", "mlcps"), ("from", options.source)]
-    settings += [(name, value) for name, value in listed if value not in (None, "")]
-    statistics = given.statistics
-    inputs = given.inputs
+    drawn = resampled or options.drawn or (ranking.orders and not ranking.orders.everything)
+    weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
+    found = {
+        "cmd": "mlcps",
+        "from": options.source,
+        "pos": given.positive,
+        "cut": cuts_in_force(given.thresholds) if given.positive is not None else None,
+        "metrics": ",".join(given.metrics),
+        "weights": _pairs(weights),
+        "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
+        "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
+        "scale": _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None}),
+        "wish": ";".join(f"{w.metric} {_wish(w)}" for w in options.desirability),
+        "draws": options.drawn and f"{options.drawn}-{options.level!r}",
+        "compare": "yes" if other is not None else None,
+        "miss": said.missing,
+        "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
+        "seed": options.seed if drawn else None,
+    }
+    inputs, statistics = given.inputs, given.statistics
     if other is not None:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
-    return signature(settings, inputs, statistics)
+    return signature(
+        "cmd from pos cut metrics weights zero less scale wish draws compare miss ci seed",
+        found, options, said, files=inputs, statistics=statistics,
+    )  # fmt: skip
 
 
 def _wish(wish: Wish) -> str:

@@ -103,7 +103,7 @@ def model_rows(ranking: Ranking, splits: Splits | None) -> Table:
         cells |= {name: scored[name](i) for name in SCORES[1:]}
         cells["pareto"] = on_front[i]
         cells["dominated_by"] = given.models[under[i]] if under[i] >= 0 else None
-        if ranking.options.wishes:
+        if ranking.options.desirability:
             cells["desirability"] = scored["desirability"](i)
             cells["dealbreakers"] = _dealbreakers(ranking, i)
         if first is not None:
@@ -242,7 +242,7 @@ def split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
 
 def desirability_rows(ranking: Ranking) -> Table:
     """Return a row per model and wish."""
-    given, wishes = ranking.given, ranking.options.wishes
+    given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]
 
     def row(at: int) -> Row:
@@ -263,7 +263,7 @@ def desirability_rows(ranking: Ranking) -> Table:
 
 def _dealbreakers(ranking: Ranking, i: int) -> list[str]:
     """Name the wishes a model fails altogether: each makes its D 0."""
-    pairs = zip(ranking.options.wishes, ranking.wished[i].tolist(), strict=True)
+    pairs = zip(ranking.options.desirability, ranking.wished[i].tolist(), strict=True)
     return [wish.metric for wish, d in pairs if d == 0 and wish.weight > 0]
 
 

@@ -22,12 +22,12 @@ from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
+from clfeval.methods.document import inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.notes import blank_lines, dropped_rows
-from clfeval.methods.phidelta.options import DELTA_MIN, PHI_MAX, FeatureOptions, PlaneOptions
-from clfeval.methods.phidelta.result import lines_missing, plane_parameters, plane_tables
-from clfeval.methods.signature import signature
-from clfeval.result import Estimate, Input, LazyRows, Result, Row, Table, Warn
+from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
+from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
+from clfeval.result import Estimate, LazyRows, Result, Row, Table, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
@@ -81,8 +81,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     They are in order of |delta|, and no more than `top` of them. The second rule admits whatever
     discriminates by delta_min or more, and less of that the nearer a feature is to a side corner.
     """
-    phi_max = PHI_MAX if options.phi_max is None else options.phi_max
-    delta_min = DELTA_MIN if options.delta_min is None else options.delta_min
+    phi_max, delta_min = options.limits
     phi, delta = np.abs(ranked.phi), np.abs(ranked.delta)
     with np.errstate(invalid="ignore"):
         inside = (phi < phi_max) & (phi + delta / delta_min >= 1 - 1e-12)
@@ -260,21 +259,46 @@ def feature_result(
     tables["implications"] = implication_table(ranked, level)
     tables |= plane_tables(plane)
     ratio = Population.of_counts(classes.positives, classes.negatives)
+    said, limits = counted.roles, options.limits if options.select else None
     return Result(
         command="phidelta",
-        signature=_signature(counted, plane, options),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
-        parameters={
-            "mode": "features",
-            "positive": classes.positive,
-            "negative": [name for name in classes.classes if name != classes.positive],
-            **plane_parameters(plane),
-            "missing": counted.roles.missing,
-            "cut": options.cut,
-            "phi_max": _limit(options, options.phi_max, PHI_MAX),
-            "delta_min": _limit(options, options.delta_min, DELTA_MIN),
-            "top": options.top,
-        },
+        signature=signature(
+            "cmd pos cut miss only weight select ci",
+            {
+                "cmd": "phidelta features",
+                "pos": classes.positive,
+                "cut": "default" if options.cut is None else options.cut,
+                "miss": said.missing,
+                "only": ",".join(counted.wanted),
+                "weight": "yes" if said.weight else None,
+                "select": None
+                if limits is None
+                else f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}",
+                "ci": sure(plane),
+            },
+            said,
+            plane,
+            options,
+            files=counted.files,
+            statistics=counted.counts.digest(),
+        ),
+        inputs=inputs(counted.files),
+        parameters=parameters(
+            "mode positive negative level interval interval_methods prevalences isometrics missing "
+            "cut phi_max delta_min top",
+            {
+                "mode": "features",
+                "positive": classes.positive,
+                "negative": [name for name in classes.classes if name != classes.positive],
+                "phi_max": limits and limits[0],
+                "delta_min": limits and limits[1],
+                **plane_found(plane),
+            },
+            said,
+            plane,
+            options,
+            without="by",
+        ),
         summary={
             "rows": classes.positives + classes.negatives,
             "positives": classes.positives,
@@ -298,34 +322,6 @@ def _check_cut(counted: CountedFeatures, options: FeatureOptions) -> None:
             Problem("--cut has nothing to act on: no feature is numeric", "needs-numbers"),
             hint="leave it out",
         )
-
-
-def _limit(options: FeatureOptions, given: float | None, default: float) -> float | None:
-    if not options.select:
-        return None
-    return default if given is None else given
-
-
-def _signature(counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions) -> str:
-    roles = counted.roles
-    settings: list[tuple[str, Any]] = [
-        ("cmd", "phidelta features"),
-        ("pos", counted.classes.positive),
-        ("cut", "default" if options.cut is None else options.cut),
-        ("miss", roles.missing),
-        *([("only", ",".join(counted.wanted))] if counted.wanted else []),
-        *([("weight", "yes")] if roles.weight else []),
-        *(
-            [
-                ("select", f"{_limit(options, options.phi_max, PHI_MAX):g}"
-                f",{_limit(options, options.delta_min, DELTA_MIN):g},{options.top or 'all'}")
-            ]
-            if options.select
-            else []
-        ),
-        ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
-    ]  # fmt: skip
-    return signature(settings, counted.files, counted.counts.digest())
 
 
 def _unsure(tables: Mapping[str, Table]) -> list[Warn]:

@@ -1,17 +1,20 @@
-"""What phidelta is asked for, checked before any table is read."""
+"""What phidelta is asked for."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Number
+from typing import Annotated, Any, Literal, SupportsFloat
 
-from clfeval.counts.features.cuts import Cut
+from clfeval import notation
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
-from clfeval.measures.population import Population
-from clfeval.methods.estimates import check_level
+from clfeval.methods.options import Interval, Level, Populations
+from clfeval.options import Command, Opt, changed
 
-Interval = Literal["exact", "none"]
+PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
+
 ISOMETRICS = {
     "sensitivity": (0.0, 1.0),
     "specificity": (0.0, 1.0),
@@ -23,99 +26,210 @@ ISOMETRICS = {
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 
+Cut = Literal["median", "mean", "best", "soft"] | float
 
-@dataclass(frozen=True, slots=True)
-class PlaneOptions:
+
+def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
+    if given is not None and not isinstance(given, Mapping):
+        raise bad_option(f"{flag} is no mapping of measures to values")
+    lines = {name: tuple(values) for name, values in (given or {}).items()}
+    for name, values in lines.items():
+        if name not in ISOMETRICS:
+            raise UsageError(
+                Problem(f"{flag}: no line for '{name}'", "bad-option"),
+                hint=suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}",
+            )
+        low, high = ISOMETRICS[name]
+        for value in values:
+            if not low <= value <= high:
+                raise bad_option(f"{flag} {name}={value:g} is not in {low:g}..{high:g}")
+    return lines
+
+
+def _cut(flag: str, given: Any) -> Cut | None:
+    """Return a cut of whatever kind of number as a float; a word as it is."""
+    if given is None or given in CUTS:
+        return given  # type: ignore[no-any-return]
+    if isinstance(given, str):
+        what = f"{flag} '{given}' is no number and none of {', '.join(CUTS)}"
+        raise UsageError(Problem(what, "bad-cut"), hint=suggestion(given, CUTS))
+    if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
+        raise bad_option(f"{flag} '{given}' is neither a word nor a number")
+    cut = float(given)  # type: ignore[arg-type]
+    if not math.isfinite(cut):
+        raise bad_option(f"{flag} {cut} is no finite number")
+    return cut
+
+
+def _table(_: str, given: Any) -> Any:
+    return given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneOptions(Populations):
     """What classifiers and features share: intervals, populations, lines of equal measure."""
 
-    level: float = 0.95
+    isometrics: Annotated[
+        Mapping[str, tuple[float, ...]],
+        Opt(
+            "Lines of equal sensitivity, specificity, accuracy, precision, npv or "
+            "mutual_information; repeat.",
+            PLANE, metavar="MEASURE=V,V", parse=notation.isometrics, accept=_isometrics,
+            takes=Mapping[str, Sequence[float]] | None, stated=True,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
     interval: Interval = "exact"
-    populations: tuple[Population, ...] = ()
-    isometrics: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    level: Level = 0.95
 
     @property
     def confidence(self) -> float | None:
         """The level, None where no intervals are wanted."""
         return self.level if self.interval == "exact" else None
 
-    def check(self) -> None:
-        """Raise UsageError for values no computation accepts."""
-        check_level(self.level)
-        if self.interval not in ("exact", "none"):
-            raise bad_option(f"--interval is one of exact, none, not '{self.interval}'")
-        for name, values in self.isometrics:
-            if name not in ISOMETRICS:
-                raise UsageError(
-                    Problem(f"--isometrics: no line for '{name}'", "bad-option"),
-                    hint=suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}",
-                )
-            low, high = ISOMETRICS[name]
-            for value in values:
-                if not low <= value <= high:
-                    raise bad_option(f"--isometrics {name}={value:g} is not in {low:g}..{high:g}")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClassifierOptions:
     """What is asked of classifiers beside the plane."""
 
-    reference: str | None = None
-    curve: bool = False
-    points: int | Literal["all"] | None = None
-    run: str | None = None
-    run_files: bool = False
-    train_fraction: float | None = None
+    reference: Annotated[
+        str | None,
+        Opt(
+            "Compare the others with it, on the same rows or runs.",
+            CLASSIFIERS, metavar="MODEL", signed="ref", stated=True, completes="model",
+        ),
+    ] = None  # fmt: skip
+    curve: Annotated[
+        bool,
+        Opt(
+            "Every threshold: the ROC curve in the diamond, Gini, largest δ, break-even.",
+            CLASSIFIERS,
+        ),
+    ] = False
+    points: Annotated[
+        int | Literal["all"] | None,
+        Opt(
+            "How many points of a curve are listed; default up to 500.",
+            CLASSIFIERS, metavar="N|all", parse=notation.count_or_all, least=2,
+        ),
+    ] = None  # fmt: skip
+    run: Annotated[
+        str | None,
+        Opt(
+            "Rows are of several runs, told apart by this column.",
+            CLASSIFIERS, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
+            completes="column",
+        ),
+    ] = None  # fmt: skip
+    run_files: Annotated[bool, Opt("Every file is a run.", CLASSIFIERS, stated=True)] = False
+    train_fraction: Annotated[
+        float | None,
+        Opt(
+            "Share of rows each run was trained on: corrected intervals and tests.",
+            CLASSIFIERS, metavar="F", above=0, below=1, outside="is not between 0 and 1",
+            signed="train", stated=True,
+        ),
+    ] = None  # fmt: skip
 
     @property
     def runs(self) -> bool:
         """True when the table holds several runs."""
         return self.run is not None or self.run_files
 
-    def check(self) -> None:
-        """Raise UsageError for options that do not go together."""
+    def check_together(self) -> None:
+        """Raise UsageError for options that do not go together, where classifiers are wanted."""
         if self.points is not None and not self.curve:
             raise bad_option("--points says how many points a curve lists: add --curve")
-        if self.points not in (None, "all") and (
-            not isinstance(self.points, int) or self.points < 2
-        ):
-            raise bad_option(f"--points '{self.points}' is not a whole number from 2 up")
         if self.run is not None and self.run_files:
             raise bad_option("--run and --run-files both say what a run is: give one")
-        if self.train_fraction is not None:
-            if not self.runs:
-                raise bad_option("--train-fraction is for comparing runs: add --run COLUMN")
-            if not 0 < self.train_fraction < 1:
-                raise bad_option(f"--train-fraction {self.train_fraction:g} is not between 0 and 1")
+        if self.train_fraction is not None and not self.runs:
+            raise bad_option("--train-fraction is for comparing runs: add --run COLUMN")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureOptions:
     """What is asked of features beside the plane."""
 
-    cut: Cut | None = None
-    wanted: tuple[str, ...] = ()
-    select: bool = False
-    phi_max: float | None = None
-    delta_min: float | None = None
-    top: int | None = None
+    features: Annotated[
+        bool,
+        Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES),
+    ] = False
+    feature: Annotated[
+        tuple[str, ...],
+        Opt("A feature's name or a quoted glob; repeat. Default: all.", FEATURES,
+            completes="column"),
+    ] = ()  # fmt: skip
+    truth_table: Annotated[
+        Any,
+        Opt(
+            "The class of each row of a sparse table.",
+            FEATURES, metavar="FILE", accept=_table, reads=True,
+        ),
+    ] = None  # fmt: skip
+    cut: Annotated[
+        Cut | None,
+        Opt(
+            "Where a numeric feature turns true; default median.",
+            FEATURES, metavar="median|mean|best|soft|VALUE", parse=notation.number_or_word,
+            accept=_cut, stated=True,
+        ),
+    ] = None  # fmt: skip
+    select: Annotated[bool, Opt("Keep features that discriminate, best first.", FEATURES)] = False
+    phi_max: Annotated[
+        float | None,
+        Opt(
+            "Select |φ| below this; default 0.95.",
+            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
+            needs=("select", "limits a selection"), stated=True,
+        ),
+    ] = None  # fmt: skip
+    delta_min: Annotated[
+        float | None,
+        Opt(
+            "Select |φ| + |δ|/this of 1 or more; default 0.1.",
+            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
+            needs=("select", "limits a selection"), stated=True,
+        ),
+    ] = None  # fmt: skip
+    top: Annotated[
+        int | None,
+        Opt(
+            "Select at most N features.",
+            FEATURES, metavar="N", least=1, outside="is not a whole number of features from 1 up",
+            needs=("select", "limits a selection"), stated=True,
+        ),
+    ] = None  # fmt: skip
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The largest |phi| and the least delta of a selection."""
+        return (
+            PHI_MAX if self.phi_max is None else self.phi_max,
+            DELTA_MIN if self.delta_min is None else self.delta_min,
+        )
 
     def check(self) -> None:
-        """Raise UsageError for values out of range and options that do nothing."""
-        if isinstance(self.cut, str) and self.cut not in CUTS:
-            raise UsageError(
-                Problem(
-                    f"--cut '{self.cut}' is no number and none of {', '.join(CUTS)}", "bad-cut"
-                ),
-                hint=suggestion(self.cut, CUTS),
-            )
-        if isinstance(self.cut, float) and not math.isfinite(self.cut):
-            raise bad_option(f"--cut {self.cut} is no finite number")
-        limits = {"phi-max": self.phi_max, "delta-min": self.delta_min}
-        for name, value in limits.items():
-            if value is not None and not 0 < value <= 1:
-                raise bad_option(f"--{name} {value:g} is not above 0 and up to 1")
-        if self.top is not None and (not isinstance(self.top, int) or self.top < 1):
-            raise bad_option(f"--top '{self.top}' is not a whole number of features from 1 up")
-        given = [name for name, value in (*limits.items(), ("top", self.top)) if value is not None]
-        if given and not self.select:
-            raise bad_option(f"--{given[0]} limits a selection: add --select")
+        """Raise UsageError for options of features where there are none."""
+        given = changed(self)
+        if given and not self.features:
+            raise bad_option(f"{given[0].flag} is for features: add --features")
+
+
+PHIDELTA = Command(
+    "phidelta",
+    (PlaneOptions, ClassifierOptions, FeatureOptions),
+    help="Show how well classifiers or features discriminate (δ), and which way they lean (φ).",
+    examples="""Examples:
+
+clfeval phidelta preds.csv --positive malignant --reference logreg
+
+clfeval phidelta scores.parquet --curve --odds 1:100 --isometrics precision=0.5,0.8
+
+clfeval phidelta cv.csv --run fold --train-fraction 0.8
+
+clfeval phidelta table.csv --features --truth outcome --cut best --select --top 20
+
+clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv > features.csv
+""",
+    tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
+    "several files of one schema, or a quoted glob.",
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from clfeval.counts.sample import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
+from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.phidelta import curves as over_scores
@@ -22,8 +23,7 @@ from clfeval.methods.phidelta.tables import (
     model_rows,
     population_rows,
 )
-from clfeval.methods.signature import cuts_in_force, signature
-from clfeval.result import Input, Result, Row, Table, Warn
+from clfeval.result import Result, Row, Table, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -42,7 +42,7 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
     populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
     tables: dict[str, Table] = {"corners": corner_rows(populations)}
     if plane.isometrics:
-        tables["isometrics"] = isometric_rows(plane.isometrics, populations)
+        tables["isometrics"] = isometric_rows(list(plane.isometrics.items()), populations)
     return tables
 
 
@@ -51,12 +51,12 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table], odds: str | 
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     free = ("sensitivity", "specificity")
-    if not plane.populations and any(name not in free for name, _ in plane.isometrics):
+    if not plane.populations and any(name not in free for name in plane.isometrics):
         text = (
             f"lines are drawn at equal classes (1:1); at the sample's ratio: --odds {odds or 'P:N'}"
         )
         said.append(Warn("lines-at-one-to-one", text))
-    for name, values in plane.isometrics:
+    for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
             text = f"no line of {name} {', '.join(lost)}: no more than a corner has it"
@@ -64,17 +64,19 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table], odds: str | 
     return said
 
 
-def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
-    """Return the settings classifiers and features share."""
+def plane_found(plane: PlaneOptions) -> dict[str, Any]:
+    """Return the parameters of classifiers and features that are said otherwise than asked for."""
     return {
-        "level": plane.level,
-        "interval": plane.interval,
         "interval_methods": INTERVAL_METHODS if plane.confidence is not None else {},
         "prevalences": [
             {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
         ],
-        "isometrics": {name: list(values) for name, values in plane.isometrics},
     }
+
+
+def sure(plane: PlaneOptions) -> str:
+    """Say in a signature how sure the numbers are."""
+    return "none" if plane.confidence is None else f"{plane.level!r}"
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
@@ -115,23 +117,47 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if options.runs:
         tables |= _run_tables(sample, options, level)
     tables |= plane_tables(plane)
-    ratio = _population(sample)
+    ratio, said = _population(sample), sample.roles
+    by = said.by if said.run is None else ()
+    together = statistics[0]
+    if len(statistics) > 1:
+        together = sha256("".join(statistics).encode()).hexdigest()
     return Result(
         command="phidelta",
-        signature=_signature(sample, plane, options, statistics),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in sample.files),
-        parameters={
-            "mode": "classifiers",
-            "positive": sample.positive,
-            "negative": list(sample.negative),
-            **plane_parameters(plane),
-            "missing": sample.roles.missing,
-            "by": list(sample.roles.by) if sample.roles.run is None else [],
-            "run": options.run,
-            "run_files": options.run_files,
-            "train_fraction": options.train_fraction,
-            "reference": options.reference,
-        },
+        signature=signature(
+            "cmd pos cut miss weight by run train ref odds ci",
+            {
+                "cmd": "phidelta",
+                "pos": sample.positive,
+                "cut": cuts_in_force(sample.thresholds),
+                "miss": said.missing,
+                "weight": "yes" if said.weight else None,
+                "by": ",".join(by),
+                "run": "file" if options.run_files else options.run,
+                "odds": ",".join(one.odds for one in plane.populations),
+                "ci": sure(plane),
+            },
+            said,
+            plane,
+            options,
+            files=sample.files,
+            statistics=together,
+        ),
+        inputs=inputs(sample.files),
+        parameters=parameters(
+            "mode positive negative level interval interval_methods prevalences isometrics missing "
+            "by run run_files train_fraction reference",
+            {
+                "mode": "classifiers",
+                "positive": sample.positive,
+                "negative": list(sample.negative),
+                "by": list(by),
+                **plane_found(plane),
+            },
+            said,
+            plane,
+            options,
+        ),
         summary=_summary(sample, ratio),
         tables=tables,
         warnings=(
@@ -237,34 +263,6 @@ def _summary(sample: Sample, ratio: Population | None) -> dict[str, Any]:
         "odds": ratio.odds if ratio else None,
         **({"runs": len(sample.runs)} if sample.runs else {}),
     }
-
-
-def _signature(
-    sample: Sample,
-    plane: PlaneOptions,
-    options: ClassifierOptions,
-    statistics: Sequence[str],
-) -> str:
-    given: list[tuple[str, Any]] = [
-        ("weight", "yes" if sample.roles.weight else None),
-        ("by", None if sample.roles.run else ",".join(sample.roles.by)),
-        ("run", "file" if options.run_files else options.run),
-        ("train", options.train_fraction),
-        ("ref", options.reference),
-        ("odds", ",".join(one.odds for one in plane.populations)),
-    ]
-    settings: list[tuple[str, Any]] = [
-        ("cmd", "phidelta"),
-        ("pos", sample.positive),
-        ("cut", cuts_in_force(sample.thresholds)),
-        ("miss", sample.roles.missing),
-        *((name, value) for name, value in given if value),
-        ("ci", "none" if plane.confidence is None else f"{plane.level!r}"),
-    ]
-    together = statistics[0]
-    if len(statistics) > 1:
-        together = sha256("".join(statistics).encode()).hexdigest()
-    return signature(settings, sample.files, together)
 
 
 def _warnings(sample: Sample, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:

@@ -97,7 +97,7 @@ def warnings_of(
         )
         said.append(Warn("one-sided-measure", text))
     if options.ratio != "confounds" and not (
-        options.targets or options.prevalence_range or options.beta_prior
+        options.populations or options.prevalence_range or options.prevalence_beta
     ):
         text = "no target population: name one with --prevalence 0.01 or --odds 1:100"
         said.append(Warn("no-target", text))

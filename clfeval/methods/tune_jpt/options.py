@@ -1,20 +1,23 @@
-"""What tune-jpt is asked for, checked before any table is read."""
+"""What tune-jpt is asked for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from clfeval import notation
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
-from clfeval.measures.catalog import CATALOG, one_of, spellings
-from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import check_level
+from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations
+from clfeval.options import Command, Opt, listed
 
-Interval = Literal["exact", "bootstrap", "none"]
-Ratio = Literal["matters", "confounds"]
+if TYPE_CHECKING:
+    from clfeval.measures.odds import Stakes
+
+NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
 # the order of columns
 MEASURES = (
@@ -22,20 +25,21 @@ MEASURES = (
     "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
     "expected_cost", "net_benefit",
 )  # fmt: skip
-STAKED = tuple(name for name in MEASURES if "stakes" in CATALOG[name].takes)
-FIXED = tuple(name for name in MEASURES if CATALOG[name].invariant)
-MOVING = tuple(name for name in MEASURES if name not in (*FIXED, *STAKED))
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
-# what `--ratio` shows: sums over everybody, or what holds for each case by itself
-SHOWN: dict[str, tuple[str, ...]] = {
-    "matters": (*MOVING[:9], "mcc"),
-    "confounds": ("mcc", "ic", *FIXED),
-}
 FULL_SWEEP = "1:1000..1000:1"
 REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
 LARGE = 100_000
-MOST_POINTS = 10_000
 ROWS = 1000  # of the tables shown
+
+
+@cache
+def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return which measures move with the class ratio, which do not, which ask for stakes."""
+    from clfeval.measures.catalog import CATALOG
+
+    staked = tuple(name for name in MEASURES if "stakes" in CATALOG[name].takes)
+    fixed = tuple(name for name in MEASURES if CATALOG[name].invariant)
+    return tuple(n for n in MEASURES if n not in (*fixed, *staked)), fixed, staked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Sweep:
 
     @classmethod
     def parse(cls, text: str, points: int) -> Sweep:
-        """Parse `P:N..P:N`; UsageError for anything else, and for fewer than two points."""
+        """Parse `P:N..P:N`; UsageError for anything else."""
         left, dots, right = text.partition("..")
         if not dots or right.startswith("."):
             raise UsageError(
@@ -60,7 +64,6 @@ class Sweep:
             first, last = last, first
         if first.ratio == last.ratio:
             raise bad_option(f"--sweep '{text}' starts where it ends")
-        check_points(points)
         return cls(first, last, points)
 
     def covering(self, targets: Sequence[Population]) -> Sweep:
@@ -77,25 +80,140 @@ class Sweep:
         return (self.first, *map(Population.of_ratio, inner), self.last)
 
 
-@dataclass(frozen=True, slots=True)
-class TuneOptions:
+def _measures(flag: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, (Iterable, type(None))):
+        raise bad_option(f"{flag} {given!r} is not text")
+    return measure_ids([str(one) for one in listed(given)], flag)
+
+
+def _measure(flag: str, given: Any) -> str | None:
+    if not isinstance(given, (str, type(None))):
+        raise bad_option(f"{flag} {given!r} is not text")
+    return None if given is None else measure_ids([given], flag)[0]
+
+
+def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
+    """Return four numbers per model; UsageError for what is neither numbers nor such a mapping."""
+    if given is None:
+        return {}
+    by_model = given if isinstance(given, Mapping) else {"model": given}
+    for numbers in by_model.values():
+        if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+            raise bad_option(
+                f"{flag}: four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
+            )
+    return {str(model): tuple(numbers) for model, numbers in by_model.items() if len(numbers)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneOptions(Populations):
     """Targets, measures, stakes, and how sure the numbers are to be."""
 
-    level: float = 0.95
-    interval: Interval = "exact"
-    targets: tuple[Population, ...] = ()
-    sweep: Sweep | None = None
-    prevalence_range: tuple[float, float] | None = None
-    beta_prior: tuple[float, float] | None = None
-    wanted: tuple[str, ...] = ()
-    beta: float = 1.0
-    crossover: str | None = None
-    stakes: Stakes | None = None
-    ratio: Ratio | None = None
-    population: float | None = None
-    folds: int = 10
-    resamples: int = 2000
-    seed: int = 0
+    counts: Annotated[
+        Mapping[str, Sequence[float]],
+        Opt(
+            "The four numbers of a published table; repeat.",
+            NUMBERS, metavar="[MODEL=]TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
+            takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    sensitivity: Annotated[float | None, Opt("A rate alone; no intervals.", NUMBERS)] = None
+    specificity: Annotated[float | None, Opt("The rate that goes with it.", NUMBERS)] = None
+    sweep: Annotated[
+        str | None,
+        Opt(
+            "Also at odds between these, evenly in their logarithm.",
+            POPULATIONS, metavar="P:N..P:N|none", parse=notation.text_or_none,
+        ),
+    ] = FULL_SWEEP  # fmt: skip
+    points: Annotated[int, Opt("How many odds that is.", POPULATIONS, least=2, most=10_000)] = 31
+    prevalence_range: Annotated[
+        tuple[float, float] | None,
+        Opt(
+            "The lowest and highest value of every measure over it.",
+            POPULATIONS, metavar="LOW..HIGH", parse=notation.two_numbers("..", "0.001..0.02"),
+        ),
+    ] = None  # fmt: skip
+    prevalence_beta: Annotated[
+        tuple[float, float] | None,
+        Opt(
+            "Every measure when the prevalence is Beta(A, B), by simulation.",
+            POPULATIONS, metavar="A,B", parse=notation.two_numbers(",", "2,98"),
+        ),
+    ] = None  # fmt: skip
+    population: Annotated[
+        float | None,
+        Opt(
+            "How many of so many rows to expect in each cell, with intervals.",
+            POPULATIONS, metavar="N", above=0, below=math.inf, outside="is not a number above 0",
+            signed="per", stated=True,
+        ),
+    ] = None  # fmt: skip
+    measure: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Only this one, such as ppv or mcc; repeat.",
+            MEASURED, also=("metric",), accept=_measures, signed="measures", completes="measure",
+        ),
+    ] = ()  # fmt: skip
+    ratio: Annotated[
+        Literal["matters", "confounds"] | None,
+        Opt(
+            "The measures for a problem where the class ratio matters (errors add up), or "
+            "confounds (each case stands alone).",
+            MEASURED, signed="ratio", stated=True,
+        ),
+    ] = None  # fmt: skip
+    beta: Annotated[
+        float,
+        Opt(
+            "In F, recall counts this many times as much.",
+            MEASURED, least=1e-6, most=1e6, outside="is not between 1e-6 and 1e6",
+            signed="beta", stated=True,
+        ),
+    ] = 1.0  # fmt: skip
+    crossover: Annotated[
+        str | None,
+        Opt(
+            "Compare models by it; default the first measure that moves (tar).",
+            MEASURED, metavar="MEASURE", accept=_measure, completes="measure",
+        ),
+    ] = None  # fmt: skip
+    cost: Annotated[
+        tuple[float, float] | None,
+        Opt(
+            "What errors cost, for example 1:10: expected cost, net benefit, and thresholds.",
+            MEASURED, metavar="FP:FN", parse=notation.two_numbers(":", "1:10"), least=0,
+        ),
+    ] = None  # fmt: skip
+    benefit: Annotated[
+        tuple[float, float] | None,
+        Opt(
+            "What right answers bring, in the same unit.",
+            MEASURED, metavar="TP:TN", parse=notation.two_numbers(":", "5:0"), least=0,
+        ),
+    ] = None  # fmt: skip
+    folds: Annotated[
+        int,
+        Opt(
+            "Parts in which chosen thresholds are judged on rows they were not chosen on.",
+            MEASURED, least=2, most=1000, stated=True,
+        ),
+    ] = 10  # fmt: skip
+    resamples: Annotated[
+        int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True)
+    ] = 2000
+    seed: Annotated[
+        int, Opt("Of folds, bootstrap, draws.", INTERVALS, least=0, most=2**63, stated=True)
+    ] = 0
+    interval: Annotated[
+        Literal["exact", "bootstrap", "none"],
+        Opt(
+            "By formula, by resampling positives and negatives apart, or none at all.",
+            INTERVALS, stated=True,
+        ),
+    ] = "exact"  # fmt: skip
+    level: Level = 0.95
 
     @property
     def confidence(self) -> float | None:
@@ -105,14 +223,17 @@ class TuneOptions:
     @property
     def measures(self) -> tuple[str, ...]:
         """The measures shown, in the order of columns."""
-        chosen = self.wanted or SHOWN.get(str(self.ratio), (*MOVING, *FIXED))
-        staked = STAKED if self.stakes is not None else ()
-        return tuple(n for n in (*MOVING, *FIXED, *staked) if n in (*chosen, *staked))
+        moving, fixed, staked = kinds()
+        # sums over everybody, or what holds for each case by itself
+        shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
+        chosen = self.measure or shown.get(str(self.ratio), (*moving, *fixed))
+        asked = (*chosen, *staked) if self.stakes is not None else chosen
+        return tuple(name for name in MEASURES if name in asked)
 
     @property
     def tuned(self) -> tuple[str, ...]:
         """The measures that choose thresholds: those asked for, else a few that all know."""
-        names = self.measures if self.wanted else (*TUNED, *STAKED)
+        names = self.measures if self.measure else (*TUNED, *kinds()[2])
         return tuple(name for name in self.measures if name in names)
 
     @property
@@ -124,36 +245,51 @@ class TuneOptions:
             return "expected_cost"
         if self.ratio == "confounds":
             return "j_index"
-        moving = (n for n in self.wanted or self.measures if not CATALOG[n].invariant)
+        from clfeval.measures.catalog import CATALOG
+
+        moving = (n for n in self.measure or self.measures if not CATALOG[n].invariant)
         return next(moving, None)
 
+    @property
+    def swept(self) -> Sweep | None:
+        """The populations of the sweep; as far as the targets lie where nobody chose its ends."""
+        if self.sweep is None:
+            return None
+        sweep = Sweep.parse(self.sweep, self.points)
+        return sweep.covering(self.populations) if self.sweep == FULL_SWEEP else sweep
+
+    @property
+    def stakes(self) -> Stakes | None:
+        """What errors cost and right answers bring; UsageError for what decides nothing."""
+        if self.cost is None:
+            if self.benefit is not None:
+                raise bad_option("--benefit adds to --cost FP:FN: give both")
+            return None
+        from clfeval.measures.odds import Stakes
+
+        for option, both in (("--cost", self.cost), ("--benefit", self.benefit or (0.0, 0.0))):
+            if not all(0 <= one < math.inf for one in both):
+                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
+        stakes = Stakes(*self.cost, *(self.benefit or ()))
+        if not (stakes.fp + stakes.tn > 0 and stakes.fn + stakes.tp > 0):
+            raise bad_option(
+                f"--cost {self.cost[0]:g}:{self.cost[1]:g}: where one kind of error is free, the "
+                "best answer is always the other"
+            )
+        return stakes
+
     def check(self) -> None:
-        """Raise UsageError for values no computation accepts."""
-        for option, value, known in (
-            ("--interval", self.interval, get_args(Interval)),
-            ("--ratio", self.ratio, (None, *get_args(Ratio))),
-        ):
-            if value not in known:
-                words = ", ".join(word for word in known if word)
-                raise bad_option(f"{option} is one of {words}, not '{value}'")
-        if self.ratio is not None and self.wanted:
+        """Raise UsageError for what no computation accepts, or does not go together."""
+        from clfeval.measures.catalog import CATALOG
+
+        _ = self.populations, self.swept
+        if self.ratio is not None and self.measure:
             raise bad_option("--ratio chooses measures, and --measure names them: give one")
-        check_level(self.level)
-        if not 1e-6 <= self.beta <= 1e6:
-            raise bad_option(f"--beta {self.beta:g} is not between 1e-6 and 1e6")
-        if self.population is not None and not 0 < self.population < math.inf:
-            raise bad_option(f"--population {self.population:g} is not a number above 0")
-        for option, count, least, most in (
-            ("--folds", self.folds, 2, 1000),
-            ("--resamples", self.resamples, 100, 10**6),
-            ("--seed", self.seed, 0, 2**63),
-        ):
-            if not least <= count <= most:
-                raise bad_option(f"{option} {count} is not a whole number from {least} to {most:,}")
         if self.crossover is not None and CATALOG[self.crossover].best == "zero":
             raise bad_option(f"--crossover {self.crossover}: neither more nor less of it is better")
-        for name in STAKED:
-            if self.stakes is None and name in (*self.wanted, self.crossover):
+        stakes = self.stakes
+        for name in kinds()[2]:
+            if stakes is None and name in (*self.measure, self.crossover):
                 raise UsageError(
                     Problem(f"{name} needs to know what errors cost", "needs-cost"),
                     hint="--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms",
@@ -165,19 +301,16 @@ class TuneOptions:
             if low >= high:
                 what = f"--prevalence-range {low:g}..{high:g} does not go from lower to higher"
                 raise bad_option(what)
-        if self.beta_prior is not None and not all(0.001 <= x <= 1e18 for x in self.beta_prior):
-            given = ",".join(f"{x:g}" for x in self.beta_prior)
+        prior = self.prevalence_beta
+        if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
+            given = ",".join(f"{x:g}" for x in prior)
             raise bad_option(f"--prevalence-beta {given}: two numbers from 0.001 to 1e18, as 2,98")
-
-
-def check_points(points: int) -> None:
-    """Raise UsageError for a number of swept odds that makes no sweep, or one of no use."""
-    if not 2 <= points <= MOST_POINTS:
-        raise bad_option(f"--points {points} is not a whole number from 2 to {MOST_POINTS:,}")
 
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
     """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
+    from clfeval.measures.catalog import one_of
+
     found = []
     for name in names:
         one = one_of(name, MEASURES)
@@ -194,4 +327,28 @@ def _hint(option: str, name: str) -> str:
     """Suggest a measure by id or alias, or to repeat the option."""
     if "," in name:
         return f"one at a time: {' '.join(f'{option} {part.strip()}' for part in name.split(','))}"
+    from clfeval.measures.catalog import spellings
+
     return suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"
+
+
+TUNE_JPT = Command(
+    "tune-jpt",
+    (TuneOptions,),
+    help="Tell what 2 x 2 tables would look like at another share of positives.",
+    examples="""Examples:
+
+clfeval tune-jpt --counts 67,5,33,95 --odds 1:100 --population 50000
+
+clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --prevalence-range 0.001..0.02
+
+clfeval tune-jpt preds.csv --positive malignant --prevalence 0.01 --crossover mcc
+
+clfeval tune-jpt scores.parquet --odds 1:1000 --cost 1:50
+
+clfeval tune-jpt scores.parquet -f csv --table cutoffs > cutoffs.csv
+""",
+    tables="Predictions or counts: CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - "
+    "is standard input; several files of one schema, or a quoted glob.",
+    optional=True,
+)

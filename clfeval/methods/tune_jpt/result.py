@@ -11,6 +11,7 @@ from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
 from clfeval.measures.population import BALANCED
+from clfeval.methods.document import inputs
 from clfeval.methods.estimates import fractional_weights, undrawable_weights
 from clfeval.methods.roc import candidates
 from clfeval.methods.tune_jpt.contest import Contest, shared_answers
@@ -28,7 +29,7 @@ from clfeval.methods.tune_jpt.settings import (
 from clfeval.methods.tune_jpt.tables import Tuner, expected_rows, formulas
 from clfeval.methods.tune_jpt.thresholds import Fixed, cutoff_rows, threshold_rows
 from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
-from clfeval.result import Input, Result, Row, Table
+from clfeval.result import Result, Row, Table
 
 
 def tune_result(given: Sample, options: TuneOptions) -> Result:
@@ -67,16 +68,16 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     statistics += scores
     if options.prevalence_range is not None:
         tables["ranges"] = range_rows(everything, options.prevalence_range)
-    if options.beta_prior is not None:
-        tables["simulated"] = simulated_rows(everything, options.beta_prior)
-    if options.sweep is not None:
+    if options.prevalence_beta is not None:
+        tables["simulated"] = simulated_rows(everything, options.prevalence_beta)
+    if options.swept is not None:
         whole = tuner({None: given.slices[None]})
-        tables["sweep"], lost = whole.sweep_rows(options.sweep.populations)
+        tables["sweep"], lost = whole.sweep_rows(options.swept.populations)
         failed = max(failed, lost)
     return Result(
         command="tune-jpt",
         signature=signature_of(given, options, statistics),
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in given.files),
+        inputs=inputs(given.files),
         parameters=parameters_of(given, options),
         summary=summary_of(given),
         tables=tables,
@@ -90,11 +91,11 @@ def _places(given: Sample, label: str | None, options: TuneOptions) -> list[Plac
     Swept odds are for the whole table only.
     """
     sample = sample_of(given, label)
-    swept = options.sweep.populations if options.sweep is not None and label is None else ()
+    swept = options.swept.populations if options.swept is not None and label is None else ()
     return [
         *([("sample", sample)] if sample is not None else []),
         ("1:1", BALANCED),
-        *(("target", target) for target in options.targets),
+        *(("target", target) for target in options.populations),
         *(("sweep", one) for one in swept),
     ]
 
@@ -106,8 +107,8 @@ def _few(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
 
 def _contests(given: Sample, options: TuneOptions) -> dict[str, Table]:
     """Return which model leads where, over the swept odds or else over the full range."""
-    sweep = options.sweep or Sweep.parse(FULL_SWEEP, 2)
-    looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.targets)]
+    sweep = options.swept or Sweep.parse(FULL_SWEEP, 2)
+    looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.populations)]
     ends = min(looked_at), max(looked_at)
     crossovers: list[Row] = []
     winners: list[Row] = []

@@ -10,7 +10,7 @@ from typing import Any
 from clfeval.counts.sample import Sample
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.methods.signature import cuts_in_force, signature
+from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, ROWS, TuneOptions
 from clfeval.methods.tune_jpt.ranges import DRAWS
 
@@ -41,23 +41,21 @@ def repeats_of(given: Sample) -> int:
 
 def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and which method makes which interval."""
-    sweep = options.sweep
+    sweep = options.swept
     sure = options.confidence is not None and given.sampled
     exact = dict(METHODS) if sure and options.interval == "exact" else {}
     drawn = {
         "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
         "everywhere else": "by formula, as with exact",
     }
-    return {
+    found = {
         "positive": given.positive,
         "negative": list(given.negative),
-        "level": options.level,
         "interval": options.interval if given.sampled else "none",
         "interval_methods": drawn if sure and options.interval == "bootstrap" else exact,
         "measures": list(options.measures),
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
-        "beta": options.beta,
-        "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.targets],
+        "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
         "sweep": None
         if sweep is None
         else {"from": sweep.first.odds, "to": sweep.last.odds, "points": sweep.points},
@@ -65,19 +63,18 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "paired": bool(given.patterns),
         "cost": None if options.stakes is None else asdict(options.stakes),
         "risk_threshold": None if options.stakes is None else options.stakes.probability,
-        "ratio": options.ratio,
         "rows_per": ROWS,
-        "population": options.population,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
-        "beta_prior": None if options.beta_prior is None else list(options.beta_prior),
-        "draws": None if options.beta_prior is None else DRAWS,
-        "folds": options.folds,
+        "beta_prior": None if options.prevalence_beta is None else list(options.prevalence_beta),
+        "draws": None if options.prevalence_beta is None else DRAWS,
         "repeats": repeats_of(given),
-        "resamples": options.resamples,
-        "seed": options.seed,
-        "missing": given.roles.missing,
-        "by": list(given.roles.by),
     }
+    order = (
+        "positive negative level interval interval_methods measures invariant beta targets sweep "
+        "crossover paired cost risk_threshold ratio rows_per population range beta_prior draws "
+        "folds repeats resamples seed missing by"
+    )
+    return parameters(order, found, options, given.roles)
 
 
 def _exact(one: Population) -> str:
@@ -102,33 +99,31 @@ def summary_of(given: Sample) -> dict[str, Any]:
 
 def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
-    sweep, stakes = options.sweep, options.stakes
+    sweep, stakes = options.swept, options.stakes
     sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
     if options.interval == "bootstrap":
         sure += f"-{options.resamples}"
-    listed: list[tuple[str, Any]] = [
-        ("weight", "yes" if given.roles.weight else None),
-        ("by", ",".join(given.roles.by)),
-        ("odds", ",".join(map(_exact, options.targets))),
-        ("sweep", f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None),
-        ("range", options.prevalence_range and "..".join(map(repr, options.prevalence_range))),
-        ("prior", options.beta_prior and ",".join(map(repr, options.beta_prior))),
-        ("measures", ",".join(options.wanted)),
-        ("ratio", options.ratio),
-        ("per", options.population),
-        ("by-measure", options.compared),
-        ("beta", options.beta if options.beta != 1 else None),
-        ("cost", stakes and ",".join(map(repr, asdict(stakes).values()))),
-    ]
-    settings: list[tuple[str, Any]] = [
-        ("cmd", "tune-jpt"),
-        ("pos", given.positive),
-        ("cut", cuts_in_force(given.thresholds)),
-        ("miss", given.roles.missing),
-        *((name, value) for name, value in listed if value),
-        ("folds", options.folds),
-        ("seed", options.seed),
-        ("ci", sure),
-    ]
-    together = sha256("".join(statistics).encode()).hexdigest()
-    return signature(settings, given.files, together)
+    found = {
+        "cmd": "tune-jpt",
+        "pos": given.positive,
+        "cut": cuts_in_force(given.thresholds),
+        "miss": given.roles.missing,
+        "weight": "yes" if given.roles.weight else None,
+        "by": ",".join(given.roles.by),
+        "odds": ",".join(map(_exact, options.populations)),
+        "sweep": f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None,
+        "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
+        "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
+        "measures": ",".join(options.measure),
+        "by-measure": options.compared,
+        "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
+        "folds": options.folds,
+        "seed": options.seed,
+        "ci": sure,
+    }
+    return signature(
+        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure beta cost "
+        "folds seed ci",
+        found, options, given.roles, files=given.files,
+        statistics=sha256("".join(statistics).encode()).hexdigest(),
+    )  # fmt: skip

@@ -74,7 +74,7 @@ class Tuner:
         """Return a row per model as counted, at 1:1, and at each target; undefined replicates."""
         rows, failed = self._counted_rows() if self.sampled else ([], 0)
         for kind, population in (
-            ("1:1", BALANCED), *(("target", target) for target in self.options.targets),
+            ("1:1", BALANCED), *(("target", target) for target in self.options.populations),
         ):  # fmt: skip
             more, lost = self._population_rows(kind, population)
             rows += more

@@ -11,10 +11,10 @@ from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure
+from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
 from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
 from clfeval.tables.peek import Peek
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
 
 
@@ -33,7 +33,7 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | None:  # noqa: ARG001
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:  # noqa: ARG001
     """Look for a column of models and the four columns of counts, unless there is a truth."""
     model = find(peeks, MODEL_NAMES)
     if not model or roles.truth or not all(find(peeks, (name,)) for name in COUNT_NAMES):
@@ -87,15 +87,15 @@ def read_confusions(
     return list(rows.values())
 
 
-def expand_counts(file: TableFile, model_column: str, roles: Roles) -> tuple[TableFile, Roles]:
+def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[TableFile, Input]:
     """Turn the counts of a single model into a weighted wide table of four rows.
 
     Several models are refused: their counts do not say which rows they share, and that is what
     MARS is about.
     """
     confusions = read_confusions(file, model_column)
-    if roles.models:
-        confusions = [item for item in confusions if item.model in roles.models]
+    if roles.model:
+        confusions = [item for item in confusions if item.model in roles.model]
     if len(confusions) != 1:
         names = listing(item.model for item in confusions)
         raise DataError(
@@ -117,8 +117,8 @@ def expand_counts(file: TableFile, model_column: str, roles: Roles) -> tuple[Tab
         },
         schema={"truth": pl.String, one.model: pl.String, "n": pl.Int64},
     )
-    plain = Roles(
-        truth="truth", models=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
+    plain = Input(
+        truth="truth", model=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
     )
     expanded = replace(file, columns=("truth", one.model, "n"), native=nw.from_native(frame))
     return replace(expanded, head=None), plain

@@ -31,6 +31,7 @@ from clfeval.tables.diagnose import (
     unknown_label,
 )
 from clfeval.tables.engine import together
+from clfeval.tables.input import Input
 from clfeval.tables.names import (
     ID_NAMES,
     LONG_TRUTH_NAMES,
@@ -42,14 +43,13 @@ from clfeval.tables.names import (
     natural,
 )
 from clfeval.tables.peek import Peek, distinct_of
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | None:
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     """Look for the columns that a long table has by name."""
     columns = list(peeks)
     model, truth = find(columns, MODEL_NAMES), roles.truth or find(columns, LONG_TRUTH_NAMES)
@@ -66,14 +66,14 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | N
 
 
 def models(
-    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, Peek], roles: Roles
+    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, Peek], roles: Input
 ) -> Columns:
     """List the models in the rows, ordered by name, and keep the selected ones."""
     names = distinct_of(files, columns.naming, columns.null_values)
     name, ordered = files[0].name, sorted(names, key=natural)
     if not names:
         raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
-    chosen = match_names(name, ordered, roles.models or ordered)
+    chosen = match_names(name, ordered, roles.model or ordered)
     classes = frozenset(known_labels(peeks[columns.truth].texts, roles))
     kind = roles.kind or guess_kind(peeks[columns.answer], classes)
     found = (ModelColumns(name, kind, (SAID.format(i),)) for i, name in enumerate(chosen))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from clfeval.tables.columns import Columns, Layout, ModelColumns, guess_kind, select_models
+from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import wide
 from clfeval.tables.peek import Peek
-from clfeval.tables.roles import Kind, Roles
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | None:
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     """Fold columns of class probabilities into models; None if there are none."""
     columns, free, classes = wide.shared(file, peeks, roles)
     models = [_ordered(model, roles.labels) for model in _models(free, peeks, classes, roles.kind)]
@@ -18,8 +18,8 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns | N
         return None
     # tidymodels writes the hard label beside the probabilities it comes from
     ignored = tuple(model.name for model in models if model.name == ".pred_class")
-    models = [m for m in models if m.name not in ignored or m.name in roles.models]
-    chosen = select_models(file, list(peeks), models, roles.models)
+    models = [m for m in models if m.name not in ignored or m.name in roles.model]
+    chosen = select_models(file, list(peeks), models, roles.model)
     return Columns(*columns, chosen, ignored=ignored)
 
 

@@ -28,21 +28,21 @@ from clfeval.tables.diagnose import (
     unknown_label,
 )
 from clfeval.tables.engine import with_rows
+from clfeval.tables.input import Input
 from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels
 from clfeval.tables.peek import Peek
-from clfeval.tables.roles import Roles
 from clfeval.tables.scan import TableFile, scan
 
 
-def recognise(file: str, peeks: Mapping[str, Peek], roles: Roles) -> Columns:
+def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
     """Take every column that is nothing else for a model."""
     columns, free, classes = shared(file, peeks, roles)
     models = [ModelColumns(n, roles.kind or guess_kind(peeks[n], classes), (n,)) for n in free]
-    return Columns(*columns, select_models(file, list(peeks), models, roles.models))
+    return Columns(*columns, select_models(file, list(peeks), models, roles.model))
 
 
 def shared(
-    file: str, peeks: Mapping[str, Peek], roles: Roles
+    file: str, peeks: Mapping[str, Peek], roles: Input
 ) -> tuple[tuple[str, str | None], list[str], frozenset[str]]:
     """Return the truth and the id of a wide table, the other columns, and truth's labels."""
     columns = list(peeks)

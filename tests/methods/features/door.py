@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import clfeval
 from clfeval.result import Estimate, Result
+from tests.shell import at_shell
 from tests.tables.door import Door
 
 Row = dict[str, Any]
@@ -55,7 +57,7 @@ def table_text(result: Result) -> str:
     return json.dumps(result.to_dict()["tables"], allow_nan=False)
 
 
-FEATURES = Door(features)
+FEATURES = Door(partial(at_shell(clfeval.phidelta), features=True))
 refusal, data_message, usage_message = (
     FEATURES.refusal, FEATURES.data_message, FEATURES.usage_message
 )  # fmt: skip

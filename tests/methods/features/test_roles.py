@@ -1,4 +1,4 @@
-"""Roles: which corner a feature is drawn to, and none where nobody can tell."""
+"""Input: which corner a feature is drawn to, and none where nobody can tell."""
 
 from __future__ import annotations
 

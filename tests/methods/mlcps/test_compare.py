@@ -16,6 +16,7 @@ from scipy import stats
 import clfeval
 from clfeval.result import Estimate, Result
 from tests.methods.mlcps import reference as ref
+from tests.shell import at_shell
 
 Eighths = dict[str, list[int]]
 
@@ -179,7 +180,7 @@ def test_both_tables_span_the_same_polygon() -> None:
 @pytest.mark.parametrize("common", ["", "a"])
 def test_one_common_model_or_none_is_refused(common: str) -> None:
     with pytest.raises(clfeval.DataError, match="model"):
-        clfeval.mlcps(frame(drawn("abc", 1)), compare=frame(drawn("xyz" + common, 2)))
+        at_shell(clfeval.mlcps)(frame(drawn("abc", 1)), compare=frame(drawn("xyz" + common, 2)))
 
 
 def test_metrics_that_say_the_same() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import clfeval
+from tests.shell import at_shell
 
 FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
 FRAME = pd.DataFrame(
@@ -45,7 +46,7 @@ def test_columns_by_model_need_transpose(tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     FRAME.set_index("model").to_json(path)
     with pytest.raises(clfeval.DataError) as caught:
-        clfeval.mlcps(path)
+        at_shell(clfeval.mlcps)(path)
     assert caught.value.hint == "add --transpose"
     assert scores(clfeval.mlcps(path, transpose=True)) == EXPECTED
 
@@ -88,7 +89,7 @@ def test_results_of_other_commands_need_no_list_of_metrics(tmp_path: Path) -> No
     assert {"sensitivity", "specificity", "precision", "mcc"} <= set(metrics)
     assert "left-out" in [warning.code for warning in ranked.warnings]
     with pytest.raises(clfeval.DataError, match="neither more nor less of it is better"):
-        clfeval.mlcps(path, metric=["phi", "precision", "mcc", "sensitivity"])
+        at_shell(clfeval.mlcps)(path, metric=["phi", "precision", "mcc", "sensitivity"])
 
 
 def test_of_populations_the_target_is_ranked_and_that_is_said(tmp_path: Path) -> None:
@@ -113,13 +114,13 @@ def test_what_predictions_cannot_bear_is_said_before_they_are_read(tmp_path: Pat
         {"weight": {"npv": 0, "precision": 0}},
     ):
         with pytest.raises(clfeval.ClfevalError) as caught:
-            clfeval.mlcps(lost, source="predictions", **options)  # type: ignore[arg-type]
+            at_shell(clfeval.mlcps)(lost, source="predictions", **options)  # type: ignore[arg-type]
         assert caught.value.problems[0].code != "no-such-file", options
 
 
 def test_more_draws_of_nothing_are_refused() -> None:
     with pytest.raises(clfeval.UsageError, match="add --weight-sensitivity"):
-        clfeval.mlcps(FRAME, draws=500)
+        at_shell(clfeval.mlcps)(FRAME, draws=500)
     result = clfeval.mlcps(FRAME, draws=500, weight_sensitivity=True)
     assert result.parameters["draws"] == 500
 

@@ -16,8 +16,8 @@ from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
 from clfeval.methods.mlcps.evaluator import OF_TABLE
 from clfeval.methods.mlcps.given import DEFAULT, MEASURED, Measured, measure_names, measured
+from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.roles import Roles
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -28,7 +28,7 @@ def measures(
     table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **roles: Any
 ) -> Measured:
     cuts = {"any_range": True} if roles.pop("any_range", False) else {}
-    with open_predictions(table, Roles(**roles)) as predictions:
+    with open_predictions(table, Input(**roles)) as predictions:
         counted = count(predictions, **cuts)
         return measured(counted, names, resamples=resamples, seed=seed)
 
@@ -185,7 +185,7 @@ def test_labels_have_no_scores(name: str) -> None:
 
 def test_scores_that_are_no_probabilities() -> None:
     frame = scored().with_columns(c=pl.col("a") * 3, d=pl.col("a") - 1)
-    options: dict[str, Any] = {"any_range": True, "models": ("a", "c", "d")}
+    options: dict[str, Any] = {"any_range": True, "model": ("a", "c", "d")}
     with pytest.raises(DataError, match="brier and log_loss need probabilities") as caught:
         measures(frame, "brier", "roc_auc", "log_loss", **options)
     assert [(p.code, p.column) for p in caught.value.problems] == [

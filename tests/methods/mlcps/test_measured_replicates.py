@@ -85,7 +85,7 @@ def test_all_models_are_measured_on_the_same_rows_in_each_replicate() -> None:
 
 def test_identical_models_have_identical_replicates() -> None:
     frame = scored().with_columns(c=pl.col("a"), d=pl.col("b"))
-    found = replicates(frame, *module.MEASURED, models=("a", "b", "c", "d"), weight="n")
+    found = replicates(frame, *module.MEASURED, model=("a", "b", "c", "d"), weight="n")
     np.testing.assert_array_equal(found[:, 0], found[:, 2])
     np.testing.assert_array_equal(found[:, 1], found[:, 3])
 
@@ -153,7 +153,7 @@ def test_how_many_replicates_there_are_unless_asked(
 def test_fractional_weights_have_values_and_no_replicates() -> None:
     frame = scored().with_columns(w=pl.col("n") / 4)
     names = ("f1", "roc_auc", "ks", "average_precision", "brier", "log_loss")
-    options: dict[str, Any] = {"kind": "score", "models": ("a", "b")}
+    options: dict[str, Any] = {"kind": "score", "model": ("a", "b")}
     found = measures(frame, *names, weight="w", **options)
     whole = measures(frame, *names, weight="n", **options)
     np.testing.assert_allclose(found.values, whole.values, atol=1e-13)

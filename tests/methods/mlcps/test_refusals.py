@@ -10,6 +10,7 @@ import pytest
 
 import clfeval
 from clfeval import DataError, Result, UsageError
+from tests.shell import at_shell
 
 
 def table(folder: Path, text: str) -> Path:
@@ -21,7 +22,7 @@ def table(folder: Path, text: str) -> Path:
 def refused(folder: Path, text: str, **options: object) -> DataError:
     path = table(folder, text)
     with pytest.raises(DataError) as caught:
-        clfeval.mlcps(path, **options)  # type: ignore[arg-type]
+        at_shell(clfeval.mlcps)(path, **options)  # type: ignore[arg-type]
     return caught.value
 
 
@@ -105,7 +106,7 @@ def test_globs_stand_for_metrics_and_names_go_before_them(tmp_path: Path) -> Non
     assert result.parameters["scales"] == {"acc": [0, 100], "f1": [0, 200], "auc": [0, 100]}
     assert result.parameters["weights"] == {"acc": 2, "f1": 1, "auc": 2}
     with pytest.raises(UsageError, match=r"--rescale names no metric: 'x\*'"):
-        clfeval.mlcps(path, rescale={"x*": (0, 100)})
+        at_shell(clfeval.mlcps)(path, rescale={"x*": (0, 100)})
 
 
 def test_tables_that_are_not_what_they_look_like(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_all_problems_of_a_table_at_once(tmp_path: Path) -> None:
 def test_fewer_than_three_metrics_span_no_polygon(columns: list[str]) -> None:
     frame = pl.DataFrame({"model": ["a", "b"], "f1": [0.8, 0.7], "auc": [0.9, 0.6]})
     with pytest.raises(DataError) as caught:
-        clfeval.mlcps(frame.select("model", *columns))
+        at_shell(clfeval.mlcps)(frame.select("model", *columns))
     assert caught.value.problems[0].code == "too-few-metrics"
     assert "a polygon has at least 3 corners" in str(caught.value)
 
@@ -183,9 +184,11 @@ def test_fewer_than_three_metrics_span_no_polygon(columns: list[str]) -> None:
 def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(DataError, match=r"2 metrics \('f1', 'auc'\)"):
-        clfeval.mlcps(path, weight={"mcc": 0})
+        at_shell(clfeval.mlcps)(path, weight={"mcc": 0})
     with pytest.raises(UsageError, match="every metric has weight 0"):
-        clfeval.mlcps(path, weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray")
+        at_shell(clfeval.mlcps)(
+            path, weight=dict.fromkeys(("f1", "auc", "mcc"), 0), zero_weight="ray"
+        )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
 def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
-        clfeval.mlcps(path, **{option: value})  # type: ignore[arg-type]
+        at_shell(clfeval.mlcps)(path, **{option: value})  # type: ignore[arg-type]
     assert caught.value.problems[0].what == f"--{option} names no metric: 'f_1'"
     assert caught.value.hint == "did you mean 'f1'?"
 
@@ -219,7 +222,7 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
 def test_options_no_computation_accepts(options: dict[str, object], tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError):
-        clfeval.mlcps(path, **options)  # type: ignore[arg-type]
+        at_shell(clfeval.mlcps)(path, **options)  # type: ignore[arg-type]
 
 
 def codes(result: Result) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 
 import clfeval
 from clfeval import Result, UsageError
+from tests.shell import at_shell
 
 FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
 FRAME = pl.DataFrame(
@@ -55,7 +56,7 @@ def test_a_name_with_a_star_is_a_name_in_the_other_table_too() -> None:
     here = pd.DataFrame({"model": ["a", "b"], "m?": [0.1, 0.2], "x": [0.3, 0.4], "y": [0.5, 0.6]})
     there = here.rename(columns={"m?": "m1"})
     with pytest.raises(clfeval.DataError, match=r"no metric 'm\?'"):
-        clfeval.mlcps(here, compare=there)
+        at_shell(clfeval.mlcps)(here, compare=there)
 
 
 def test_other_names_of_a_measure_mean_its_column(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
     path = never(tmp_path)
     options: dict[str, Any] = {"source": "predictions", "interval": "none"}
     with pytest.raises(clfeval.DataError, match="precision of 'never' is undefined"):
-        clfeval.mlcps(path, **options)
+        at_shell(clfeval.mlcps)(path, **options)
     dropped = clfeval.mlcps(path, weight={"precision": 0}, **options)
     assert dropped.parameters["metrics"] == ["sensitivity", "specificity", "npv"]
     assert json.loads(dropped.to_json())["summary"]["models"] == 2
@@ -94,7 +95,7 @@ def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
     # it is something still as a ray, and as a wish
     for other in ({"zero_weight": "ray"}, {"desirability": {"precision": "maximize"}}):
         with pytest.raises(clfeval.DataError, match="precision of 'never' is undefined"):
-            clfeval.mlcps(path, weight={"precision": 0}, **other, **options)
+            at_shell(clfeval.mlcps)(path, weight={"precision": 0}, **other, **options)
 
 
 def test_of_many_classes_one_is_held_against_the_rest() -> None:
@@ -119,7 +120,7 @@ def test_of_many_classes_one_is_held_against_the_rest() -> None:
 )  # fmt: skip
 def test_odd_arguments_are_refused_in_our_words(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        clfeval.mlcps(FRAME, **options)
+        at_shell(clfeval.mlcps)(FRAME, **options)
 
 
 def test_the_wish_decides_nothing_about_the_direction_of_a_ray() -> None:

@@ -8,6 +8,7 @@ import polars as pl
 import clfeval
 from clfeval.result import Result
 from tests.methods.phidelta.byhand import Cells, counted
+from tests.shell import at_shell
 from tests.tables.door import Door
 
 # the same ids stand once in each run
@@ -53,4 +54,4 @@ def runs(result: Result) -> dict[tuple[str, str], Cells]:
     return found
 
 
-refusal = Door(clfeval.phidelta).refusal
+refusal = Door(at_shell(clfeval.phidelta)).refusal

@@ -110,4 +110,4 @@ def test_without_run_the_repeated_models_are_refused_and_run_is_offered(fixtures
         clfeval.DataError, match=r"runs\.csv:3: .*'C21' stands in an earlier row"
     ) as e:
         clfeval.phidelta(fixtures / "armano" / "runs.csv")
-    assert "--run COLUMN" in str(e.value.hint)
+    assert "run=COLUMN" in str(e.value.hint)

@@ -17,6 +17,7 @@ from clfeval.methods.phidelta.tables import comparison_rows
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import Cells, Line, bounds, counts_frame, value
 from tests.reference import Row
+from tests.shell import at_shell
 from tests.strategies import counts_of, frame_of, tables
 from tests.thoroughness import examples
 
@@ -187,7 +188,7 @@ def test_without_intervals_fractional_weights_compare_too() -> None:
 def test_counts_tables_do_not_say_which_rows_models_share() -> None:
     frame = counts_frame({"a": Cells(3, 1, 2, 4), "b": Cells(4, 2, 1, 3)})
     with pytest.raises(clfeval.UsageError, match="needs-predictions") as caught:
-        clfeval.phidelta(frame, reference="a")
+        at_shell(clfeval.phidelta)(frame, reference="a")
     assert "on the same rows" in str(caught.value)
     assert "predictions themselves" in str(caught.value.hint)
     assert "--run" in str(caught.value.hint)

@@ -9,6 +9,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import ClfevalError, DataError, UsageError
+from tests.shell import at_shell
 
 TABLE = (67, 5, 33, 95)
 
@@ -64,7 +65,7 @@ TABLE = (67, 5, 33, 95)
 )
 def test_a_wrong_word_is_a_usage_error(wrong: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError) as caught:
-        clfeval.tune_jpt(**{"counts": TABLE, "sweep": None} | wrong)
+        at_shell(clfeval.tune_jpt)(**{"counts": TABLE, "sweep": None} | wrong)
     assert word in str(caught.value)
 
 
@@ -79,7 +80,7 @@ def test_a_wrong_word_is_a_usage_error(wrong: dict[str, Any], word: str) -> None
 )  # fmt: skip
 def test_rates_come_in_two_and_are_shares(rates: dict[str, float]) -> None:
     with pytest.raises(UsageError) as caught:
-        clfeval.tune_jpt(**rates)
+        at_shell(clfeval.tune_jpt)(**rates)
     assert any(name in str(caught.value) for name in ("sensitivity", "specificity"))
 
 
@@ -98,18 +99,18 @@ def test_rates_come_in_two_and_are_shares(rates: dict[str, float]) -> None:
 )
 def test_counts_that_are_none(counts: Any, word: str) -> None:
     with pytest.raises(ClfevalError) as caught:
-        clfeval.tune_jpt(counts=counts)
+        at_shell(clfeval.tune_jpt)(counts=counts)
     assert word in str(caught.value)
 
 
 def test_fractions_are_no_counts() -> None:
     """Who has rates is told how to give them; a counts table names the cell."""
     with pytest.raises(UsageError) as caught:
-        clfeval.tune_jpt(counts=(0.67, 0.05, 0.33, 0.95))
+        at_shell(clfeval.tune_jpt)(counts=(0.67, 0.05, 0.33, 0.95))
     assert "--sensitivity 0.67 --specificity 0.95" in str(caught.value)
     frame = pl.DataFrame({"model": ["m"], "tp": [6], "fp": [1], "fn": [3], "tn": [0.5]})
     with pytest.raises(DataError) as wrong:
-        clfeval.tune_jpt(frame)
+        at_shell(clfeval.tune_jpt)(frame)
     assert "column 'tn': '0.5' is not a count" in str(wrong.value)
 
 
@@ -117,12 +118,12 @@ def test_fractions_are_no_counts() -> None:
 def test_predictions_of_one_class_cannot_be_tuned(lacking: int) -> None:
     frame = pl.DataFrame({"truth": [1 - lacking] * 4, "m": [0, 1, 1, 0]})
     with pytest.raises(DataError) as caught:
-        clfeval.tune_jpt(frame, labels=[0, 1])
+        at_shell(clfeval.tune_jpt)(frame, labels=[0, 1])
     assert ("negative" if lacking == 0 else "positive") in str(caught.value)
 
 
 def test_nothing_or_two_things_to_tune() -> None:
     with pytest.raises(UsageError):
-        clfeval.tune_jpt()
+        at_shell(clfeval.tune_jpt)()
     with pytest.raises(UsageError):
-        clfeval.tune_jpt(pl.DataFrame({"truth": [1, 0], "m": [1, 0]}), counts=TABLE)
+        at_shell(clfeval.tune_jpt)(pl.DataFrame({"truth": [1, 0], "m": [1, 0]}), counts=TABLE)

@@ -95,7 +95,7 @@ def test_where_the_ratio_confounds_models_are_compared_by_j() -> None:
 
 
 def test_measures_are_named_or_chosen_by_the_question() -> None:
-    with pytest.raises(UsageError, match="--ratio chooses measures, and --measure names them"):
+    with pytest.raises(UsageError, match="ratio chooses measures, and measure names them"):
         notes((67, 5, 33, 95), ratio="matters", measure="ppv")
 
 

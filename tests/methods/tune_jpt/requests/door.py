@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.result import Estimate, Result
 from tests.process.program import clfeval
+from tests.shell import at_shell
 from tests.tables.door import Door
 
 Row = dict[str, Any]
@@ -65,7 +67,7 @@ def codes(result: Result) -> list[str]:
     return [warning.code for warning in result.warnings]
 
 
-TUNED = Door(tuned)
+TUNED = Door(partial(at_shell(tune_jpt), sweep=None))
 refusal, data_message, usage_message = TUNED.refusal, TUNED.data_message, TUNED.usage_message
 
 

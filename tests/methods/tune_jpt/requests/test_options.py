@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clfeval.errors import UsageError
 from tests.methods.tune_jpt.requests.door import (
     CCP,
     COUNTS,
@@ -157,8 +158,11 @@ GIVEN = [(option, name, value) for option, given in OPTIONS.items() for name, va
 
 @pytest.mark.parametrize(("option", "name", "given"), GIVEN)
 def test_the_function_refuses_what_the_command_refuses(option: str, name: str, given: Any) -> None:
-    message = usage_message("gone.csv", **{"sweep": "1:10..10:1", name: given})
-    assert message.startswith(option)
+    asked: dict[str, Any] = {"sweep": "1:10..10:1", name: given}
+    assert usage_message("gone.csv", **asked).startswith(option)
+    with pytest.raises(UsageError) as caught:
+        tuned("gone.csv", **asked)
+    assert str(caught.value).startswith(name)
 
 
 ALIASES = {

@@ -1,0 +1,71 @@
+"""The stub of the package, from the declared options: `python -m clfeval.api.stub` writes it.
+
+By it editors and type checkers know every keyword of the public functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from clfeval import FUNCTIONS
+from clfeval.api.entry import signature_of
+from clfeval.options import Command
+
+STUB = Path(__file__).parent.parent / "__init__.pyi"
+HEAD = '''"""Made by `make stub` from the declared options: change those, not this file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+from clfeval.api.entry import Described
+from clfeval.errors import ClfevalError as ClfevalError
+from clfeval.errors import DataError as DataError
+from clfeval.errors import UsageError as UsageError
+from clfeval.result import Estimate as Estimate
+from clfeval.result import Result as Result
+
+__version__: str
+FUNCTIONS: tuple[str, ...]
+
+'''
+
+
+def stub_of(commands: Sequence[Command]) -> str:
+    """Return the text of the stub."""
+    return HEAD + "".join(map(_function, commands))
+
+
+def _function(command: Command) -> str:
+    table, *others = signature_of(command).parameters.values()
+    lines = [f"    {table.name}: Any{' = None' if command.optional else ''},", "    *,"]
+    lines += [f"    {one.name}: {_spelled(one.annotation)} = ...," for one in others[:-1]]
+    lines.append("    on_open: Callable[[Described], None] | None = ...,")
+    name = command.name.replace("-", "_")
+    return "\n".join([f"def {name}(", *lines, ") -> Result: ...\n"])
+
+
+def _spelled(kind: Any) -> str:
+    """Write a type as source code does."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " | ".join(map(_spelled, arguments))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, arguments)).replace(chr(39), chr(34))}]"
+    name = "None" if kind is NoneType else getattr(origin or kind, "__name__", str(kind))
+    return f"{name}[{', '.join(map(_spelled, arguments))}]" if arguments else name
+
+
+def main() -> None:
+    """Write the stub anew."""
+    homes = (import_module(f"clfeval.api.{name}") for name in FUNCTIONS)
+    commands = [getattr(home, name).command for home, name in zip(homes, FUNCTIONS, strict=True)]
+    STUB.write_text(stub_of(commands), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

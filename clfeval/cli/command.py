@@ -1,0 +1,116 @@
+"""From the declared options of a command to its command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clfeval.cli import complete
+from clfeval.cli.options import OUTPUT, Gates, Output
+from clfeval.cli.run import opened, run
+from clfeval.methods.options import INTERVALS
+from clfeval.options import COLUMNS, READING, Command, Option, taken
+
+if TYPE_CHECKING:
+    from clfeval.result import Result
+
+KIND = Parameter.POSITIONAL_OR_KEYWORD
+FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
+COMPLETES: Mapping[str | None, Callable[..., Any] | None] = {
+    None: None,
+    "column": complete.complete_column,
+    "model": complete.complete_model,
+    "class": complete.complete_class,
+    "metric": complete.complete_metric,
+    "measure": complete.complete_measure,
+    "table": complete.complete_table,
+    "ranked": complete.complete_ranked,
+}
+
+
+def add_command(app: typer.Typer, command: Command) -> None:
+    """Let the program know a command by its declaration."""
+    respelt = {
+        other.replace("_", "-"): option.flag[2:]
+        for option in command.options()
+        for other in option.opt.also
+    }
+    app.command(
+        command.name,
+        epilog=command.examples,
+        context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
+    )(_called(command))
+
+
+def _called(command: Command) -> Callable[..., None]:
+    """Return a function with the command's options as parameters, for typer to read."""
+    options = command.options()
+    every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
+    shape = Signature([_tables(command), *map(_parameter, every)])
+
+    def called(tables: list[str], **given: Any) -> None:
+        output = taken(Output, given)
+
+        def compute() -> Result:
+            name = command.name.replace("-", "_")
+            answer = getattr(import_module(f"clfeval.api.{name}"), name).__wrapped__
+            read = {one.name: _read(one, given[one.name]) for one in options}
+            result: Result = answer(tables or None, *command.taken(read), opened(output))
+            return result
+
+        others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
+        run([*tables, *others], output, taken(Gates, given), compute)
+
+    called.__doc__ = command.help
+    called.__signature__ = shape  # type: ignore[attr-defined]
+    called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
+    return called
+
+
+def _place(option: Option) -> int:
+    panel = option.opt.panel
+    return FIRST.index(panel) if panel in FIRST else len(FIRST) + (panel in LAST)
+
+
+def _tables(command: Command) -> Parameter:
+    argument = typer.Argument(
+        metavar="[TABLE...]" if command.optional else "TABLE...",
+        help=command.tables,
+        show_default=False,
+    )
+    default: Any = [] if command.optional else Parameter.empty
+    return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
+
+
+def _parameter(option: Option) -> Parameter:
+    """Return an option as typer declares it."""
+    opt, kind, default = option.opt, option.kinds[0], option.default
+    if option.repeated:
+        kind, default = list[str], []
+    elif opt.parse is not None or (kind not in (str, int, float, bool) and not option.choices):
+        kind, default = str, default or None
+    if default is None:
+        kind = kind | None
+    ranged = opt.panel == OUTPUT  # refused where typer refuses: nothing else is asked for them
+    info = typer.Option(
+        *(opt.flags or (option.flag,)),
+        help=opt.help,
+        rich_help_panel=opt.panel,
+        metavar=opt.metavar,
+        min=opt.least if ranged else None,
+        max=opt.most if ranged else None,
+        show_default=not option.repeated and "/" not in "".join(opt.flags),
+        autocompletion=COMPLETES[opt.completes],
+    )
+    return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
+
+
+def _read(option: Option, given: Any) -> Any:
+    """Return what a shell gave, its small language understood."""
+    if option.opt.parse is None or given is None or given == []:
+        return option.default if given == [] else given
+    return option.opt.parse(option.flag, given if isinstance(given, list) else [given])

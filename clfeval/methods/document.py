@@ -1,0 +1,63 @@
+"""What a result says of how it was made: its inputs, its parameters and its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clfeval import __version__, options
+from clfeval.counts.files import FileCount
+from clfeval.result import Input
+
+# the bar separates parts, and one line is one signature
+QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
+
+
+def inputs(files: Iterable[FileCount]) -> tuple[Input, ...]:
+    """Return the files that were counted, as the document names them."""
+    return tuple(Input(file.name, file.sha256, file.rows, file.dropped) for file in files)
+
+
+def parameters(
+    order: str, found: Mapping[str, Any], *groups: object, without: str = ""
+) -> dict[str, Any]:
+    """Return what was found, and what the groups of options state: first the names in `order`."""
+    said: dict[str, Any] = {}
+    for group in groups:
+        said |= options.parameters(group)
+    said |= found
+    names = [name for name in (*order.split(), *said) if name not in without.split()]
+    return {name: said[name] for name in names}
+
+
+def signature(
+    order: str,
+    found: Mapping[str, Any],
+    *groups: object,
+    files: Iterable[FileCount | Input],
+    statistics: str,
+) -> str:
+    """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.
+
+    found: None and empty texts are left out; it goes before what the groups of options say.
+    """
+    said: dict[str, Any] = {}
+    for group in groups:
+        said |= options.signed(group)
+    said |= found
+    data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
+    parts = [
+        *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
+        ("data", data), ("stats", statistics[:8]), ("clfeval", __version__),
+    ]  # fmt: skip
+    return "|".join(
+        f"{key}:{str(value).translate(QUOTED)}" for key, value in parts if value not in (None, "")
+    )
+
+
+def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
+    """Write the thresholds: one number when all models share it, `none` when there is none."""
+    cuts = {name: cut for name, cut in thresholds.items() if cut is not None}
+    if len(set(cuts.values())) <= 1:
+        return "".join(repr(cut) for cut in set(cuts.values())) or "none"
+    return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))

@@ -1,0 +1,75 @@
+"""Options that methods share: how sure the numbers are to be, and for which populations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from clfeval.errors import Problem, UsageError
+from clfeval.measures.population import Population
+from clfeval.notation import shares
+from clfeval.options import Opt, listed, number
+
+INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
+
+
+def level_of(flag: str, given: Any) -> float:
+    """Return a confidence level; UsageError unless it lies between 0 and 1, up to 0.999999999."""
+    level = number(flag, given)
+    if not 0 < level <= 1 - 1e-9:
+        hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
+        what = f"{flag} {given} is not between 0 and 1 (at most 0.999999999)"
+        raise UsageError(Problem(what, "bad-option"), hint=hint)
+    return level
+
+
+Interval = Annotated[
+    Literal["exact", "none"],
+    Opt("Exact (Clopper-Pearson) for shares of rows, or none at all.", INTERVALS, stated=True),
+]
+Level = Annotated[
+    float,
+    Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
+]
+
+
+def _odds(_: str, given: Any) -> tuple[str, ...]:
+    return tuple(map(str, listed(given)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Populations:
+    """Which other class ratios to look at."""
+
+    prevalence: Annotated[
+        tuple[float, ...],
+        Opt(
+            "At this share of positives: 0.005, 0.5% or 1/200; repeat.",
+            POPULATIONS, metavar="SHARE", parse=shares, above=0, below=1,
+        ),
+    ] = ()  # fmt: skip
+    odds: Annotated[
+        tuple[str, ...],
+        Opt(
+            "The same as positives:negatives, for example 1:100; repeat.",
+            POPULATIONS, metavar="P:N", accept=_odds,
+        ),
+    ] = ()  # fmt: skip
+
+    @property
+    def populations(self) -> tuple[Population, ...]:
+        """The populations in the order given, each once; UsageError for what is none."""
+        found = [
+            *map(Population.of_prevalence, self.prevalence),
+            *map(Population.of_odds, self.odds),
+        ]
+        out: list[Population] = []
+        for one in found:
+            # rows are told apart by their odds as written
+            if not any(one.ratio == other.ratio or one.odds == other.odds for other in out):
+                out.append(one)
+        return tuple(out)
+
+    def check(self) -> None:
+        """Raise UsageError for what is no population."""
+        _ = self.populations

@@ -1,0 +1,209 @@
+"""The small languages of option values: 5%, 1:10, MODEL=0.3, NAME=A,B, METRIC=LOW:HIGH.
+
+Each function takes the option's flag and its texts as a shell gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+from clfeval.errors import Problem, UsageError, bad_option
+
+
+def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
+    """Parse a whole number from 1 up, or `all`."""
+    text = texts[-1]
+    if text == "all":
+        return "all"
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise bad_option(f"{flag} '{text}' is neither a whole number from 1 up nor all")
+
+
+def number_or_word(_: str, texts: Sequence[str]) -> float | str:
+    """Parse a number; words are judged later."""
+    try:
+        return float(texts[-1])
+    except ValueError:
+        return texts[-1]
+
+
+def text_or_none(_: str, texts: Sequence[str]) -> str | None:
+    """Take `none` for nothing."""
+    return None if texts[-1] == "none" else texts[-1]
+
+
+def one_column(flag: str, texts: Sequence[str]) -> str | None:
+    """Return the value of an option that may be given once."""
+    if len(texts) > 1:
+        raise UsageError(
+            Problem(f"{flag} is given {len(texts)} times, and takes one column", "bad-option"),
+            hint="join the columns into one first, such as repeat 1 fold 2",
+        )
+    return texts[0] if texts else None
+
+
+def two_numbers(between: str, example: str) -> Callable[[str, Sequence[str]], tuple[float, float]]:
+    """Return what parses two numbers with `between` between them: 1:10, 2,98 or 0.001..0.02."""
+
+    def parse(flag: str, texts: Sequence[str]) -> tuple[float, float]:
+        left, there, right = texts[-1].partition(between)
+        try:
+            pair = float(left), float(right)
+        except ValueError:
+            there = ""
+        if not there:
+            what = f"{flag} '{texts[-1]}' is not two numbers with {between} between"
+            raise UsageError(Problem(what, "bad-option"), hint=f"for example {flag} {example}")
+        return pair
+
+    return parse
+
+
+def shares(flag: str, texts: Sequence[str]) -> list[float]:
+    """Parse shares written as 0.005, 0.5% or 1/200."""
+    found = []
+    for text in texts:
+        number, percent = text.removesuffix("%"), text.endswith("%")
+        part, slash, whole = number.partition("/")
+        try:
+            share = float(part) / (float(whole) if slash else 1.0)
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(
+                Problem(f"{flag} '{text}' is not a share of positives", "bad-option"),
+                hint=f"for 1 positive in 200: {flag} 0.005, 0.5% or 1/200",
+            ) from None
+        found.append(share / 100 if percent else share)
+    return found
+
+
+def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
+    """Parse `T` and `MODEL=T`."""
+    found: dict[str | None, float] = {}
+    for text in texts:
+        model, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if value != value:
+            raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER")
+        found[model if equals else None] = value
+    return found
+
+
+def groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
+    """Parse `NAME=A,B`; a member with a comma is quoted as in CSV."""
+    import csv
+
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, members = text.partition("=")
+        names = next(csv.reader([members]), [])
+        if not equals or not name or not names or not all(names) or name in found:
+            raise UsageError(
+                Problem(f"{flag} '{text}' is not NAME=MODEL,MODEL with a new name", "bad-group"),
+                hint=f"for example {flag} trees=forest,boosting",
+            )
+        found[name] = names
+    return found
+
+
+def counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
+    """Parse `[MODEL=]TP,FP,FN,TN`; how many numbers and which is judged later."""
+    found: dict[str, list[float]] = {}
+    for text in texts:
+        model, equals, numbers = text.rpartition("=")
+        try:
+            values = [_number(number) for number in numbers.split(",")]
+        except ValueError:
+            raise UsageError(
+                Problem(f"{flag} '{text}' is not [MODEL=]TP,FP,FN,TN", "bad-counts"),
+                hint=f"for example {flag} rf=69,15,31,85",
+            ) from None
+        name = model if equals else "model"
+        if name in found:
+            raise UsageError(
+                Problem(f"{flag} names '{name}' twice", "bad-counts"),
+                hint=f"name each model: {flag} rf=69,15,31,85 {flag} ccp=67,5,33,95",
+            )
+        found[name] = values
+    return found or None
+
+
+def _number(text: str) -> float:
+    """Return a whole number as it is written, for it is said back; others as floats."""
+    if text.strip().removeprefix("-").isdecimal():
+        return int(text)
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(text)
+    return number
+
+
+def isometrics(flag: str, texts: Sequence[str]) -> dict[str, list[float]]:
+    """Parse `MEASURE=V,V`."""
+    lines: dict[str, list[float]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        try:
+            numbers = [float(value) for value in values.split(",")]
+        except ValueError:
+            equals, numbers = "", []
+        if not equals:
+            raise UsageError(
+                Problem(f"{flag} '{text}' is not MEASURE=VALUE,VALUE", "bad-option"),
+                hint=f"for example {flag} precision=0.5,0.8",
+            )
+        lines.setdefault(name, []).extend(numbers)
+    return lines
+
+
+def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
+    """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
+    if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
+        return texts[0]
+    example = f"for example {flag} recall=2, or one file of all: {flag} weights.yaml"
+    return dict(_of_metrics(flag, texts, float, "METRIC=NUMBER", example)) or None
+
+
+def directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
+    """Parse `METRIC=max` and `METRIC=min`."""
+    example = f"for example {flag} val_loss=min: less of it is better"
+    return dict(_of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example))
+
+
+def ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Parse `METRIC=LOW:HIGH`."""
+    example = f"for example {flag} mcc=-1:1, or {flag} accuracy=0:100 for percentages"
+    return dict(_of_metrics(flag, texts, _range, "METRIC=LOW:HIGH", example))
+
+
+def _of_metrics(
+    flag: str, texts: Sequence[str], value_of: Callable[[str], Any], form: str, example: str
+) -> Iterator[tuple[str, Any]]:
+    known: set[str] = set()
+    for text in texts:
+        metric, _, value = text.rpartition("=")
+        try:
+            found = value_of(value)
+        except ValueError:
+            metric = ""
+        if not metric:
+            raise UsageError(Problem(f"{flag} '{text}' is not {form}", "bad-option"), hint=example)
+        if metric in known:
+            raise bad_option(f"{flag} names '{metric}' twice")
+        known.add(metric)
+        yield metric, found
+
+
+def _direction(text: str) -> str:
+    if text not in ("max", "min"):
+        raise ValueError(text)
+    return text
+
+
+def _range(text: str) -> tuple[float, float]:
+    left, _, right = text.partition(":")
+    return float(left), float(right)

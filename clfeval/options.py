@@ -1,0 +1,376 @@
+"""Options, declared once: a field of a group with its `Opt`, and everything that is read from it.
+
+A group is a frozen dataclass whose fields are `Annotated[type, Opt(...)]`, a command is a few
+groups. From them come the command line (cli/command.py), the Python signature (api/entry.py), the
+parameters and the signature of a result, and the JSON Schema of batches. Messages are written as
+the shell would say them; dialect.py turns them, at the other doors, into the words used there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
+from keyword import iskeyword
+from operator import index
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from clfeval.errors import bad_option
+
+G = TypeVar("G")
+READING, COLUMNS = "Input", "Columns"  # the panels of every command
+Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """What a field's type does not say of its option.
+
+    flags: where --the-fields-name will not do. also: other spellings, accepted and not shown.
+    parse: its small language in a shell, from the flag and its texts. many: whether a shell may
+    repeat it, where its type does not say so. accept: from the flag and what Python or YAML gave to
+    the field's value, where its type does not tell how; takes: the type of what it accepts.
+    outside: said of numbers beyond `least`, `most`, `above`, `below`. needs: the field without
+    which this one does nothing, and what it does. signed: its key in the signature. stated: whether
+    it stands among the parameters of the document.
+    """
+
+    help: str
+    panel: str
+    flags: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    metavar: str | None = None
+    parse: Callable[[str, Sequence[str]], Any] | None = None
+    many: bool | None = None
+    accept: Callable[[str, Any], Any] | None = None
+    takes: Any = None
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    outside: str = ""
+    needs: tuple[str, str] | None = None
+    signed: str | None = None
+    stated: bool = False
+    completes: Completes | None = None
+    reads: bool = False  # names a table
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: a field of a group, its type, its default and its `Opt`."""
+
+    field: str
+    type: Any
+    default: Any
+    opt: Opt
+
+    @property
+    def flag(self) -> str:
+        """What it is called in a shell, and in every message until it is retold."""
+        flags = self.opt.flags or (f"--{self.field.replace('_', '-')}",)
+        return flags[-1].partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """What it is called in Python and YAML: as in a shell, unless that is a Python keyword."""
+        word = self.flag[2:].replace("-", "_")
+        return self.field if iskeyword(word) else word
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name it has in Python and YAML, the one that is shown first."""
+        return (self.name, *self.opt.also)
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The alternatives of its type, None left out."""
+        return _alternatives(self.type)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it knows; none where it takes any."""
+        return tuple(
+            w for kind in self.kinds if get_origin(kind) is Literal for w in get_args(kind)
+        )
+
+    @property
+    def holds(self) -> Literal["one", "pair", "several", "mapping"]:
+        """How many values it holds."""
+        origin, *arguments = get_origin(self.kinds[0]), *get_args(self.kinds[0])
+        if origin is tuple:
+            return "several" if arguments[-1] is Ellipsis else "pair"
+        return "mapping" if origin is Mapping else "one"
+
+    @property
+    def numeric(self) -> bool:
+        """True where its values are numbers."""
+        return bool({int, float} & {*self.kinds, *get_args(self.kinds[0])[-2:]})
+
+    @property
+    def repeated(self) -> bool:
+        """True where a shell may repeat it."""
+        return self.holds in ("several", "mapping") if self.opt.many is None else self.opt.many
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Command:
+    """A command: its groups, and what its help says beside them.
+
+    input: the group of its table, which stands before the others. words: what fields of the input
+    say otherwise in this command. without: those it has no use for.
+    """
+
+    name: str
+    groups: tuple[type, ...]
+    help: str
+    examples: str
+    tables: str
+    optional: bool = False  # may do without a table
+    words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    input: type | None = None
+
+    def options(self, *more: type) -> tuple[Option, ...]:
+        """Return the options of its groups, and of others, in their order."""
+        every = (self.input, *self.groups, *more)
+        return tuple(one for group in every if group for one in self.options_of(group))
+
+    def options_of(self, group: type) -> tuple[Option, ...]:
+        """Return the options of one group as this command has them."""
+        if group is not self.input:
+            return options_of(group)
+        return tuple(
+            replace(option, opt=replace(option.opt, **self.words.get(option.field, {})))
+            for option in options_of(group)
+            if option.field not in self.without
+        )
+
+    def taken(self, given: Mapping[str, Any]) -> list[Any]:
+        """Return its groups, made of what is given by name; UsageError for what is refused."""
+        groups = [group for group in (self.input, *self.groups) if group]
+        return [_made(group, self.options_of(group), given) for group in groups]
+
+
+def options_of(group: type) -> tuple[Option, ...]:
+    """Return the options of a group, in the order of its fields; fields without `Opt` are none."""
+    return _read(group)
+
+
+@cache
+def _read(group: Any) -> tuple[Option, ...]:
+    hints = get_type_hints(group, include_extras=True)
+    found = []
+    for one in fields(group):
+        hint = hints[one.name]
+        opt = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Opt)), None)
+        if opt is None:
+            continue
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        found.append(Option(one.name, get_args(hint)[0], default, opt))
+    return tuple(found)
+
+
+def taken(group: type[G], given: Mapping[str, Any]) -> G:
+    """Return a group made of what is given by name; UsageError for values that no option takes."""
+    return _made(group, options_of(group), given)
+
+
+def _made(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
+    values = {}
+    for option in options:
+        said = [name for name in option.names if name in given]
+        if len(said) > 1:
+            raise bad_option(f"{option.flag} is given twice, as {' and '.join(said)}")
+        if said:
+            values[option.field] = _value(option, given[said[0]])
+    made = group(**values)
+    check = getattr(made, "check", None)
+    if check is not None:
+        check()
+    for option in changed(made):
+        needs = option.opt.needs
+        if needs:
+            other = next(one for one in options if one.field == needs[0])
+            if not getattr(made, other.field):
+                raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
+    return made
+
+
+def _value(option: Option, given: Any) -> Any:
+    """Return what is given as the field's type has it; UsageError for what it does not take."""
+    if option.opt.accept is not None:
+        return option.opt.accept(option.flag, given)
+    if given is None and (NoneType in get_args(option.type) or option.holds == "several"):
+        return () if option.holds == "several" else None
+    if isinstance(given, str) and given in option.choices:
+        return given
+    kind = next((one for one in option.kinds if get_origin(one) is not Literal), None)
+    if kind is None:
+        raise bad_option(f"{option.flag} is one of {', '.join(option.choices)}, not '{given}'")
+    if kind is bool:
+        if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
+            raise bad_option(f"{option.flag} is True or False, not {given!r:.60}")
+        return bool(given)
+    if kind is int:
+        return _whole(option, given)
+    if kind is float:
+        value = number(option.flag, given)
+        if _beyond(option.opt, value):
+            raise bad_option(f"{option.flag} {value:g} {option.opt.outside}")
+        return value
+    if kind is str:
+        if not isinstance(given, str):
+            raise bad_option(f"{option.flag} {given!r:.60} is not text")
+        return given
+    if option.holds == "pair":
+        return pair(option.flag, given)
+    values, item = listed(given), get_args(kind)[0]
+    if item is float:
+        return tuple(number(option.flag, value) for value in values)
+    words = get_args(item) if get_origin(item) is Literal else ()
+    for value in values:
+        if words and value not in words:
+            raise bad_option(f"{option.flag} is one of {', '.join(words)}, not '{value}'")
+        if not isinstance(value, str):
+            raise bad_option(f"{option.flag} {given!r:.60} is not text")
+    return tuple(values)
+
+
+def _whole(option: Option, given: Any) -> int:
+    opt = option.opt
+    try:
+        value = index(given)
+    except TypeError:
+        value = None
+    if value is not None and not _beyond(opt, value):
+        return value
+    if opt.outside:
+        raise bad_option(f"{option.flag} '{given}' {opt.outside}")
+    if opt.most is None and opt.least is not None:
+        raise bad_option(f"{option.flag} '{given}' is not a whole number from {opt.least} up")
+    if value is None:
+        raise bad_option(f"{option.flag} {given!r} is not a whole number")
+    what = f"{option.flag} {value} is not a whole number from {opt.least} to {opt.most:,}"
+    raise bad_option(what)
+
+
+def _beyond(opt: Opt, value: float) -> bool:
+    """Tell whether a number is out of bounds; NaN is out of any."""
+    return not (
+        (opt.least is None or value >= opt.least)
+        and (opt.most is None or value <= opt.most)
+        and (opt.above is None or value > opt.above)
+        and (opt.below is None or value < opt.below)
+    )
+
+
+def number(flag: str, value: Any) -> float:
+    """Return any kind of number as a float; UsageError for others, text included."""
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise bad_option(f"{flag} {value!r:.60} is not a number") from None
+
+
+def pair(flag: str, values: Any) -> tuple[float, float]:
+    """Return two numbers; UsageError for any other count of them."""
+    numbers = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+    if len(numbers) != 2:
+        raise bad_option(f"{flag} takes two numbers, not {values!r}")
+    return number(flag, numbers[0]), number(flag, numbers[1])
+
+
+def listed(values: Any) -> list[Any]:
+    """Return one value, or several of whatever kind, as a list; None is no value."""
+    if values is None:
+        return []
+    try:
+        return [values] if isinstance(values, str) else list(values)
+    except TypeError:  # an array of no dimension too
+        return [values]
+
+
+def parameters(group: Any) -> dict[str, Any]:
+    """Return what a group has to say in the parameters of a document."""
+    return {
+        option.name: _plain(getattr(group, option.field))
+        for option in options_of(type(group))
+        if option.opt.stated
+    }
+
+
+def changed(group: Any, command: Command | None = None) -> list[Option]:
+    """Return the options of a group that are not as by default, as a command calls them."""
+    options = options_of(type(group)) if command is None else command.options_of(type(group))
+    values = ((option, getattr(group, option.field)) for option in options)
+    # a data frame can be told from None, and compared with nothing
+    return [o for o, v in values if v is not o.default and (o.default is None or v != o.default)]
+
+
+def signed(group: Any) -> dict[str, Any]:
+    """Return what changes numbers and is not as by default, under its key in the signature."""
+    return {
+        option.opt.signed: getattr(group, option.field)
+        for option in changed(group)
+        if option.opt.signed
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def schema_of(options: Iterable[Option]) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping of these options, as a batch holds it."""
+    properties: dict[str, Any] = {}
+    for option in options:
+        takes = option.type if option.opt.takes is None else option.opt.takes
+        shape = _schema(takes, option.opt)
+        if option.holds == "several" and option.opt.takes is None:
+            shape = {"anyOf": [shape["items"], shape]}
+        if NoneType in get_args(option.type) and shape:
+            shape = {"anyOf": [shape, {"type": "null"}]}
+        properties |= {name: {**shape, "description": option.opt.help} for name in option.names}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
+    """Return the JSON Schema of values of a type."""
+    alternatives, origin = _alternatives(kind), get_origin(kind)
+    if len(alternatives) != 1:
+        return {"anyOf": [_schema(one, opt) for one in alternatives]}
+    if alternatives != (kind,):
+        return _schema(alternatives[0], opt)
+    if origin is Literal:
+        return {"enum": list(get_args(kind))}
+    if kind in (int, float):
+        bounds = {
+            "minimum": opt.least, "maximum": opt.most,
+            "exclusiveMinimum": opt.above, "exclusiveMaximum": opt.below,
+        }  # fmt: skip
+        limits = {key: bound for key, bound in bounds.items() if bound is not None}
+        return {"type": "integer" if kind is int else "number", **limits}
+    if kind in (str, bool):
+        return {"type": "string" if kind is str else "boolean"}
+    arguments = get_args(kind)
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        size = len(arguments)
+        items = _schema(arguments[0], opt)
+        return {"type": "array", "items": items, "minItems": size, "maxItems": size}
+    if origin is not None:
+        return {"type": "array", "items": _schema(arguments[0], opt)}
+    return {}
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union, None left out; of any other type itself."""
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return tuple(one for one in kinds if one is not NoneType)

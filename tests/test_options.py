@@ -1,0 +1,249 @@
+"""Options are declared once: what the shell, Python, YAML and documents read from a group."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import jsonschema
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import clfeval
+from clfeval.api.stub import STUB, stub_of
+from clfeval.cli.app import COMMANDS
+from clfeval.cli.command import add_command
+from clfeval.cli.options import Gates, Output
+from clfeval.errors import UsageError
+from clfeval.options import (
+    Command,
+    Opt,
+    changed,
+    options_of,
+    parameters,
+    schema_of,
+    signed,
+    taken,
+)
+
+ROOT = Path(__file__).parent.parent
+FUNCTIONS = {command.name.replace("-", "_"): command for command in COMMANDS}
+
+
+def halves(_: str, texts: Any) -> tuple[float, float]:
+    left, right = texts[-1].split("/")
+    return float(left), float(right)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paint:
+    """A group with an option of every kind."""
+
+    hue: Annotated[Literal["red", "blue"], Opt("Of it.", "Paint", stated=True)] = "red"
+    coats: Annotated[int, Opt("How many.", "Paint", least=1, most=9, signed="coats")] = 2
+    dots: Annotated[int | Literal["all"] | None, Opt("So many.", "Paint", least=1)] = None
+    gloss: Annotated[
+        float | None, Opt("Share.", "Paint", above=0, most=1, outside="is no share", stated=True)
+    ] = None
+    shade: Annotated[tuple[str, ...], Opt("Names.", "Paint", also=("tint",), stated=True)] = ()
+    mix: Annotated[tuple[float, float] | None, Opt("Two.", "Paint", parse=halves)] = None
+    dry: Annotated[bool, Opt("Wait.", "Paint", needs=("gloss", "waits for the gloss"))] = False
+    walls: Annotated[Mapping[str, float], Opt("Sizes.", "Paint", accept=lambda _, x: dict(x))] = (
+        field(default_factory=dict)
+    )
+    note: str = "no option"
+
+
+def refused(**given: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        taken(Paint, given)
+    return str(caught.value)
+
+
+def test_a_field_without_opt_is_no_option() -> None:
+    names = [option.name for option in options_of(Paint)]
+    assert names == ["hue", "coats", "dots", "gloss", "shade", "mix", "dry", "walls"]
+
+
+def test_values_of_any_kind_of_number_and_one_name_for_several_are_taken() -> None:
+    paint = taken(
+        Paint, {"coats": np.int64(3), "gloss": np.float32(0.5), "shade": "dark", "mix": [1, 2]}
+    )
+    assert (paint.coats, paint.gloss, paint.shade, paint.mix) == (3, 0.5, ("dark",), (1.0, 2.0))
+    assert type(paint.coats) is int
+    assert type(paint.gloss) is float
+    assert taken(Paint, {"dots": "all"}).dots == "all"
+    assert taken(Paint, {"tint": ["a", "b"]}).shade == ("a", "b")
+    assert taken(Paint, {"shade": None, "gloss": None}) == Paint()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"hue": "green"}, "--hue is one of red, blue, not 'green'"),
+        ({"coats": 10}, "--coats 10 is not a whole number from 1 to 9"),
+        ({"coats": 1.5}, "--coats 1.5 is not a whole number"),
+        ({"coats": None}, "--coats None is not a whole number"),
+        ({"dots": 0}, "--dots '0' is not a whole number from 1 up"),
+        ({"dots": "some"}, "--dots 'some' is not a whole number from 1 up"),
+        ({"gloss": 2}, "--gloss 2 is no share"),
+        ({"gloss": 0}, "--gloss 0 is no share"),
+        ({"gloss": float("nan")}, "--gloss nan is no share"),
+        ({"gloss": "much"}, "--gloss 'much' is not a number"),
+        ({"shade": 5}, "--shade 5 is not text"),
+        ({"shade": ["a", 5]}, "--shade ['a', 5] is not text"),
+        ({"mix": (1, 2, 3)}, "--mix takes two numbers, not (1, 2, 3)"),
+        ({"mix": "12"}, "--mix takes two numbers, not '12'"),
+        ({"dry": "yes"}, "--dry is True or False, not 'yes'"),
+        ({"dry": True}, "--dry waits for the gloss: add --gloss"),
+        ({"shade": "a", "tint": "b"}, "--shade is given twice, as shade and tint"),
+    ],
+)
+def test_what_no_option_takes_is_refused_by_its_name(given: dict[str, Any], said: str) -> None:
+    assert refused(**given) == f"{said} [bad-option]"
+
+
+def test_a_document_holds_what_is_stated_and_a_signature_what_changes_numbers() -> None:
+    paint = taken(Paint, {"coats": 3, "shade": ["a", "b"]})
+    assert parameters(paint) == {"hue": "red", "gloss": None, "shade": ["a", "b"]}
+    assert signed(paint) == {"coats": 3}
+    assert signed(Paint()) == {}
+    assert [option.field for option in changed(paint)] == ["coats", "shade"]
+
+
+# -- the shell --
+
+PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls.")
+
+
+def invoked(*words: str) -> str:
+    app = typer.Typer()
+    add_command(app, PAINT)
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings() -> None:
+    shown = invoked("--help")
+    flags = ("--hue", "--coats", "--dots", "--gloss", "--shade", "--mix", "--dry", "--walls")
+    places = [shown.index(flag) for flag in (*flags, "--format", "--fail-under")]
+    assert places == sorted(places)
+    assert "Paint it." in shown
+    assert "--tint" not in shown
+
+
+SPELLINGS = [
+    ("mars", "row_weight", "weight"), ("mars", "lists", "list"), ("mars", "groups", "group"),
+    ("phidelta", "row_weight", "weight"), ("tune_jpt", "row_weight", "weight"),
+    ("tune_jpt", "metric", "measure"), ("mlcps", "measure", "metric"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "other", "name"), SPELLINGS)
+def test_names_that_disagree_are_understood_everywhere(command: str, other: str, name: str) -> None:
+    option = next(one for one in FUNCTIONS[command].options() if other in one.names)
+    assert option.name == name
+    assert other not in inspect.signature(getattr(clfeval, command)).parameters
+
+
+# -- Python --
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_every_option_is_a_keyword_of_the_public_function(command: str) -> None:
+    function = getattr(clfeval, command)
+    names = list(inspect.signature(function).parameters)
+    assert names == ["table", *(one.name for one in FUNCTIONS[command].options()), "on_open"]
+    with pytest.raises(TypeError, match="nosuch"):
+        function("t.csv", nosuch=1)
+
+
+def test_a_table_is_required_where_a_command_requires_one() -> None:
+    with pytest.raises(TypeError, match="table"):
+        clfeval.mars()  # type: ignore[call-arg]
+    assert clfeval.tune_jpt(counts=(1, 2, 3, 4)).command == "tune-jpt"
+
+
+def test_the_stub_is_what_the_options_say() -> None:
+    commands = [FUNCTIONS[name] for name in clfeval.FUNCTIONS]
+    assert STUB.read_text(encoding="utf-8") == stub_of(commands), "out of date: make stub"
+
+
+@pytest.mark.slow
+def test_a_type_checker_finds_a_wrong_value_and_a_wrong_name(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import clfeval\n"
+        "result: clfeval.Result = clfeval.mars('t.csv', occlusion='any', best=2, model=['a'])\n"
+        "clfeval.mars('t.csv', occlusion='some')\n"
+        "clfeval.mlcps('t.csv', wieght={'f1': 2})\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    found = [line.split(": error: ")[0].rpartition(":")[2] for line in done.stdout.splitlines()]
+    assert found[:-1] == ["3", "4"], done.stdout
+    assert "some" in done.stdout
+    assert "wieght" in done.stdout
+
+
+def test_options_import_no_library() -> None:
+    heavy = ["polars", "numpy", "typer", "rich", "narwhals", "yaml"]
+    rooms = ", ".join(f"clfeval.methods.{name}.options" for name in FUNCTIONS)
+    script = f"import sys, {rooms}\nfrom clfeval.tables.input import with_input\n"
+    script += "with_input(clfeval.methods.mars.options.MARS).taken({'level': 0.9, 'model': 'a'})"
+    script += f"\nprint([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+# -- batches --
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (
+            "mars",
+            {"occlusion": "any", "best": 2, "group": {"trees": ["rf", "gb"]}, "list": "found"},
+        ),
+        ("mars", {"threshold": {"rf": 0.3}, "model": ["a", "b"], "points": "all", "by": "site"}),
+        ("phidelta", {"prevalence": [0.1, 0.2], "isometrics": {"precision": [0.5]}, "curve": True}),
+        ("tune_jpt", {"cost": [1, 10], "measure": "ppv", "sweep": None, "counts": [1, 2, 3, 4]}),
+        ("mlcps", {"weight": {"f1": 2}, "rescale": {"mcc": [-1, 1]}, "direction": {"f1": "max"}}),
+        ("mlcps", {"weight": "w.yaml", "measure": ["f1"], "row_weight": "n", "level": 0.9}),
+    ],
+)
+def test_a_batch_may_say_what_python_may(command: str, options: dict[str, Any]) -> None:
+    schema = schema_of(FUNCTIONS[command].options(Output, Gates))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(options, schema)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("mars", {"occlusion": "some"}), ("mars", {"best": 0}), ("mars", {"best": "two"}),
+        ("mars", {"nosuch": 1}), ("mars", {"list": ["lost"]}), ("mars", {"level": 1.5}),
+        ("mars", {"format": "yaml"}), ("mars", {"digits": 16}), ("phidelta", {"curve": "yes"}),
+        ("phidelta", {"train_fraction": 1}), ("tune_jpt", {"cost": [1]}),
+        ("tune_jpt", {"folds": 1001}), ("mlcps", {"direction": {"f1": "up"}}),
+        ("mlcps", {"draws": 99}), ("mlcps", {"by": "site"}),
+    ],
+)  # fmt: skip
+def test_the_schema_of_a_batch_refuses_what_no_option_takes(
+    command: str, options: dict[str, Any]
+) -> None:
+    schema = schema_of(FUNCTIONS[command].options(Output, Gates))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(options, schema)
