@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Self
 
 SHOWN = 5  # problems printed without --verbose
 HEADER_ONLY = "the table holds a header and nothing else"
@@ -67,6 +68,20 @@ class ClfevalError(Exception):
         self.listed = "--verbose lists them"
         super().__init__("\n".join(self.lines()))
 
+    @classmethod
+    def of(
+        cls,
+        what: str,
+        code: str,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        *,
+        hint: str | None = None,
+    ) -> Self:
+        """Build the error of one problem."""
+        return cls(Problem(what, code, file, row, column), hint=hint)
+
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return the message: the first problems, how many more of each code, one hint."""
         shown = self.problems if verbose else self.problems[:SHOWN]
@@ -116,7 +131,7 @@ def listing(names: Iterable[str], limit: int = 10) -> str:
 
 def bad_option(what: str) -> UsageError:
     """Build the error for a value or a combination that no computation accepts."""
-    return UsageError(Problem(what, "bad-option"))
+    return UsageError.of(what, "bad-option")
 
 
 def no_table(given: object) -> UsageError:
@@ -140,7 +155,6 @@ def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataE
     """Build the error for a column that the table does not have."""
     columns = list(columns)
     close = suggestion(name, columns)
-    return DataError(
-        Problem(f"no column {quoted(name)}; columns: {listing(columns)}", "unknown-column", file),
-        hint=close,
+    return DataError.of(
+        f"no column {quoted(name)}; columns: {listing(columns)}", "unknown-column", file, hint=close
     )

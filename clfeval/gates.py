@@ -80,9 +80,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         value = result.summary[metric]
         if not isinstance(value, (int, float)):
             why = "is no number" if value is not None else "is not the same for all models"
-            raise UsageError(Problem(f"'{metric}' {why}", "bad-gate"))
+            raise UsageError.of(f"'{metric}' {why}", "bad-gate")
         if limit.part != "value":
-            raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
+            raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None, best)]
     if limit.model is not None:
@@ -104,7 +104,7 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
             or f"metrics: {listing(known)}",
         )
     if limit.part != "value" and not isinstance(first.get(metric), Estimate):
-        raise UsageError(Problem(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate"))
+        raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
     before = _models(baseline) if baseline else {}
     gates = []
     for model, row in rows.items():

@@ -55,7 +55,7 @@ def two_numbers(between: str, example: str) -> Callable[[str, Sequence[str]], tu
             there = ""
         if not there:
             what = f"{flag} '{texts[-1]}' is not two numbers with {between} between"
-            raise UsageError(Problem(what, "bad-option"), hint=f"for example {flag} {example}")
+            raise UsageError.of(what, "bad-option", hint=f"for example {flag} {example}")
         return pair
 
     return parse
@@ -191,7 +191,7 @@ def _of_metrics(
         except ValueError:
             metric = ""
         if not metric:
-            raise UsageError(Problem(f"{flag} '{text}' is not {form}", "bad-option"), hint=example)
+            raise UsageError.of(f"{flag} '{text}' is not {form}", "bad-option", hint=example)
         if metric in known:
             raise bad_option(f"{flag} names '{metric}' twice")
         known.add(metric)

@@ -74,7 +74,7 @@ class Composer:
         """Return the value of the only document; UsageError with all problems of its keys."""
         next(self.events)  # the start of the stream
         if kind(next(self.events)) == "StreamEnd":
-            raise UsageError(Problem("the file holds nothing but comments", CODE, self.name))
+            raise UsageError.of("the file holds nothing but comments", CODE, self.name)
         value, spot = self.compose(next(self.events), 0)
         next(self.events)  # the end of the document
         after = next(self.events)
@@ -254,13 +254,13 @@ def read_yaml(name: str | os.PathLike[str]) -> YamlFile:
         if re.match(start, complaint):
             what, hint = words, remedy
             break
-    raise UsageError(Problem(f"not YAML: {what}", CODE, f"{name}:{line}:{column}"), hint=hint)
+    raise UsageError.of(f"not YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 
 def _text(name: str) -> str:
     path = Path(name)
     if path.is_dir():
-        raise UsageError(Problem("is a directory, not a YAML file", CODE, name))
+        raise UsageError.of("is a directory, not a YAML file", CODE, name)
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
@@ -270,10 +270,10 @@ def _text(name: str) -> str:
             hint=suggestion(path.name, _names_beside(path), cutoff=0.75),
         ) from error
     except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror}", CODE, name)) from error
+        raise UsageError.of(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
         what = "more than 1 MiB, too long for a configuration"
-        raise UsageError(Problem(what, CODE, name), hint="is this the table?")
+        raise UsageError.of(what, CODE, name, hint="is this the table?")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -283,7 +283,7 @@ def _text(name: str) -> str:
             hint="save it as UTF-8: iconv -f latin1 -t utf-8 FILE > NEW",
         ) from error
     if not text.strip():
-        raise UsageError(Problem("the file is empty", CODE, name))
+        raise UsageError.of("the file is empty", CODE, name)
     return text
 
 

@@ -46,13 +46,20 @@ def texts(node: ast.expr) -> Iterator[str]:
         yield from texts(node.orelse)
 
 
+def called(function: ast.expr) -> str | None:
+    """Name what is called; `of` is an error's constructor only where an error says it."""
+    if isinstance(function, ast.Attribute):
+        errors = isinstance(function.value, ast.Name) and function.value.id.endswith("Error")
+        return function.attr if function.attr != "of" or errors else None
+    return function.id if isinstance(function, ast.Name) else None
+
+
 def literal_codes() -> set[str]:
     """Return every literal that is given as a code, or bound to a name `code` or `CODE`."""
     places, found = places_of_code(), set()
     for node in NODES:
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else None
-            name = node.func.id if isinstance(node.func, ast.Name) else name
+            name = called(node.func)
             if name in places:
                 given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
                 for argument in given or node.args[places[name] : places[name] + 1]:

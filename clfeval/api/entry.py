@@ -9,7 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, Protocol, get_args, get_origin
 
 from clfeval.dialect import PYTHON, retell
-from clfeval.errors import ClfevalError, Problem, UsageError
+from clfeval.errors import ClfevalError, UsageError
 from clfeval.options import Command, Option
 from clfeval.result import Result
 from clfeval.tables.input import with_input
@@ -74,7 +74,7 @@ def tables_of(table: Any) -> Any:
     if isinstance(table, (str, os.PathLike)):
         table = [table]
     if isinstance(table, (list, tuple)) and not table:
-        raise UsageError(Problem("no table given", "no-input"))
+        raise UsageError.of("no table given", "no-input")
     return table
 
 

@@ -43,9 +43,7 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
     Quality Technology 12:214.
     """
     if [*named(table), *named(options.compare)].count("-") > 1:
-        raise UsageError(
-            Problem("named twice: standard input can be read once", "repeated-file", "-")
-        )
+        raise UsageError.of("named twice: standard input can be read once", "repeated-file", "-")
     # another table may be of another format
     other_said, other = replace(said, input_format=None), None
     if options.source == "predictions":
@@ -68,7 +66,7 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
             other = _read(options.compare, other_said, given.metrics, options, on_open)
             if lacking := [name for name in given.metrics if name not in other.metrics]:
                 what = f"no metric {listing(lacking)}; metrics: {listing(other.metrics)}"
-                raise UsageError(Problem(what, "unknown-metric", other.name))
+                raise UsageError.of(what, "unknown-metric", other.name)
         except UsageError as error:
             if error.problems[0].code != "unknown-metric":
                 raise

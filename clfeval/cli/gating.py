@@ -53,8 +53,8 @@ def read_baseline(name: str) -> Result:
         with open(name, encoding="utf-8") as stream:
             return Result.from_json(stream.read())
     except OSError as error:
-        raise UsageError(
-            Problem(f"cannot read the baseline: {error.strerror}", "baseline", name)
+        raise UsageError.of(
+            f"cannot read the baseline: {error.strerror}", "baseline", name
         ) from error
     except (ValueError, json.JSONDecodeError) as error:
         raise UsageError(

@@ -82,9 +82,7 @@ class SavedFiles:
                 raise IsADirectoryError(21, "Is a directory")
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         except OSError as error:
-            raise UsageError(
-                Problem(f"cannot write '{name}': {error.strerror}", "output")
-            ) from error
+            raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
         self._stack.callback(_remove, temporary)
         stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
         return path, temporary, stream
@@ -100,9 +98,7 @@ class SavedFiles:
                 os.chmod(temporary, 0o666 & ~_umask())
                 os.replace(temporary, path)
         except OSError as error:
-            raise UsageError(
-                Problem(f"cannot write '{path}': {error.strerror}", "output")
-            ) from error
+            raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
         return [str(path) for path, _, _ in self._files]
 
 
@@ -170,7 +166,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
     People get what their terminal can show; programs get UTF-8 whatever the locale.
     """
     if sys.stdout is None:
-        raise UsageError(Problem("standard output is closed", "output"))
+        raise UsageError.of("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
         if for_people:
             sys.stdout.reconfigure(errors="replace")
@@ -182,9 +178,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
         sys.stdout.flush()
     except OSError as error:
         abandon("stdout")
-        raise UsageError(
-            Problem(f"cannot write standard output: {error.strerror}", "output")
-        ) from error
+        raise UsageError.of(f"cannot write standard output: {error.strerror}", "output") from error
 
 
 def abandon(stream: Literal["stdout", "stderr"]) -> None:

@@ -18,7 +18,7 @@ from clfeval.counts.labels import values_of
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores, read_scores, top_count, top_cuts
 from clfeval.counts.settle import Settled, settle
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError
 from clfeval.tables.columns import ModelColumns, Suspicion
 from clfeval.tables.input import Input
 from clfeval.tables.names import known_labels, natural
@@ -162,8 +162,8 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
         if top is None:
             return _count(opened, {}, any_range=any_range)
         if opened.roles.threshold:
-            raise UsageError(
-                Problem("--top and --threshold both say what is positive: give one", "bad-option")
+            raise UsageError.of(
+                "--top and --threshold both say what is positive: give one", "bad-option"
             )
         first = _count(opened, {}, any_range=True)
         table, _ = read_scores(first.kept, "all")

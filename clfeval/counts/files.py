@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clfeval.errors import DataError, Problem
+from clfeval.errors import DataError
 from clfeval.late import nw
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
 from clfeval.tables.engine import collect
@@ -65,4 +65,4 @@ def explained(files: Sequence[TableFile], error: Exception) -> DataError:
             inspect_structure(file.source, file.columns)
     if files[0].source:
         return unreadable(files[0].source, error)
-    return DataError(Problem(f"cannot be read: {error}", "bad-file", files[0].name))
+    return DataError.of(f"cannot be read: {error}", "bad-file", files[0].name)

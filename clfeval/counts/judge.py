@@ -99,7 +99,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
         raise_culprits(settled, Suspicion(known, judged.unknown, strict, wrong, weights))
         if surely:
-            raise DataError(Problem("values that fit no role, not found again", "bad-values", name))
+            raise DataError.of("values that fit no role, not found again", "bad-values", name)
     if judged.unbounded:
         probabilities = {m.name for m in settled.columns.models if m.kind == "classes"}
         _refuse_unbounded(name, judged.unbounded, probabilities, any_range=any_range)
@@ -107,7 +107,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         hint = HEADER_ONLY
         if grouped.rows.sum() > judged.blank or settled.columns.weight:
             hint = "every row lacks a value or has weight 0"
-        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=hint)
+        raise DataError.of("no rows to evaluate", "empty-table", name, hint=hint)
     row_id = settled.columns.id
     if not settled.layout.gathers and row_id is not None:
         peek = (settled.peeks or {})[row_id]
@@ -199,9 +199,7 @@ def check_thresholds(settled: Settled) -> None:
         if name not in models:
             raise unknown_model("--threshold", name, models)
         if models[name].kind == "label":
-            raise UsageError(
-                Problem(f"--threshold for '{name}', which holds labels", "needs-scores")
-            )
+            raise UsageError.of(f"--threshold for '{name}', which holds labels", "needs-scores")
     if given and all(model.kind == "label" for model in models.values()):
         raise UsageError(
             Problem("--threshold has nothing to act on: all models hold labels", "needs-scores"),

@@ -113,11 +113,11 @@ def _counts_table(opened: Predictions) -> Sample:
     ):  # fmt: skip
         if given:
             what = f"{option} has nothing to act on: the table holds counts"
-            raise UsageError(Problem(what, "needs-predictions"), hint="leave it out")
+            raise UsageError.of(what, "needs-predictions", hint="leave it out")
     keys = roles.by
     if {naming, *(find(opened.peeks, (name,)) for name in COUNT_NAMES)} & set(keys):
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
-        raise UsageError(Problem(what, "bad-option"))
+        raise UsageError.of(what, "bad-option")
     rows: list[CountsRow] = []
     files: list[FileCount] = []
     for file, task in zip(opened.files, fingerprints(opened.files), strict=True):
@@ -159,6 +159,6 @@ def _refuse_repeats(file: str, before: list[CountsRow], found: list[CountsRow]) 
         place = (row.model, *row.keys)
         if place in seen:
             what = f"'{', '.join(place)}' stands in an earlier file already"
-            raise DataError(
-                Problem(what, "duplicate-row", file), hint="files of several runs: --run-files"
+            raise DataError.of(
+                what, "duplicate-row", file, hint="files of several runs: --run-files"
             )

@@ -40,9 +40,7 @@ class Population:
             )
         others = (1 - prevalence) / prevalence
         if math.isinf(others):
-            raise UsageError(
-                Problem(f"{option} {prevalence:g} is too small a number", "bad-prevalence")
-            )
+            raise UsageError.of(f"{option} {prevalence:g} is too small a number", "bad-prevalence")
         ratio = prevalence / (1 - prevalence)
         return cls(prevalence, _written(ratio), ratio)
 
@@ -74,7 +72,7 @@ class Population:
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"
             what = f"{option} {odds} are so extreme that they round to a population without {lacks}"
-            raise UsageError(Problem(what, "bad-odds"))
+            raise UsageError.of(what, "bad-odds")
         return cls(prevalence, odds, positives / negatives)
 
     @property

@@ -267,7 +267,7 @@ def check_level(level: float) -> None:
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
         what = f"--level {level} is not between 0 and 1 (at most 0.999999999)"
-        raise UsageError(Problem(what, "bad-option"), hint=hint)
+        raise UsageError.of(what, "bad-option", hint=hint)
 
 
 def undrawable_weights() -> UsageError:

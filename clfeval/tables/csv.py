@@ -46,7 +46,7 @@ def read_csv_head(source: Source) -> CsvHead:
     header_row, header = next(records, (1, []))
     columns = tuple(header)
     if not any(columns):
-        raise DataError(Problem("no header line", "empty-table", source.name, 1))
+        raise DataError.of("no header line", "empty-table", source.name, 1)
     _check_names(source, columns)
     sample = tuple(
         tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
@@ -75,8 +75,8 @@ def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list
             if record:
                 yield row, record
     except csv.Error as error:
-        raise DataError(
-            Problem(f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num)
+        raise DataError.of(
+            f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num
         ) from error
 
 

@@ -155,7 +155,7 @@ def _recognised(
         raise with_delimiter_hint(first, error)
     if roles.layout == "long" or classes is not None or (sparse and roles.layout is None):
         if roles.weight:
-            raise UsageError(Problem("--weight needs a wide table of features", "bad-option"))
+            raise UsageError.of("--weight needs a wide table of features", "bad-option")
         return FeatureTable(
             files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
             wanted=wanted, classes=classes, ignored=tuple(spare),

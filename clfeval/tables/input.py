@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError
 from clfeval.notation import thresholds
 from clfeval.options import COLUMNS, READING, Command, Opt, listed
 from clfeval.tables.layouts import LayoutName as LayoutName
@@ -35,7 +35,7 @@ def _thresholds(_: str, given: Any) -> dict[str | None, float]:
         chosen.update(given if isinstance(given, Mapping) else {None: given})
     for value in chosen.values():
         if not math.isfinite(value):
-            raise UsageError(Problem(f"the threshold {value} is no finite number", "bad-option"))
+            raise UsageError.of(f"the threshold {value} is no finite number", "bad-option")
     return chosen
 
 

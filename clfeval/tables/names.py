@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.tables.input import Input
 
 TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
@@ -54,9 +54,7 @@ def match_names(
         found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
         if not found:
             text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
-            raise UsageError(
-                Problem(text, f"unknown-{what}", file), hint=suggestion(pattern, names)
-            )
+            raise UsageError.of(text, f"unknown-{what}", file, hint=suggestion(pattern, names))
         chosen |= dict.fromkeys(found)
     return list(chosen)
 

@@ -175,7 +175,7 @@ def _recognised(
         raise with_delimiter_hint(first, error) from error
     if layout.counts is not None and not keep_counts:
         if len(files) > 1:
-            raise DataError(Problem("one counts table at a time", "several-counts", files[1].name))
+            raise DataError.of("one counts table at a time", "several-counts", files[1].name)
         file, roles = expand_counts(first, columns.naming, roles)
         return _recognised((file,), roles)
     return Predictions(files, layout, columns, peeks, roles)

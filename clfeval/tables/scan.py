@@ -137,7 +137,7 @@ def _scan_typed(
     for name in readings:
         if schema[name].is_nested() or schema[name] == nw.Binary:
             what = f"holds {schema[name]}, not single values"
-            raise DataError(Problem(what, "bad-type", file.name, None, name))
+            raise DataError.of(what, "bad-type", file.name, None, name)
     wanted = []
     # one expression for neighbours that are treated alike: a table may have 20 000 columns
     for casts, names in groupby(readings, lambda name: _casts(schema[name], readings[name])):
@@ -266,9 +266,8 @@ def json_frame(source: Source) -> pl.DataFrame:
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
-        raise DataError(
-            Problem("no rows to evaluate", "empty-table", source.name),
-            hint="the list holds no record",
+        raise DataError.of(
+            "no rows to evaluate", "empty-table", source.name, hint="the list holds no record"
         )
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))

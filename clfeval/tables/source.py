@@ -43,8 +43,8 @@ def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
                 with _zstd().open(raw) as stream:
                     shutil.copyfileobj(stream, out, CHUNK)
     except (OSError, EOFError, zlib.error, ValueError, _zstd().ZstdError) as error:
-        raise DataError(
-            Problem(f"the {packing} data is damaged: {error}", "damaged-file", name)
+        raise DataError.of(
+            f"the {packing} data is damaged: {error}", "damaged-file", name
         ) from error
 
 
@@ -146,7 +146,7 @@ def _expanded(names: list[str]) -> list[str]:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
-                raise DataError(Problem("no file matches this pattern", "no-such-file", name))
+                raise DataError.of("no file matches this pattern", "no-such-file", name)
             found += matches
         else:
             found.append(name)
@@ -155,7 +155,7 @@ def _expanded(names: list[str]) -> list[str]:
         real = name if name == "-" else os.path.realpath(name)
         if real in seen:
             what = "named twice: every row would count twice"
-            raise UsageError(Problem(what, "repeated-file", name))
+            raise UsageError.of(what, "repeated-file", name)
         seen.add(real)
     return found
 
@@ -177,7 +177,7 @@ def _from_path(
         with path.open("rb") as stream:
             magic = stream.read(8)
             if not magic:
-                raise DataError(Problem("the file is empty (0 bytes)", "empty-table", name))
+                raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
             # polars opens files by UTF-8 names only
             if not path.is_file() or packing_of(magic) or not _is_utf8(name):
                 return _copied(stack, name, stream, magic, input_format or by_suffix, delimiter)
@@ -188,14 +188,11 @@ def _from_path(
             hint=suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75),
         ) from error
     except PermissionError as error:
-        raise DataError(
-            Problem("permission denied", "not-readable", name),
-            hint="make it readable: chmod u+r FILE",
+        raise DataError.of(
+            "permission denied", "not-readable", name, hint="make it readable: chmod u+r FILE"
         ) from error
     except OSError as error:
-        raise DataError(
-            Problem(f"cannot be read: {error.strerror}", "not-readable", name)
-        ) from error
+        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         raise DataError(
@@ -208,7 +205,7 @@ def _from_path(
 
 def _from_pipe(stack: ExitStack, input_format: str | None, delimiter: str | None) -> Source:
     if sys.stdin is None or sys.stdin.closed:
-        raise DataError(Problem("standard input is closed", "not-readable", STDIN))
+        raise DataError.of("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
         raise UsageError(
             Problem("standard input is a terminal, no table is coming", "no-input", STDIN),
@@ -237,14 +234,14 @@ def _copied(
     path = given
     magic = _first_bytes(given)
     if not magic:
-        raise DataError(Problem("the input is empty (0 bytes)", "empty-table", name))
+        raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
     if packing:
         path = Path(stack.enter_context(_temporary_file()))
         unpack(name, given, path, packing)
         magic = _first_bytes(path)
         if not magic:
-            raise DataError(Problem("the packed file is empty", "empty-table", name))
+            raise DataError.of("the packed file is empty", "empty-table", name)
     chosen = known or _by_magic(magic)
     return _source(name, path, cast(Format, chosen), delimiter, digest.hexdigest())
 

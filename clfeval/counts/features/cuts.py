@@ -91,7 +91,7 @@ def count_classes(
     classes = tuple(sorted(distinct_texts(row[truth] for row in found), key=natural))
     if not classes:
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
-        raise DataError(Problem("no rows to evaluate", "empty-table", file), hint=hint)
+        raise DataError.of("no rows to evaluate", "empty-table", file, hint=hint)
     positive = resolve_positive(file, classes, roles)
     count = "rows" if weight is None else "n"
     fractional = weight is not None and any(row["broken"] for row in found)

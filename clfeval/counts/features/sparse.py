@@ -126,7 +126,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> SparseCount:
             entries = with_owners(bare, owners.select(ROW, CLASS))
     grouped = _grouped(entries, classes, table, cut)
     if not len(grouped):
-        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
+        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     if table.classes is not None and grouped["unknown"].sum():
         raise_problems(table.files, unknown_rows(table, table.classes), table.roles.null_value)
     absent = grouped[FEATURE].is_null()

@@ -74,9 +74,8 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     """Raise where a mean or a scale is asked of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
         what = f"holds infinity, which has no {'mean' if cut == 'mean' else 'scale'}"
-        raise DataError(
-            Problem(what, "infinite-value", file, column=column),
-            hint="--cut median and --cut best take it",
+        raise DataError.of(
+            what, "infinite-value", file, column=column, hint="--cut median and --cut best take it"
         )
 
 

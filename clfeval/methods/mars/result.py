@@ -12,7 +12,7 @@ from clfeval.counts.count import Counted
 from clfeval.counts.exclusive import list_exclusive
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
-from clfeval.errors import Problem, UsageError, unknown_model
+from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.proportions import sign_test
 from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
@@ -236,13 +236,11 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             if member not in names:
                 raise unknown_model(f"--group {group}", member, names)
             if member in seen:
-                raise UsageError(Problem(f"'{member}' is in two groups", "bad-group"))
+                raise UsageError.of(f"'{member}' is in two groups", "bad-group")
             seen.add(member)
     for group, members in options.group.items():
         if group in names and group not in members:
-            raise UsageError(
-                Problem(f"--group {group} has the name of a model outside it", "bad-group")
-            )
+            raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
 
 
 def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Warn]]:

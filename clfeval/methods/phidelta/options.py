@@ -52,7 +52,7 @@ def _cut(flag: str, given: Any) -> Cut | None:
         return given  # type: ignore[no-any-return]
     if isinstance(given, str):
         what = f"{flag} '{given}' is no number and none of {', '.join(CUTS)}"
-        raise UsageError(Problem(what, "bad-cut"), hint=suggestion(given, CUTS))
+        raise UsageError.of(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
         raise bad_option(f"{flag} '{given}' is neither a word nor a number")
     cut = float(given)  # type: ignore[arg-type]

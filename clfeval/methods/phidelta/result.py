@@ -231,7 +231,7 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
         raise unknown_model("--reference", reference, models)
     if len(models) == 1:
         what = f"--reference '{reference}' is the only model: nothing to compare"
-        raise UsageError(Problem(what, "bad-option"))
+        raise UsageError.of(what, "bad-option")
     if not sample.patterns and not options.runs:
         raise UsageError(
             Problem(

@@ -237,11 +237,11 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
         if rate is None:
             other = next(key for key in rates if key != name)
             what = f"--{other} alone says nothing of the other class: add --{name}"
-            raise UsageError(Problem(what, "bad-option"))
+            raise UsageError.of(what, "bad-option")
         if not 0 <= rate <= 1 or math.isnan(rate):
             hint = "a share, for example 0.95 for 95 %" if rate > 1 else None
-            raise UsageError(
-                Problem(f"--{name} {rate:g} is not between 0 and 1", "bad-option"), hint=hint
+            raise UsageError.of(
+                f"--{name} {rate:g} is not between 0 and 1", "bad-option", hint=hint
             )
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
@@ -256,4 +256,4 @@ def _need_classes(
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.any():
             what = f"no {name} row: tuning needs rows of both classes"
-            raise DataError(Problem(what, "single-class", where, column=column), hint=hint)
+            raise DataError.of(what, "single-class", where, column=column, hint=hint)

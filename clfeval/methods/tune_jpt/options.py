@@ -315,9 +315,8 @@ def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, .
     for name in names:
         one = one_of(name, MEASURES)
         if one is None:
-            raise UsageError(
-                Problem(f"{option}: no measure '{name}'", "unknown-measure"),
-                hint=_hint(option, name),
+            raise UsageError.of(
+                f"{option}: no measure '{name}'", "unknown-measure", hint=_hint(option, name)
             )
         found.append(one)
     return tuple(dict.fromkeys(found))

@@ -75,7 +75,7 @@ def read_confusions(
         tp, fp, fn, tn = numbers
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
-        raise DataError(Problem("no rows to evaluate", "empty-table", file.name), hint=HEADER_ONLY)
+        raise DataError.of("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
         bad = any(problem.column in columns for problem in problems)
         hint = "counts are whole numbers from 0 up" if bad else "one complete row for each model"
@@ -83,7 +83,7 @@ def read_confusions(
             hint += "; slices are told apart with --by COLUMN, runs with --run COLUMN (phidelta)"
         raise DataError(problems, hint=hint)
     if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
-        raise DataError(Problem("no rows to evaluate: all counts are 0", "empty-table", file.name))
+        raise DataError.of("no rows to evaluate: all counts are 0", "empty-table", file.name)
     return list(rows.values())
 
 

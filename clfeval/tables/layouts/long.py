@@ -72,7 +72,7 @@ def models(
     names = distinct_of(files, columns.naming, columns.null_values)
     name, ordered = files[0].name, sorted(names, key=natural)
     if not names:
-        raise DataError(Problem("no rows to evaluate", "empty-table", name), hint=HEADER_ONLY)
+        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     chosen = match_names(name, ordered, roles.model or ordered)
     classes = frozenset(known_labels(peeks[columns.truth].texts, roles))
     kind = roles.kind or guess_kind(peeks[columns.answer], classes)

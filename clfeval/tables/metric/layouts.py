@@ -80,7 +80,7 @@ def _transposed(grid: Grid, asked: Asked) -> Sheet:
     named = first_of_names(grid) if named is None else named
     if named is None:
         what = f"no column names the metrics; columns: {listing(grid.titles)}"
-        raise DataError(Problem(what, "no-metrics", grid.name), hint="name it with --id COLUMN")
+        raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
     rest = {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
     parsed = {name: grid.numbers(i) for name, i in rest.items()}
     models = [name for name, found in parsed.items() if found.any_number or not found.texts]

@@ -45,7 +45,7 @@ def read_grid(
         with open_sources(table, input_format=input_format, delimiter=delimiter) as sources:
             if len(sources) != 1:
                 what = "one metric table at a time" if sources else "no table given"
-                raise UsageError(Problem(what, "several-tables" if sources else "no-input"))
+                raise UsageError.of(what, "several-tables" if sources else "no-input")
             grid = _of_file(sources[0], id_column)
     else:
         grid = _of_frame(table)
@@ -101,9 +101,7 @@ def _decoded(source: Source, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            Problem("not UTF-8", "not-utf8", source.name, row), hint=ENCODING_HINT
-        ) from error
+        raise DataError.of("not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT) from error
 
 
 def _of_typed(source: Source) -> Grid:

@@ -36,9 +36,7 @@ def json_grid(text: str, name: str, id_column: str | None) -> Grid:
     if isinstance(document, list):
         return _of_records(name, document)
     if not isinstance(document, dict):
-        raise DataError(
-            Problem(f"holds {_kind(document)}, no table", "bad-file", name), hint=_FORMS
-        )
+        raise DataError.of(f"holds {_kind(document)}, no table", "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
             raise DataError(
@@ -89,7 +87,7 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
     except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
         raise _unreadable(name, str(error), None) from error
     if not documents:
-        raise DataError(Problem("the input holds nothing but blanks", "empty-table", name))
+        raise DataError.of("the input holds nothing but blanks", "empty-table", name)
     if repeated:
         listed = documents[0] if isinstance(documents[0], list) else documents
         rows = lines if listed is documents else range(1, len(listed) + 1)
@@ -167,9 +165,8 @@ def _of_split(name: str, document: Object) -> Grid:
     if not (isinstance(columns, list) and isinstance(data, list)) or any(
         not isinstance(row, list) or len(row) != len(columns) for row in data
     ):
-        raise DataError(
-            Problem("'data' is no list of rows as long as 'columns'", "bad-record", name),
-            hint=_FORMS,
+        raise DataError.of(
+            "'data' is no list of rows as long as 'columns'", "bad-record", name, hint=_FORMS
         )
     rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     index = document.get("index", [])
@@ -211,8 +208,8 @@ def _rows_of_result(name: str, document: Object) -> list[Any]:
         if isinstance(rows, list) and (tidy or key == "models"):
             return rows
     what = f"a result of clfeval without a table of models; tables: {listing(tables) or 'none'}"
-    raise DataError(
-        Problem(what, "no-models", name), hint="results about classifiers have a table 'models'"
+    raise DataError.of(
+        what, "no-models", name, hint="results about classifiers have a table 'models'"
     )
 
 

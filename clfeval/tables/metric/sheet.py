@@ -150,19 +150,19 @@ def no_models(grid: Grid) -> DataError:
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     if grid.sha256 is None:
         hint += "; names in the index become a column with reset_index()"
-    return DataError(Problem(what, "no-models", grid.name), hint=_better(grid) or hint)
+    return DataError.of(what, "no-models", grid.name, hint=_better(grid) or hint)
 
 
 def no_metrics(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
     what = f"no column holds numbers; columns: {listing(grid.titles)}"
     hint = "each metric is a column of numbers; a table whose rows are metrics needs --transpose"
-    return DataError(Problem(what, "no-metrics", grid.name), hint=_better(grid) or hint)
+    return DataError.of(what, "no-metrics", grid.name, hint=_better(grid) or hint)
 
 
 def no_rows(grid: Grid, why: str) -> DataError:
     """Build the error for a table without models."""
-    return DataError(Problem("no rows to evaluate", "empty-table", grid.name), hint=why)
+    return DataError.of("no rows to evaluate", "empty-table", grid.name, hint=why)
 
 
 def _better(grid: Grid) -> str | None:

@@ -232,4 +232,4 @@ def _check_words(missing: str, layout: str | None) -> None:
     ):
         if value not in known:
             names = " or ".join(name for name in known if name)
-            raise UsageError(Problem(f"{option} is {names}, not '{value}'", "bad-option"))
+            raise UsageError.of(f"{option} is {names}, not '{value}'", "bad-option")
