@@ -48,10 +48,12 @@ def texts(node: ast.expr) -> Iterator[str]:
 
 def called(function: ast.expr) -> str | None:
     """Name what is called; `of` is an error's constructor only where an error says it."""
-    if isinstance(function, ast.Attribute):
-        errors = isinstance(function.value, ast.Name) and function.value.id.endswith("Error")
-        return function.attr if function.attr != "of" or errors else None
-    return function.id if isinstance(function, ast.Name) else None
+    if isinstance(function, ast.Name):
+        return function.id if function.id != "of" else None
+    if not isinstance(function, ast.Attribute):
+        return None
+    error = isinstance(function.value, ast.Name) and function.value.id.endswith("Error")
+    return function.attr if error or function.attr != "of" else None
 
 
 def literal_codes() -> set[str]:
