@@ -4,6 +4,7 @@ A group is a frozen dataclass whose fields are `Annotated[type, Opt(...)]`, a co
 groups. From them come the command line (cli/command.py), the Python signature (api/entry.py), the
 parameters and the signature of a result, and the JSON Schema of batches. Messages are written as
 the shell would say them; dialect.py turns them, at the other doors, into the words used there.
+Nobody compares or prints a group: methods for that would be compiled at every start.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ READING, COLUMNS = "Input", "Columns"  # the panels of every command
 Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Opt:
     """What a field's type does not say of its option.
 
@@ -57,7 +58,7 @@ class Opt:
     reads: bool = False  # names a table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """An option: a field of a group, its type, its default and its `Opt`."""
 
@@ -142,9 +143,11 @@ class Command:
         if group is not self.input:
             return options_of(group)
         return tuple(
-            replace(option, opt=replace(option.opt, **self.words.get(option.field, {})))
-            for option in options_of(group)
-            if option.field not in self.without
+            one
+            if one.field not in self.words
+            else replace(one, opt=replace(one.opt, **self.words[one.field]))
+            for one in options_of(group)
+            if one.field not in self.without
         )
 
     def taken(self, given: Mapping[str, Any]) -> list[Any]:

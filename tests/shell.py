@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from clfeval.cli.app import COMMANDS
+from clfeval.cli.app import command_of
 
 
 def at_shell(function: Any) -> Any:
     """Return a public function whose errors name options as a shell does, to the letter."""
-    name = function.__name__.replace("_", "-")
-    command = next(command for command in COMMANDS if command.name == name)
+    command = command_of(function.__name__.replace("_", "-"))
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
         return function.__wrapped__(table, *command.taken(given), on_open)

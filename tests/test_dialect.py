@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.cli.app import COMMANDS
+from clfeval.cli.app import command_of
 from clfeval.dialect import retell, yaml
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell
 
 TABLE = pl.DataFrame({"truth": ["1", "0", "1"], "a": ["1", "0", "x"], "b": ["1", "1", "0"]})
-MARS, _, _, MLCPS = COMMANDS
+MARS, MLCPS = command_of("mars"), command_of("mlcps")
 SCORES = TABLE.with_columns(a=pl.Series([0.2, 0.9, 3.5]))
 METRICS = pl.DataFrame(
     {"model": ["a", "b"], "x": [0.1, 0.2], "y": [0.3, 1.2], "z": [0.5, 0.1], "--cut": [0.1, 0.4]}

@@ -13,13 +13,11 @@ from typing import Annotated, Any, Literal
 import jsonschema
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import clfeval
 from clfeval.api.stub import STUB, stub_of
-from clfeval.cli.app import COMMANDS
-from clfeval.cli.command import add_command
+from clfeval.cli.app import COMMANDS, command_of
+from clfeval.cli.command import built
 from clfeval.cli.options import Gates, Output
 from clfeval.errors import UsageError
 from clfeval.options import (
@@ -32,9 +30,10 @@ from clfeval.options import (
     signed,
     taken,
 )
+from tests.process.program import clfeval as run
 
 ROOT = Path(__file__).parent.parent
-FUNCTIONS = {command.name.replace("-", "_"): command for command in COMMANDS}
+FUNCTIONS = {command.name.replace("-", "_"): command for command in map(command_of, COMMANDS)}
 
 
 def halves(_: str, texts: Any) -> tuple[float, float]:
@@ -123,16 +122,11 @@ def test_a_document_holds_what_is_stated_and_a_signature_what_changes_numbers() 
 PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls.")
 
 
-def invoked(*words: str) -> str:
-    app = typer.Typer()
-    add_command(app, PAINT)
-    done = CliRunner().invoke(app, words, env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"})
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
-def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings() -> None:
-    shown = invoked("--help")
+def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    built(PAINT).main(["--help"], standalone_mode=False)
+    shown = capsys.readouterr().out
     flags = ("--hue", "--coats", "--dots", "--gloss", "--shade", "--mix", "--dry", "--walls")
     places = [shown.index(flag) for flag in (*flags, "--format", "--fail-under")]
     assert places == sorted(places)
@@ -145,6 +139,20 @@ SPELLINGS = [
     ("phidelta", "row_weight", "weight"), ("tune_jpt", "row_weight", "weight"),
     ("tune_jpt", "metric", "measure"), ("mlcps", "measure", "metric"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["mars", "--row-weight", "n"], ["tune-jpt", "--metric", "ppv"]])
+def test_a_shell_understands_the_other_spellings(words: list[str], tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("truth,a,n\n1,1,2\n0,0,3\n1,0,1\n", encoding="utf-8")
+    command, option, value = words
+    plain = {"--row-weight": "--weight", "--metric": "--measure"}[option]
+    said = [
+        run(command, str(table), one, value, "--model", "a", "-f", "json")
+        for one in (option, plain)
+    ]
+    assert said[0].code == 0, said[0].err
+    assert said[0].out == said[1].out
 
 
 @pytest.mark.parametrize(("command", "other", "name"), SPELLINGS)
@@ -189,8 +197,8 @@ def test_a_type_checker_finds_a_wrong_value_and_a_wrong_name(tmp_path: Path) -> 
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(script)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    found = [line.split(": error: ")[0].rpartition(":")[2] for line in done.stdout.splitlines()]
-    assert found[:-1] == ["3", "4"], done.stdout
+    wrong = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.split(": error: ")[0].rpartition(":")[2] for line in wrong] == ["3", "4"]
     assert "some" in done.stdout
     assert "wieght" in done.stdout
 

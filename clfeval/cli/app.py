@@ -5,24 +5,49 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from typing import Annotated, Literal, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from clfeval import __version__
-from clfeval.cli.command import add_command
+from clfeval.cli.command import built
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
-from clfeval.methods.mars.options import MARS
-from clfeval.methods.mlcps.options import MLCPS
-from clfeval.methods.phidelta.options import PHIDELTA
-from clfeval.methods.tune_jpt.options import TUNE_JPT
+from clfeval.options import Command
 from clfeval.tables.input import with_input
 
-COMMANDS = tuple(map(with_input, (MARS, PHIDELTA, TUNE_JPT, MLCPS)))
+# each is a folder of methods whose options.py holds the Command, and a function of api
+COMMANDS = ("mars", "phidelta", "tune-jpt", "mlcps")
+
+
+class Commands(TyperGroup):
+    """The commands by name, each built when it is asked for: a run needs one of them."""
+
+    def __init__(self, **given: Any) -> None:
+        """Know the names, for suggestions."""
+        super().__init__(**given)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name; None where there is none."""
+        del ctx
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = built(command_of(cmd_name))
+        return self.commands.get(cmd_name)
+
+
+def command_of(name: str) -> Command:
+    """Return the declaration of a command."""
+    word = name.replace("-", "_")
+    declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
+    return with_input(declared)
+
 
 app = typer.Typer(
     name="clfeval",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,8 +55,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 computed, gates met; 1 a gate missed; 2 command line or output; "
     "3 data; 70 a bug.",
 )
-for command in COMMANDS:
-    add_command(app, command)
 
 SELDOM = 100_000  # new objects between two looks for garbage; Python's own is some hundreds
 

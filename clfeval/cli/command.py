@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from clfeval.cli import complete
 from clfeval.cli.options import OUTPUT, Gates, Output
@@ -32,18 +34,20 @@ COMPLETES: Mapping[str | None, Callable[..., Any] | None] = {
 }
 
 
-def add_command(app: typer.Typer, command: Command) -> None:
-    """Let the program know a command by its declaration."""
+def built(command: Command) -> Any:
+    """Return a command as typer makes it of its declaration."""
     respelt = {
         other.replace("_", "-"): option.flag[2:]
         for option in command.options()
         for other in option.opt.also
     }
+    app = typer.Typer(add_completion=False)
     app.command(
         command.name,
         epilog=command.examples,
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
+    return get_command(app)
 
 
 def _called(command: Command) -> Callable[..., None]:
@@ -86,6 +90,7 @@ def _tables(command: Command) -> Parameter:
     return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
 
 
+@cache  # most options are those of several commands
 def _parameter(option: Option) -> Parameter:
     """Return an option as typer declares it."""
     opt, kind, default = option.opt, option.kinds[0], option.default

@@ -10,7 +10,7 @@ from clfeval.options import Opt
 OUTPUT, GATES = "Output", "Gates"  # panels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Output:
     """What is printed, saved and said."""
 
@@ -45,7 +45,7 @@ class Output:
     ] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gates:
     """What the result must keep to, else the program exits with 1."""
 

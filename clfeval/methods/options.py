@@ -37,7 +37,7 @@ def _odds(_: str, given: Any) -> tuple[str, ...]:
     return tuple(map(str, listed(given)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Populations:
     """Which other class ratios to look at."""
 

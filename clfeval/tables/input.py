@@ -39,7 +39,7 @@ def _thresholds(_: str, given: Any) -> dict[str | None, float]:
     return chosen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Input:
     """How a table is read, and which column is what; all that is unsaid is recognised from it.
 

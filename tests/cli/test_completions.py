@@ -22,7 +22,7 @@ import pytest
 import typer
 
 from clfeval.cli import complete
-from clfeval.cli.app import COMMANDS
+from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.completions import FILES, NO_FILES
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
@@ -108,7 +108,7 @@ def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
 def test_the_scripts_list_no_files_after_any_option_that_takes_a_name_or_a_class() -> None:
     names = [
         option.flag
-        for command in COMMANDS
+        for command in map(command_of, COMMANDS)
         for option in command.options()
         if option.opt.completes in ("column", "model", "class") and option.flag != "--row-weight"
     ]

@@ -22,7 +22,7 @@ def _top(_: str, given: Any) -> str | None:
     return None if given is None else str(given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MarsOptions:
     """What to compute, for which class, under which rule."""
 

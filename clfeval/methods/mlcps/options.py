@@ -89,7 +89,7 @@ def _table(_: str, given: Any) -> Any:
     return given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MlcpsOptions:
     """Weights, scales and wishes, what to try out, and how sure the numbers are to be.
 

@@ -65,7 +65,7 @@ def _table(_: str, given: Any) -> Any:
     return given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlaneOptions(Populations):
     """What classifiers and features share: intervals, populations, lines of equal measure."""
 
@@ -87,7 +87,7 @@ class PlaneOptions(Populations):
         return self.level if self.interval == "exact" else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClassifierOptions:
     """What is asked of classifiers beside the plane."""
 
@@ -145,7 +145,7 @@ class ClassifierOptions:
             raise bad_option("--train-fraction is for comparing runs: add --run COLUMN")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FeatureOptions:
     """What is asked of features beside the plane."""
 

@@ -105,7 +105,7 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
     return {str(model): tuple(numbers) for model, numbers in by_model.items() if len(numbers)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TuneOptions(Populations):
     """Targets, measures, stakes, and how sure the numbers are to be."""
 
