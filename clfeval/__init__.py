@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 __version__ = "0.1.0"
-FUNCTIONS = ("mars", "mlcps", "phidelta", "tune_jpt")  # each in a file of api, typed in the stub
+# each is a folder of methods, whose options.py declares it, a page, and a function of api
+COMMANDS = ("mars", "phidelta", "tune-jpt", "mlcps")
+FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {
     **{name: f"clfeval.api.{name}" for name in FUNCTIONS},
     "Result": "clfeval.result",

@@ -12,6 +12,7 @@ from clfeval.result import Estimate as Estimate
 from clfeval.result import Result as Result
 
 __version__: str
+COMMANDS: tuple[str, ...]
 FUNCTIONS: tuple[str, ...]
 
 def mars(
@@ -43,39 +44,6 @@ def mars(
     list: Literal["found", "missed"] | Sequence[Literal["found", "missed"]] = ...,
     interval: Literal["exact", "none"] = ...,
     level: float = ...,
-    on_open: Callable[[Described], None] | None = ...,
-) -> Result: ...
-def mlcps(
-    table: Any,
-    *,
-    input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
-    delimiter: str | None = ...,
-    layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
-    missing: Literal["error", "drop"] = ...,
-    null_value: str | Sequence[str] = ...,
-    truth: str | None = ...,
-    model: str | Sequence[str] = ...,
-    id: str | None = ...,
-    positive: object = ...,
-    labels: Sequence[object] = ...,
-    kind: Literal["label", "score"] | None = ...,
-    threshold: float | Mapping[str | None, float] | None = ...,
-    row_weight: str | None = ...,
-    source: Literal["metrics", "predictions"] = ...,
-    transpose: bool = ...,
-    metric: str | Sequence[str] = ...,
-    weight: Mapping[str, float] | str | PathLike[str] | None = ...,
-    zero_weight: Literal["drop", "ray"] = ...,
-    direction: Mapping[str, Literal["max", "min"]] | None = ...,
-    rescale: Mapping[str, Sequence[float]] | None = ...,
-    desirability: Mapping[str, Any] | str | PathLike[str] | None = ...,
-    weight_sensitivity: bool = ...,
-    draws: int | None = ...,
-    compare: Any = ...,
-    interval: Literal["bootstrap", "none"] = ...,
-    level: float = ...,
-    resamples: int | None = ...,
-    seed: int = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...
 def phidelta(
@@ -154,5 +122,38 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
+    on_open: Callable[[Described], None] | None = ...,
+) -> Result: ...
+def mlcps(
+    table: Any,
+    *,
+    input_format: Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"] | None = ...,
+    delimiter: str | None = ...,
+    layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
+    missing: Literal["error", "drop"] = ...,
+    null_value: str | Sequence[str] = ...,
+    truth: str | None = ...,
+    model: str | Sequence[str] = ...,
+    id: str | None = ...,
+    positive: object = ...,
+    labels: Sequence[object] = ...,
+    kind: Literal["label", "score"] | None = ...,
+    threshold: float | Mapping[str | None, float] | None = ...,
+    row_weight: str | None = ...,
+    source: Literal["metrics", "predictions"] = ...,
+    transpose: bool = ...,
+    metric: str | Sequence[str] = ...,
+    weight: Mapping[str, float] | str | PathLike[str] | None = ...,
+    zero_weight: Literal["drop", "ray"] = ...,
+    direction: Mapping[str, Literal["max", "min"]] | None = ...,
+    rescale: Mapping[str, Sequence[float]] | None = ...,
+    desirability: Mapping[str, Any] | str | PathLike[str] | None = ...,
+    weight_sensitivity: bool = ...,
+    draws: int | None = ...,
+    compare: Any = ...,
+    interval: Literal["bootstrap", "none"] = ...,
+    level: float = ...,
+    resamples: int | None = ...,
+    seed: int = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...

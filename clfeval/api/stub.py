@@ -30,6 +30,7 @@ from clfeval.result import Estimate as Estimate
 from clfeval.result import Result as Result
 
 __version__: str
+COMMANDS: tuple[str, ...]
 FUNCTIONS: tuple[str, ...]
 
 '''

@@ -11,15 +11,12 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from clfeval import __version__
+from clfeval import COMMANDS, __version__
 from clfeval.cli.command import built
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.options import Command
 from clfeval.tables.input import with_input
-
-# each is a folder of methods whose options.py holds the Command, and a function of api
-COMMANDS = ("mars", "phidelta", "tune-jpt", "mlcps")
 
 
 class Commands(TyperGroup):

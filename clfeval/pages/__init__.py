@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from clfeval import COMMANDS
 from clfeval.schema import Page
 
-PAGES = ("mars", "mlcps", "phidelta", "tune-jpt")
 NO_PAGE = Page("", (), lambda _: [""], lambda *_: (), lambda _: ())
 
 
 @cache
 def page_of(command: str) -> Page:
     """Return the page of a command, and read no other."""
-    if command not in PAGES:
+    if command not in COMMANDS:
         return NO_PAGE
     page: Page = import_module(f"clfeval.pages.{command.replace('-', '_')}").PAGE
     return page
