@@ -26,7 +26,7 @@ from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import engine_errors
 
 S = TypeVar("S")
-FEW = 1 << 20  # rows of a statistic that is remembered
+FEW = 1 << 14  # rows of a statistic that is remembered
 
 
 @dataclass(frozen=True, slots=True)
