@@ -68,8 +68,9 @@ def beta_quantiles(
 
     They are found together, in chunks of bounded memory; tail is below 1/2.
     """
-    sizes, start = [len(first[0]), len(second[0])], _rough_normal(tail)
-    p, z = np.repeat([tail, 1 - tail], sizes), np.repeat([-start, start], sizes)
+    sizes = [len(first[0]), len(second[0])]
+    p = np.repeat([tail, 1 - tail], sizes)
+    z = np.repeat([-_rough_normal(tail), _rough_normal(1 - tail)], sizes)
     a, b = map(np.concatenate, zip(first, second, strict=True))
     chunks = [slice(i, i + _CHUNK) for i in range(0, len(a), _CHUNK)]
     found = np.concatenate([np.empty(0), *(_quantiles(p[i], z[i], a[i], b[i]) for i in chunks)])
