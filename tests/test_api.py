@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import pandas as pd
 import polars as pl
@@ -91,6 +93,21 @@ def test_shards_together_are_the_whole(tmp_path: Path) -> None:
 def test_a_value_no_option_knows_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(clfeval.UsageError):
         clfeval.mars(LABELS, positive="malignant", **options)
+
+
+@pytest.mark.parametrize("name", clfeval.FUNCTIONS)
+def test_a_keyword_no_option_knows_is_refused_by_the_function_called(name: str) -> None:
+    """As Python itself says it: the line of the error names who took offence."""
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'bset'"):
+        getattr(clfeval, name)(LABELS, bset=1)
+
+
+@pytest.mark.parametrize("name", clfeval.FUNCTIONS)
+def test_what_may_be_none_is_none_unless_it_says_more(name: str) -> None:
+    """help() shows `threshold: ... | None = None`, and neither {} nor () where no mapping is."""
+    for parameter in signature(getattr(clfeval, name)).parameters.values():
+        if NoneType in get_args(parameter.annotation):
+            assert parameter.default is None or parameter.default, parameter
 
 
 def test_text_and_notebook_views() -> None:

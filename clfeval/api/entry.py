@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature
+from types import NoneType
 from typing import Any, Protocol, get_args, get_origin
 
 from clfeval.dialect import PYTHON, retell
@@ -34,9 +35,12 @@ def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., R
     def made(answer: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(answer)
         def called(*table: Any, on_open: OnOpen = None, **given: Any) -> Result:
-            bound = shape.bind(
-                *table, on_open=on_open, **{shown.get(n, n): v for n, v in given.items()}
-            )
+            try:
+                bound = shape.bind(
+                    *table, on_open=on_open, **{shown.get(n, n): v for n, v in given.items()}
+                )
+            except TypeError as error:
+                raise TypeError(f"{answer.__name__}() {error}") from None
             try:
                 return answer(bound.arguments.pop("table", None), *command.taken(given), on_open)
             except ClfevalError as error:
@@ -66,7 +70,8 @@ def _parameter(option: Option) -> Parameter:
     if get_origin(takes) is tuple:
         several: Any = Sequence[arguments[0]]  # type: ignore[valid-type]
         takes = arguments[0] | several if arguments[-1] is Ellipsis else several
-    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=takes)
+    default = None if NoneType in get_args(takes) and not option.default else option.default
+    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=takes)
 
 
 def tables_of(table: Any) -> Any:
