@@ -3,7 +3,7 @@
 A group is a frozen dataclass whose fields are `Annotated[type, Opt(...)]`, a command is a few
 groups. From them come the command line (cli/command.py), the Python signature (api/entry.py), the
 parameters and the signature of a result, and the JSON Schema of batches. Messages are written as
-the shell would say them; dialect.py turns them, at the other doors, into the words used there.
+the shell would say them; api.entry turns them, at the other doors, into the words used there.
 Nobody compares or prints a group: methods for that would be compiled at every start.
 """
 

@@ -98,7 +98,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class InputFile:
     """One file that was read; `rows` counts observations, `dropped` those left out as missing."""
 
     name: str
@@ -121,7 +121,7 @@ class Result:
 
     command: str
     signature: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[InputFile, ...]
     parameters: Mapping[str, Any]
     summary: Mapping[str, Any]
     tables: Mapping[str, Table]
@@ -193,7 +193,7 @@ class Result:
             return cls(
                 command=document["command"],
                 signature=document["signature"],
-                inputs=tuple(_known(Input, item) for item in document["inputs"]),
+                inputs=tuple(_known(InputFile, item) for item in document["inputs"]),
                 parameters=document["parameters"],
                 summary=document["summary"],
                 tables={

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.entry import retell, yaml
 from clfeval.cli.app import command_of
-from clfeval.dialect import retell, yaml
 from clfeval.errors import ClfevalError, Problem, UsageError
 from clfeval.yaml import read_yaml
 from tests.shell import at_shell

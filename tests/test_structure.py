@@ -23,7 +23,6 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "arrays": (set(), {"numpy"}),
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
-    "dialect": ({"errors", "options"}, set()),
     "notation": ({"errors"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
@@ -44,7 +43,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "gates": ({"errors", "measures", "pages", "result"}, set()),
     "views": ({"pages", "result", "schema"}, {"rich", "plotext"}),
     "api": (
-        {"dialect", "errors", "options", "tables", "counts", "measures", "methods", "result"},
+        {"errors", "options", "tables", "counts", "measures", "methods", "result"},
         set(),
     ),
     "cli": (

@@ -12,8 +12,7 @@ import typer
 from typer.main import get_command
 
 from clfeval.cli import complete
-from clfeval.cli.options import OUTPUT, Gates, Output
-from clfeval.cli.run import opened, run
+from clfeval.cli.run import OUTPUT, Gates, Output, opened, run
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 

@@ -1,4 +1,4 @@
-"""Writing: files first and whole or not at all, then stdout once; notes go to stderr."""
+"""Writing: files first and whole or not at all, then stdout once; notes and waiting on stderr."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from clfeval.errors import Problem, UsageError, listing, suggestion
 
 if TYPE_CHECKING:
     from clfeval.result import Result
+import signal
+import threading
+from contextlib import contextmanager
 
 SUFFIXES = (".json", ".csv", ".md", ".html", ".xml")
 
@@ -229,3 +232,39 @@ def _umask() -> int:
 def _remove(name: str) -> None:
     if os.path.exists(name):
         os.unlink(name)
+
+
+DELAY = 1.0  # seconds before anything is shown
+
+
+def stop_at_once() -> None:
+    """Let Ctrl-C end a read that waits: importing polars makes such calls start over."""
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+
+
+@contextmanager
+def waiting(tables: Sequence[str]) -> Iterator[None]:
+    """Show a spinner while the block runs, if it runs long and somebody watches stderr."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_spin, args=(tables, done), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _spin(tables: Sequence[str], done: threading.Event) -> None:
+    if done.wait(DELAY):
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    with console.status(Text(f"reading {', '.join(tables)}")):
+        done.wait()

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from clfeval.errors import Problem, UsageError
+from clfeval.options import Opt
+
+if TYPE_CHECKING:
+    from clfeval.gates import Limit
+    from clfeval.result import Result
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from clfeval.cli.options import Gates, Output
 from clfeval.cli.output import (
     SavedFiles,
     Screen,
@@ -16,12 +26,132 @@ from clfeval.cli.output import (
     print_result,
     screen_for,
     stdout_pieces,
+    stop_at_once,
+    waiting,
 )
-from clfeval.cli.progress import stop_at_once, waiting
 from clfeval.errors import ExitCode
 
 if TYPE_CHECKING:
     from clfeval.result import Result
+
+
+OUTPUT, GATES = "Output", "Gates"  # panels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Output:
+    """What is printed, saved and said."""
+
+    format: Annotated[
+        Literal["table", "json", "csv", "markdown"],
+        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format")),
+    ] = "table"
+    table: Annotated[
+        str | None, Opt("Which table CSV holds; default the first.", OUTPUT, completes="table")
+    ] = None
+    save: Annotated[
+        tuple[str, ...],
+        Opt("Also write .json, .csv, .md, .html or .xml (JUnit); repeat.", OUTPUT, metavar="FILE"),
+    ] = ()
+    digits: Annotated[
+        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
+    ] = 3
+    plot: Annotated[
+        bool | None,
+        Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",)),
+    ] = None
+    color: Annotated[
+        Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
+    ] = "auto"
+    quiet: Annotated[
+        bool,
+        Opt("No notes on standard error; missed gates are said all the same.", OUTPUT,
+            flags=("-q", "--quiet")),
+    ] = False  # fmt: skip
+    verbose: Annotated[  # read at the boundary, where errors are printed
+        bool, Opt("List all problems; say more.", OUTPUT, flags=("-v", "--verbose"))
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Gates:
+    """What the result must keep to, else the program exits with 1."""
+
+    fail_under: Annotated[
+        tuple[str, ...],
+        Opt("Exit 1 when below; repeat.", GATES, metavar="[MODEL:]METRIC[.low]=VALUE",
+            completes="metric"),
+    ] = ()  # fmt: skip
+    fail_over: Annotated[
+        tuple[str, ...],
+        Opt("Exit 1 when above; repeat.", GATES, metavar="[MODEL:]METRIC[.high]=VALUE",
+            completes="metric"),
+    ] = ()  # fmt: skip
+    baseline: Annotated[
+        str | None, Opt("A saved result to compare with.", GATES, metavar="RESULT.json")
+    ] = None
+    max_drop: Annotated[
+        tuple[str, ...],
+        Opt("Exit 1 when worse than the baseline by more; repeat.", GATES,
+            metavar="[MODEL:]METRIC=DELTA", completes="metric"),
+    ] = ()  # fmt: skip
+
+
+SAID = 50  # missed gates said one by one
+
+
+def limits_of(
+    under: Sequence[str], over: Sequence[str], drop: Sequence[str], baseline: str | None
+) -> list[Limit]:
+    """Parse all gate options before anything is read."""
+    if not (under or over or drop):
+        if baseline is not None:
+            raise UsageError(
+                Problem("--baseline alone says no limit", "bad-gate"),
+                hint="add --max-drop METRIC=DELTA, for example --max-drop recall=0.01",
+            )
+        return []
+    from clfeval.gates import parse_limit
+
+    return [
+        *(parse_limit("fail-under", text) for text in under),
+        *(parse_limit("fail-over", text) for text in over),
+        *(parse_limit("max-drop", text) for text in drop),
+    ]
+
+
+def finished(result: Result, limits: Sequence[Limit], baseline: str | None) -> Result:
+    """Return the result with its gates judged."""
+    if not limits:
+        return result
+    from clfeval.gates import judge
+
+    return judge(result, limits, None if baseline is None else read_baseline(baseline))
+
+
+def read_baseline(name: str) -> Result:
+    """Read a saved result; raises UsageError when it is none of ours or too new."""
+    from clfeval.result import Result
+
+    try:
+        with open(name, encoding="utf-8") as stream:
+            return Result.from_json(stream.read())
+    except OSError as error:
+        raise UsageError.of(
+            f"cannot read the baseline: {error.strerror}", "baseline", name
+        ) from error
+    except (ValueError, json.JSONDecodeError) as error:
+        raise UsageError(
+            Problem(f"no usable baseline: {error}", "baseline", name),
+            hint="a baseline is written with --save RESULT.json",
+        ) from error
+
+
+def missed_gates(result: Result) -> list[str]:
+    """Say which gates were missed and by what."""
+    missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
+    left = len(missed) - SAID
+    return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
 
 
 class Described(Protocol):
@@ -42,8 +172,6 @@ def run(
     All that can be refused without the table is refused before `compute` reads it; `compute`
     imports its public function itself. Raises typer.Exit when a gate is missed.
     """
-    from clfeval.cli.gating import finished, limits_of
-
     limits = limits_of(gates.fail_under, gates.fail_over, gates.max_drop, gates.baseline)
     screen = screen_for(color=output.color, plot=output.plot, digits=output.digits)
     with SavedFiles(output.save, inputs=tables, gates=bool(limits)) as files:
@@ -73,8 +201,6 @@ def _say_columns(table: Described) -> None:
 
 def _say(result: Result, written: Sequence[str], output: Output, screen: Screen) -> None:
     """Say on stderr what standard output does not: warnings, names of files, missed gates."""
-    from clfeval.cli.gating import missed_gates
-
     in_table = output.format == "table"
     if not output.quiet:
         for warning in () if in_table else result.warnings:

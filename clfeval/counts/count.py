@@ -8,16 +8,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clfeval.counts.culprits import raise_culprits, raise_nameless_runs
-from clfeval.counts.files import FileCount, check_structure, explained, file_count
 from clfeval.counts.group import group
-from clfeval.counts.joint import JointCounts, joint_counts
-from clfeval.counts.judge import Judged, accept, check_thresholds, judge, otherwise, slices_of
-from clfeval.counts.kept import Kept
-from clfeval.counts.labels import values_of
+from clfeval.counts.judge import (
+    Judged,
+    accept,
+    check_thresholds,
+    judge,
+    otherwise,
+    raise_culprits,
+    raise_nameless_runs,
+    slices_of,
+)
+from clfeval.counts.kept import JointCounts, Kept, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores, read_scores, top_count, top_cuts
-from clfeval.counts.settle import Settled, settle
+from clfeval.counts.settle import (
+    FileCount,
+    Settled,
+    check_structure,
+    explained,
+    file_count,
+    settle,
+    values_of,
+)
 from clfeval.errors import UsageError
 from clfeval.tables.columns import ModelColumns, Suspicion
 from clfeval.tables.input import Input

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.files import check_structure
-from clfeval.counts.settle import Settled
+from clfeval.counts.settle import Settled, check_structure
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import WRONG, Frame, Mode, ModelColumns
 from clfeval.tables.csv import FingerprintTask
-from clfeval.tables.engine import collect
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, engine_errors
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, collect, engine_errors
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clfeval.counts.count import Counted, count
-from clfeval.counts.files import FileCount, file_count, fingerprints
-from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.settle import FileCount, file_count, fingerprints, slice_label
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts import CountsRow, read_confusions

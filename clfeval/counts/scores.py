@@ -13,14 +13,14 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import Kept, Target
-from clfeval.counts.labels import slice_label
 from clfeval.counts.patterns import merged
+from clfeval.counts.settle import slice_label
 from clfeval.errors import Problem, UsageError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.engine import Frame, collect, together
 from clfeval.tables.names import natural
+from clfeval.tables.scan import Frame, collect, together
 
 
 @dataclass(frozen=True, slots=True)

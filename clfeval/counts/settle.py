@@ -1,18 +1,129 @@
-"""What a pass over the rows needs to know beforehand: models, kinds, the positive class."""
+"""What a pass over the rows needs beforehand: hashed files, models, kinds, the positive class."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Any
 
-from clfeval.counts.files import Tasks, fingerprints
-from clfeval.counts.labels import default_positive, resolve_positive
+from clfeval.errors import DataError, Problem, listing, suggestion
+from clfeval.late import nw
+from clfeval.tables.cells import as_text
 from clfeval.tables.columns import Columns, Layout, ModelColumns
+from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.names import known_labels, natural
+from clfeval.tables.names import BINARY, PARTNERS, known_labels, natural
 from clfeval.tables.peek import Peek, distinct_of, is_score
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, collect, scan, unreadable
+
+
+def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
+    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
+    if roles.positive is not None:
+        if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
+            raise DataError(
+                Problem(
+                    f"truth has no class '{roles.positive}'; its classes: {listing(classes)}",
+                    "unknown-positive", file,
+                ),
+                hint=suggestion(roles.positive, classes)
+                or f"a class truth happens to lack is declared with --labels {roles.positive}",
+            )  # fmt: skip
+        return roles.positive
+    default = default_positive(classes)
+    if default is None:
+        raise DataError(
+            Problem(
+                f"which class is positive? truth has {listing(classes)}", "positive-needed", file
+            ),
+            hint=f"name it, for example --positive {quote(classes[-1])}; all others are negative",
+        )
+    return default
+
+
+def default_positive(classes: tuple[str, ...] | frozenset[str]) -> str | None:
+    """Return 1 or true (as it is written) when the classes are 0 / 1 or false / true."""
+    folded = {name.casefold(): name for name in classes}
+    if len(folded) != len(classes) or not folded:
+        return None
+    if set(folded) <= BINARY[0]:
+        return "1"
+    if set(folded) <= BINARY[1]:
+        return folded.get("true") or PARTNERS.get(folded["false"], "true")
+    return None
+
+
+def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    """Name a slice: `site=A`, or `site=A, sex=f` for several columns."""
+    texts = [as_text(value) for value in values]
+    return ", ".join(
+        f"{column}={'(missing)' if text is None else text}"
+        for column, text in zip(by, texts, strict=True)
+    )
+
+
+def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
+    """Return the distinct raw values that read as the label."""
+    return tuple(value for value in set(values) if as_text(value) == label)
+
+
+Tasks = Sequence[FingerprintTask | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FileCount:
+    """What one file contributed: observations counted and observations left out."""
+
+    name: str
+    sha256: str | None
+    rows: int
+    dropped: int
+
+
+def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
+    """Start to read the bytes of every file beside the counting."""
+    return tuple(FingerprintTask(file.source) if file.source else None for file in files)
+
+
+def file_count(
+    file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
+) -> FileCount:
+    """Say what a file contributed."""
+    return FileCount(file.shown, task.result().sha256 if task else None, rows, dropped)
+
+
+def check_structure(
+    file: TableFile, task: FingerprintTask | None, *, short_rows: bool | None = None
+) -> None:
+    """Raise for ragged rows, NUL bytes and wrong encodings.
+
+    `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
+    Byte counts then settle tables without quote marks, where no row was refused as too long.
+    """
+    if file.head is None or file.source is None or task is None:
+        return
+    fingerprint = task.result()
+    suspect = fingerprint.has_nul or fingerprint.bad_utf8
+    suspect = suspect or looks_ragged(fingerprint, len(file.columns))
+    if not suspect and short_rows is None:
+        every = scan(file, {}, watch=True).select(nw.col(NO_TAIL).sum(), nw.col(TEXT_BYTES).sum())
+        short_rows = bool(collect(every)[NO_TAIL].item())
+    if fingerprint.quotes and short_rows:
+        suspect = True
+    if suspect:
+        inspect_structure(file.source, file.columns)
+
+
+def explained(files: Sequence[TableFile], error: Exception) -> DataError:
+    """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
+    for file in files:
+        if file.head and file.source:
+            inspect_structure(file.source, file.columns)
+    if files[0].source:
+        return unreadable(files[0].source, error)
+    return DataError.of(f"cannot be read: {error}", "bad-file", files[0].name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.search import halved
 from clfeval.inference.shares import Parts, score_limits, score_parts
-from clfeval.inference.special import critical_value
+from clfeval.inference.special import critical_value, halved
 
 Measure = Callable[[Floats, Floats], Floats]
 

@@ -1,4 +1,4 @@
-"""Quantiles of distributions: normal and beta.
+"""Quantiles of distributions: normal and beta; and bisection.
 
 They are found here rather than taken from `scipy.special`, whose import alone takes half as long as
 everything else a small run does; tests hold both against each other.
@@ -7,11 +7,12 @@ everything else a small run does; tests hold both against each other.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats
 
 _HALLEY_STEPS = 5  # each step triples the digits; the start values have two
 _ROOT2 = math.sqrt(2)
@@ -149,3 +150,20 @@ def _area(a: Floats, b: Floats, mode: Floats, start: Floats, stop: Floats) -> Fl
     x = (start + half)[:, None] + half[:, None] * nodes
     density = np.exp(_log_density(a[:, None], b[:, None], mode[:, None], x))
     return np.asarray((density * weights).sum(axis=1) * half)
+
+
+_HALVINGS = 60  # after as many a bracket is as narrow as its numbers allow
+
+
+def halved(
+    holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _HALVINGS
+) -> tuple[Floats, Floats]:
+    """Return the brackets around where `holds`, true at `near`, comes to be false before `far`.
+
+    Shapes: near and far broadcast, and `holds` treats every element by itself.
+    """
+    for _ in range(times):
+        middle = (near + far) / 2
+        yes = holds(middle)
+        near, far = np.where(yes, middle, near), np.where(yes, far, middle)
+    return near, far

@@ -4,22 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import inf
 from typing import Any
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, over
 from clfeval.measures import (
     confusion,
-    coverage,
     desirability,
     information,
     odds,
-    ordinal,
     plane,
     polygon,
     probability,
     ranking,
 )
 from clfeval.measures.record import Measure, Needs
+
+_COHEN = "Cohen 1960, Educational and Psychological Measurement 20:37"
+_FEW = ("too_few_rows",)
+
+# declared, for metric tables name them, and not computed yet
+_ORDINAL = (
+    Measure("kappa_linear", "linear kappa", None, "ordinal", "max", -1, 1,
+            ("expected_agreement_one",), "drawn",
+            "1 - sum w n / sum w e, w the distance of the classes", _COHEN),
+    Measure("kappa_quadratic", "quadratic kappa", None, "ordinal", "max", -1, 1,
+            ("expected_agreement_one",), "drawn",
+            "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN),
+    Measure("rps", "RPS", None, "ordinal", "min", 0, 1, _FEW, "drawn",
+            "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
+            "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",)),
+    Measure("ordinal_mae", "ordinal MAE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
+            "mean distance of class positions", "textbook"),
+    Measure("ordinal_mse", "ordinal MSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
+            "mean squared distance of class positions", "textbook"),
+    Measure("ordinal_rmse", "ordinal RMSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
+            "square root of the ordinal MSE", "textbook"),
+    Measure("accuracy_within_1", "accuracy within 1", None, "ordinal", "max", 0, 1, _FEW, "drawn",
+            "share of rows at most one class off", "textbook"),
+)  # fmt: skip
+
+_MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
+
+# of models together: of two counts of rows, the part and the whole of the formula
+_COVERAGE = (
+    Measure("shine_through", "ShineThrough", over, "patterns", "max", 0, 1, ("nothing_found",),
+            "share",
+            "rows of the target class found by S and by no model outside / rows found by any model",
+            _MARS),
+    Measure("occlusion", "Occlusion", over, "patterns", "min", 0, 1,
+            ("nothing_found", "no_other_model"), "share",
+            "rows of the target class missed by S and found by every model outside (rule all; some"
+            " model outside under rule any) / rows found by any model", _MARS),
+    Measure("yield", "yield", over, "patterns", "max", 0, 1, ("zero_margin",), "share",
+            "covered / effort", _MARS),
+)  # fmt: skip
 
 CATALOG: Mapping[str, Measure] = {
     measure.id: measure
@@ -34,8 +74,8 @@ CATALOG: Mapping[str, Measure] = {
         plane.PLANE,
         ranking.MEASURES,
         probability.MEASURES,
-        ordinal.MEASURES,
-        coverage.MEASURES,
+        _ORDINAL,
+        _COVERAGE,
         polygon.MEASURES,
         desirability.MEASURES,
     )
@@ -104,3 +144,112 @@ def _twins(measure: Measure) -> list[Measure]:
     """Return the other measures that are the same function under another id."""
     first = measure.twin or measure.id
     return [m for m in CATALOG.values() if first in (m.id, m.twin) and m is not measure]
+
+
+_PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
+_SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
+# words in the name of something of which less is better, in whatever unit
+_LESS = re.compile(
+    r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
+    r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
+    r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|difference|gap|disparity|"
+    r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd)(?:_|@|$)|^(?:1_|rank_|rank$)"
+)
+
+# every name of a line says what its first name says, by this formula
+SAME: tuple[dict[str, str], ...] = (
+    {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
+    {
+        "accuracy": "accuracy",
+        "tar": "accuracy",
+        "error_rate": "1 - accuracy",
+        "delta_b": "2 accuracy - 1",
+        "tor": "accuracy / (1 - accuracy)",
+        # of rows that have one class each
+        "recall_weighted": "accuracy",
+        "recall_micro": "accuracy",
+        "precision_micro": "accuracy",
+        "f1_micro": "accuracy",
+    },
+    {"sensitivity": "sensitivity", "recall": "sensitivity", "fnr": "1 - sensitivity"},
+    {"specificity": "specificity", "fpr": "1 - specificity"},
+    {
+        "precision": "precision",
+        "ppv": "precision",
+        "fdr": "1 - precision",
+        "ppv_odds": "precision / (1 - precision)",
+    },
+    {"npv": "NPV", "for": "1 - NPV", "npv_odds": "NPV / (1 - NPV)"},
+    {
+        "accuracy_u": "balanced accuracy",
+        "balanced_accuracy": "balanced accuracy",
+        "recall_macro": "balanced accuracy",
+        "j_index": "2 balanced accuracy - 1",
+        "delta": "2 balanced accuracy - 1",
+        "error_u": "1 - balanced accuracy",
+    },
+    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)", "f_odds": "F1 / (1 - F1)"},
+    {"dor": "DOR", "dp": "sqrt(3)/π ln DOR"},
+    {
+        "brier": "Brier",
+        "brier_sum": "2 Brier",
+        "brier_skill": "1 - Brier / Brier of the class shares",
+    },
+    {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},
+    {"ordinal_mse": "ordinal MSE", "ordinal_rmse": "square root of the ordinal MSE"},
+    {"mutual_information": "mutual information", "ic": "mutual information / H(truth)"},
+)
+
+
+def measure_of(name: str) -> Measure | None:
+    """Find the measure a column holds, whatever average, fold or spelling its name adds."""
+    plain = folded(name)
+    while True:
+        found = _known(plain)
+        if found is not None:
+            return found
+        shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
+        if shorter == plain:
+            return None
+        plain = shorter
+
+
+def _known(plain: str) -> Measure | None:
+    """Find a measure by name; a column of one letter is not its symbol, as F or J."""
+    found = find_measure(plain)
+    return found if found is not None and (len(plain) > 1 or plain in found.aliases) else None
+
+
+def sounds_like_less(name: str) -> bool:
+    """Tell whether an unknown name speaks of losses, errors, costs or time."""
+    return bool(_LESS.search(folded(name)))
+
+
+def negated(name: str) -> bool:
+    """Tell whether a name is that of a loss turned round, as scikit-learn's `neg_log_loss`."""
+    return bool(re.match(r"(?:.*_)?neg_", folded(name)))
+
+
+def same_thing(first: str, second: str) -> str | None:
+    """Say why two measures tell one thing: `jaccard = F1 / (2 - F1)`; None when they do not."""
+    (one, where), (other, there) = _listed(first), _listed(second)
+    if where != there:  # one measure on other rows is another thing
+        return None
+    for line in SAME:
+        if one in line and other in line:
+            if line[one] == line[other]:
+                return f"both are {line[one]}"
+            return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
+    return None
+
+
+@cache
+def _listed(name: str) -> tuple[str, str]:
+    """Return the name a measure has in SAME, and the rows it was taken on: test, val, ...
+
+    Averages over classes are measures of their own.
+    """
+    whole = folded(name)
+    plain = _PREFIX.sub("", whole)
+    found = _known(plain)
+    return (found.id if found is not None else plain), whole.removesuffix(plain)

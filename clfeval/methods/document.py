@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clfeval import __version__, options
-from clfeval.counts.files import FileCount
-from clfeval.result import Input
+from clfeval.counts.settle import FileCount
+from clfeval.result import InputFile
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
-def inputs(files: Iterable[FileCount]) -> tuple[Input, ...]:
+def inputs(files: Iterable[FileCount]) -> tuple[InputFile, ...]:
     """Return the files that were counted, as the document names them."""
-    return tuple(Input(file.name, file.sha256, file.rows, file.dropped) for file in files)
+    return tuple(InputFile(file.name, file.sha256, file.rows, file.dropped) for file in files)
 
 
 def parameters(
@@ -34,7 +34,7 @@ def signature(
     order: str,
     found: Mapping[str, Any],
     *groups: object,
-    files: Iterable[FileCount | Input],
+    files: Iterable[FileCount | InputFile],
     statistics: str,
 ) -> str:
     """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.

@@ -11,9 +11,14 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.errors import Problem, UsageError
-from clfeval.inference.proportions import clopper_pearson
 from clfeval.inference.score_region import range_over_region
-from clfeval.inference.shares import combination, odds_ratio, predictive_value, rate_ratio
+from clfeval.inference.shares import (
+    clopper_pearson,
+    combination,
+    odds_ratio,
+    predictive_value,
+    rate_ratio,
+)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes

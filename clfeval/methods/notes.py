@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clfeval.counts.count import Counted
-from clfeval.counts.files import FileCount
+from clfeval.counts.settle import FileCount
 from clfeval.result import Warn
 
 

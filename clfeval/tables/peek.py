@@ -11,8 +11,7 @@ from typing import Any
 from clfeval.late import nw, pl
 from clfeval.tables.cells import distinct_texts
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.engine import collect, together
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.scan import TableFile, collect, scan, together
 
 _SCORE = re.compile(
     r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII

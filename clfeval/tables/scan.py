@@ -1,4 +1,4 @@
-"""Scans: files and frames as lazy frames of text or numbers, JSON lists too."""
+"""Scans: files and frames as lazy frames of text or numbers, JSON lists too; and how they run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
@@ -273,3 +273,27 @@ def json_frame(source: Source) -> pl.DataFrame:
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     place = {key: i for i, key in enumerate(first)}
     return frame.select(sorted(frame.columns, key=lambda name: (place.get(name, len(place)), name)))
+
+
+Frame: TypeAlias = "nw.LazyFrame[Any]"
+
+
+def collect(frame: Frame) -> nw.DataFrame[Any]:
+    """Run the lazy frame, on polars with the streaming engine."""
+    if frame.implementation.is_polars():
+        return frame.collect(engine="streaming")
+    return frame.collect()
+
+
+def together(frames: Sequence[Frame]) -> Frame:
+    """Put the rows of several frames under one another."""
+    return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
+
+
+def with_rows(frame: Frame, name: str, *, first: int) -> Frame:
+    """Add a column with the number of each row."""
+    native: Any = frame.to_native()
+    if not isinstance(native, pl.LazyFrame):
+        native = frame.collect("polars").to_native().lazy()
+    numbered: pl.LazyFrame = native.with_row_index(name, offset=first)
+    return nw.from_native(numbered)

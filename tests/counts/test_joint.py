@@ -13,7 +13,7 @@ from hypothesis import given
 
 from clfeval.counts import kept
 from clfeval.counts.count import count
-from clfeval.counts.joint import JointCounts
+from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binomtest
 
-from clfeval.inference.proportions import clopper_pearson, sign_test
+from clfeval.inference.shares import clopper_pearson, sign_test
 from clfeval.inference.special import _quantiles, _rough_normal, beta_quantiles
 from tests.thoroughness import examples
 

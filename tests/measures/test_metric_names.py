@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clfeval.measures.catalog import CATALOG
-from clfeval.measures.metric_names import (
+from clfeval.measures.catalog import (
+    CATALOG,
     SAME,
     folded,
     measure_of,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clfeval.result import Cell, Estimate, Input, LazyRows, Result, Row, Table
+from clfeval.result import Cell, Estimate, InputFile, LazyRows, Result, Row, Table
 from tests.views.ranked_optional import agreed, desired, moved_weights
 
 Values = Mapping[str, Sequence[float]]
@@ -133,7 +133,7 @@ def ranked(
     winners = [name for name, rank in zip(names, best_over, strict=True) if rank == 1]
     return Result(
         command="mlcps", signature="clfeval mlcps",
-        inputs=(Input("metrics.csv", None, 1000 if spread is not None else k),),
+        inputs=(InputFile("metrics.csv", None, 1000 if spread is not None else k),),
         parameters={
             "from": "metrics" if spread is None else "predictions", "metrics": list(metrics),
             "weights": dict(zip(metrics, w.tolist(), strict=True)),

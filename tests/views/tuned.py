@@ -12,7 +12,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.result import Cell, Estimate, Input, Result, Row, Table
+from clfeval.result import Cell, Estimate, InputFile, Result, Row, Table
 
 ORDER = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
@@ -148,7 +148,7 @@ def tuned(
     return Result(
         command="tune-jpt",
         signature="clfeval tune-jpt",
-        inputs=() if rates_only else (Input("table.csv", None, p + n),),
+        inputs=() if rates_only else (InputFile("table.csv", None, p + n),),
         parameters={
             "positive": "ill", "negative": ["well"], "level": 0.95, "interval": interval,
             "measures": list(shown), "beta": beta, "crossover": compared, "rows_per": 1000,

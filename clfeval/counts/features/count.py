@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clfeval.counts.features.complaints import complain_wide
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts, count_classes, need_both
 from clfeval.counts.features.sparse import complain_sparse, count_sparse
 from clfeval.counts.features.wide import (
     BinaryPass,
     Rows,
     class_frames,
+    complain_wide,
     count_binary,
     count_categories,
     count_numbers,
 )
-from clfeval.counts.files import (
+from clfeval.counts.settle import (
     FileCount,
     Tasks,
     check_structure,

@@ -11,15 +11,20 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.group import usable_weight
-from clfeval.counts.labels import resolve_positive, values_of
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.errors import HEADER_ONLY, DataError, Problem, quoted
-from clfeval.late import nw
+from clfeval.counts.settle import resolve_positive, values_of
+from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, quoted
+from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text, distinct_texts, is_absent
-from clfeval.tables.engine import collect
+from clfeval.tables.diagnose import (
+    Check,
+    numbered,
+    run_checks,
+)
 from clfeval.tables.input import Input
 from clfeval.tables.names import natural
+from clfeval.tables.scan import TableFile, collect
 
 WEIGHT = "__clfeval_weight"
 
@@ -328,3 +333,32 @@ class FeatureCounts:
 
 _TEXTS = ("names", "columns", "kinds", "rules")
 _ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing")
+
+
+_HINTS = {
+    "missing-value": "fill the cells, or add --missing drop to leave such rows out",
+    "bad-weight": "weights count how often a row stands for itself",
+    "duplicate-row": "a row shows a feature once; how often belongs in a value column",
+    "duplicate-id": "each observation stands in one row",
+    "conflicting-truth": "all entries of one row need the same class",
+    "unknown-row": "every row of the features needs its class in --truth-table",
+}
+
+
+def raise_problems(
+    files: Sequence[TableFile], checks: Sequence[Check], null_values: Sequence[str]
+) -> None:
+    """Run the checks over the files and raise what they find; return if that is nothing."""
+    if not checks:
+        return
+    frame = pl.concat([numbered(file, null_values) for file in files])
+    problems, totals = run_checks(frame, checks)
+    if problems:
+        order = [file.name for file in files]
+        problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
+        first = problems[0]
+        hint = _HINTS.get(first.code)
+        if first.code == "bad-number" and "'" in first.what:
+            value = first.what.split("'")[1]
+            hint = f"if '{value}' means missing, add --null-value '{value}'"
+        raise DataError(problems[:KEPT], hint=hint, totals=totals)

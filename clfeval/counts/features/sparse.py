@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
-from clfeval.counts.culprits import check_ids
-from clfeval.counts.features.complaints import raise_problems, sparse_checks, unknown_rows
 from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
@@ -18,19 +16,27 @@ from clfeval.counts.features.cuts import (
     Split,
     count_classes,
     need_both,
+    raise_problems,
     split,
 )
 from clfeval.counts.features.wide import refuse_infinite
+from clfeval.counts.judge import check_ids
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import missing_label
-from clfeval.tables.engine import collect
+from clfeval.tables.diagnose import (
+    PLACE,
+    Check,
+    bad_number,
+    missing_label,
+    missing_score,
+    numbered,
+)
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Reading, TableFile, scan
+from clfeval.tables.scan import Reading, TableFile, collect, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
@@ -275,3 +281,39 @@ def _pairs_differ(entries: Frame) -> bool:
     hashed = native.select(pl.struct(ROW, FEATURE).hash().alias("h"))
     hashes = hashed.collect(engine="streaming")["h"]
     return hashes.sort().n_unique() == len(hashes)  # sorted they take half the room of a set
+
+
+def sparse_checks(table: FeatureTable, *, strict: bool) -> list[Check]:
+    """Return what to look for in the entries of a sparse table."""
+    row, feature = table.row, table.feature
+    pair = pl.struct(row, feature)
+    first = pl.col(PLACE).first().over(pair)
+    both = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
+    checks = [
+        Check(
+            feature, "duplicate-row", "'{value}' stands in {extra} for this row already",
+            (pl.col(PLACE) != first) & both, first,
+        )
+    ]  # fmt: skip
+    needed = [row, feature, *([table.truth] if table.truth else [])]
+    if strict:
+        checks += [missing_label(name) for name in needed]
+    if table.value:
+        checks += [bad_number(table.value), *([missing_score(table.value)] if strict else [])]
+    if table.truth:
+        truth = pl.col(table.truth).cast(pl.String)
+        known = truth.drop_nulls().first().over(row)
+        what = "'{value}' where an earlier entry of this row has '{extra}'"
+        bad = (truth != known) & pl.col(row).is_not_null()
+        checks.append(Check(table.truth, "conflicting-truth", what, bad, known))
+    return checks
+
+
+def unknown_rows(table: FeatureTable, classes: Classes) -> list[Check]:
+    """Return the check for entries whose row the table of classes does not have."""
+    known = pl.concat([numbered(file).select(classes.row) for file in classes.files])
+    names = known.select(pl.col(classes.row).cast(pl.String)).collect().to_series()
+    bad = (
+        ~pl.col(table.row).cast(pl.String).is_in(names.implode()) & pl.col(table.row).is_not_null()
+    )
+    return [Check(table.row, "unknown-row", "row '{value}' has no class", bad)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +16,22 @@ from clfeval.counts.features.cuts import (
     Cut,
     FeatureCounts,
     Split,
+    raise_problems,
     split_rows,
     weight_of,
 )
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.engine import collect
+from clfeval.tables.diagnose import (
+    bad_number,
+    bad_weight,
+    missing_label,
+    missing_score,
+    repeated,
+)
 from clfeval.tables.feature import FeatureTable
-from clfeval.tables.scan import NO_TAIL, Reading, scan
+from clfeval.tables.scan import NO_TAIL, Reading, collect, scan
 
 MOST_CATEGORIES = 1000
 HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
@@ -293,3 +300,41 @@ def _sums(
         )
         for name in wanted
     }
+
+
+def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
+    """Raise everything that is wrong with the rows of a wide table; return if nothing is.
+
+    Columns are looked at row by row only where their counts of empty cells, or of cells that are
+    no numbers, say that something is wrong: there may be thousands.
+    """
+    roles, strict = table.roles, table.roles.missing == "error"
+    numbers = [name for name, kind in kinds.items() if kind != "category"]
+    empty = _gaps(table, list(kinds), "text")
+    absent = _gaps(table, numbers, "loose")
+    checks = [missing_label(str(table.truth))] if strict else []
+    checks += [bad_weight(roles.weight)] if roles.weight else []
+    checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
+    if strict:
+        checks += [missing_score(name) for name in numbers if absent[name]]
+        checks += [missing_label(name) for name in kinds if name not in absent and empty[name]]
+    checks += [repeated(table.id)] if table.id is not None else []
+    raise_problems(table.files, checks, roles.null_value)
+
+
+def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict[str, int]:
+    """Count, per column, the cells that are empty, or NaN, when read so."""
+    if not columns:
+        return {}
+    totals = np.zeros(len(columns), np.int64)
+    for file in table.files:
+        frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_value)
+        schema = frame.collect_schema()
+        floats = [name for name in columns if schema[name].is_float()]
+        nulls = collect(frame.select(nw.all().null_count())).row(0)
+        totals += np.array(nulls, np.int64)
+        if floats:
+            nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0)
+            found = dict(zip(floats, nans, strict=True))
+            totals += np.array([found.get(name) or 0 for name in columns], np.int64)
+    return dict(zip(columns, totals.tolist(), strict=True))

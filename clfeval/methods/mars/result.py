@@ -9,11 +9,11 @@ import numpy as np
 
 from clfeval.arrays import Counts
 from clfeval.counts.count import Counted
-from clfeval.counts.exclusive import list_exclusive
+from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
-from clfeval.inference.proportions import sign_test
+from clfeval.inference.shares import sign_test
 from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort

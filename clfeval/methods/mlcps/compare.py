@@ -9,7 +9,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.errors import DataError, Problem, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
-from clfeval.measures.metric_names import same_thing
+from clfeval.measures.catalog import same_thing
 from clfeval.methods.mlcps.ranking import Ranking, dense_ranks, firsts
 from clfeval.result import Estimate, Row, Warn
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
-from clfeval.counts.joint import JointCounts
+from clfeval.counts.kept import JointCounts
 from clfeval.measures.catalog import computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import mean_loss

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.count import Counted
-from clfeval.counts.joint import JointCounts
+from clfeval.counts.kept import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures import probability
@@ -26,7 +26,7 @@ from clfeval.methods.mlcps.evaluator import (
     evaluator,
 )
 from clfeval.methods.notes import counting_notes
-from clfeval.result import Input, Warn
+from clfeval.result import InputFile, Warn
 
 MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
@@ -190,7 +190,7 @@ class Given:
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: Floats
-    inputs: tuple[Input, ...]
+    inputs: tuple[InputFile, ...]
     statistics: str
     problem: Callable[[int, int, str, str], Problem]
     splits: tuple[str, ...] = ()
@@ -249,7 +249,7 @@ def of_predictions(
         models=found.models,
         metrics=found.metrics,
         values=found.values,
-        inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
+        inputs=tuple(InputFile(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
         statistics=found.digest,
         problem=lambda i, j, what, code: Problem(
             f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import bad_option, listing
-from clfeval.measures.metric_names import measure_of
+from clfeval.measures.catalog import measure_of
 from clfeval.methods.mlcps.compare import compared, redundancy_note, redundant_rows
 from clfeval.methods.mlcps.dethroning import dethroning_rows, factors_of, weight_rows
 from clfeval.methods.mlcps.given import Given

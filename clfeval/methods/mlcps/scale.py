@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
-from clfeval.measures.metric_names import measure_of, negated, sounds_like_less
+from clfeval.measures.catalog import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.result import Warn

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.search import halved
+from clfeval.inference.special import halved
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.information import mutual_information
 from clfeval.measures.plane import position, tilted

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
-from clfeval.inference.search import halved
+from clfeval.inference.special import halved
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import MOST
-from clfeval.counts.files import FileCount
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
+from clfeval.counts.settle import FileCount
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.notes import counting_notes

@@ -15,6 +15,6 @@ def layouts() -> tuple[Layout, ...]:
 
     Not a constant, so that their names are there without the libraries that read tables.
     """
-    from clfeval.tables.layouts import counts, long, probabilities, wide
+    from clfeval.tables.layouts import counts, long, wide
 
-    return (counts.LAYOUT, long.LAYOUT, probabilities.LAYOUT, wide.LAYOUT)
+    return (counts.LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)

@@ -30,7 +30,6 @@ from clfeval.tables.diagnose import (
     missing_score,
     unknown_label,
 )
-from clfeval.tables.engine import together
 from clfeval.tables.input import Input
 from clfeval.tables.names import (
     ID_NAMES,
@@ -43,7 +42,7 @@ from clfeval.tables.names import (
     natural,
 )
 from clfeval.tables.peek import Peek, distinct_of
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.scan import TableFile, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"

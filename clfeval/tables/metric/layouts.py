@@ -11,8 +11,7 @@ import numpy as np
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.result import whole
-from clfeval.tables.metric.cells import is_estimate, numeric, text_of
-from clfeval.tables.metric.grid import Grid, Places
+from clfeval.tables.metric.grid import Grid, Places, is_estimate, numeric, text_of
 from clfeval.tables.metric.long import long_columns, long_sheet
 from clfeval.tables.metric.sheet import (
     Asked,

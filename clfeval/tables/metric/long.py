@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.errors import KEPT, DataError, Problem
-from clfeval.tables.metric.cells import is_blank, numeric
-from clfeval.tables.metric.grid import Grid, Places
+from clfeval.tables.metric.grid import Grid, Places, is_blank, numeric
 from clfeval.tables.metric.sheet import Asked, Sheet, chosen, column_of, no_rows, without_parts
 from clfeval.tables.names import (
     ESTIMATOR_NAMES,

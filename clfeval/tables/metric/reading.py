@@ -22,8 +22,7 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
-from clfeval.tables.metric.cells import Cells, all_text, is_blank
-from clfeval.tables.metric.grid import Grid
+from clfeval.tables.metric.grid import Cells, Grid, all_text, is_blank
 from clfeval.tables.metric.records import json_grid
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, Source, open_sources

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from clfeval.errors import DataError, Problem, listing
-from clfeval.tables.metric.cells import is_estimate
-from clfeval.tables.metric.grid import Grid
+from clfeval.tables.metric.grid import Grid, is_estimate
 from clfeval.tables.names import MODEL_NAMES, find
 
 RESULT = "clfeval.result/"

@@ -12,8 +12,17 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, UsageError, listing
 from clfeval.tables.cells import means_missing, null_hint
-from clfeval.tables.metric.cells import CODES, COMMA, MISSING, PERCENT, UNDEFINED, flaw_of
-from clfeval.tables.metric.grid import Grid, Places, Status
+from clfeval.tables.metric.grid import (
+    CODES,
+    COMMA,
+    MISSING,
+    PERCENT,
+    UNDEFINED,
+    Grid,
+    Places,
+    Status,
+    flaw_of,
+)
 from clfeval.tables.metric.layouts import lay_out
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
