@@ -13,7 +13,7 @@ from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
 
-Kind = Literal["fail-under", "fail-over", "max-drop"]
+LimitKind = Literal["fail-under", "fail-over", "max-drop"]
 Part = Literal["value", "low", "high"]
 
 
@@ -21,14 +21,14 @@ Part = Literal["value", "low", "high"]
 class Limit:
     """A parsed `[MODEL:]METRIC[.low|.high]=VALUE`."""
 
-    kind: Kind
+    kind: LimitKind
     metric: str
     part: Part
     model: str | None
     limit: float
 
 
-def parse_limit(kind: Kind, text: str) -> Limit:
+def parse_limit(kind: LimitKind, text: str) -> Limit:
     """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`."""
     left, equals, number = text.rpartition("=")
     try:

@@ -29,8 +29,8 @@ class Estimate:
 
 Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]
-Table = Sequence[Row]
-Columns = Mapping[str, Sequence[Cell]]
+Rows = Sequence[Row]
+CellColumns = Mapping[str, Sequence[Cell]]
 R = TypeVar("R", bound=Row)
 POPULATIONS = ("target", "sample", "1:1")  # the first of these that is there speaks for a model
 
@@ -41,7 +41,7 @@ class LazyRows(Sequence[Row]):
     __slots__ = ("_length", "_make_row", "columns")
 
     def __init__(
-        self, length: int, make_row: Callable[[int], Row], columns: Columns | None = None
+        self, length: int, make_row: Callable[[int], Row], columns: CellColumns | None = None
     ) -> None:
         """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
         self._length, self._make_row, self.columns = length, make_row, columns or {}
@@ -124,7 +124,7 @@ class Result:
     inputs: tuple[InputFile, ...]
     parameters: Mapping[str, Any]
     summary: Mapping[str, Any]
-    tables: Mapping[str, Table]
+    tables: Mapping[str, Rows]
     gates: tuple[Gate, ...] = ()
     warnings: tuple[Warn, ...] = ()
     version: str = field(default=__version__)
@@ -134,7 +134,7 @@ class Result:
         """True when no gate was missed."""
         return all(gate.passed for gate in self.gates)
 
-    def whole(self, table: str) -> Table:
+    def whole(self, table: str) -> Rows:
         """Return the rows of a table that speak for its models."""
         return whole(self.tables.get(table, ()))
 

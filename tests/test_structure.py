@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +17,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clfeval"
 FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 400  # lines of a file
+CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
+TWICE = {"Best", "Column", "Limits", "Line", "Path", "Point"}  # to be emptied
 
 # room -> rooms of this package it may import; libraries it may import besides the standard ones
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
@@ -126,6 +130,23 @@ def test_files_say_what_they_are_for() -> None:
     first = {path: (ast.get_docstring(tree_of(path)) or "").partition("\n")[0] for path in FILES}
     silent = [path for path, line in first.items() if not line.endswith((".", ":"))]
     assert [str(path.relative_to(ROOT)) for path in silent] == []
+
+
+def test_no_class_name_stands_twice() -> None:
+    """A word means one thing: neither classes nor aliases of types share a name."""
+    names = Counter(name for path in FILES for name in kinds_of(path))
+    assert {name for name, times in names.items() if times > 1} == TWICE
+
+
+def kinds_of(path: Path) -> Iterator[str]:
+    """Yield the names of classes and type aliases at the top of a file: words in camel case."""
+    for node in tree_of(path).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name) and CAMEL.fullmatch(target.id):
+                    yield target.id
 
 
 def test_only_the_command_line_prints_and_exits() -> None:

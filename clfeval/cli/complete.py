@@ -14,7 +14,7 @@ from clfeval.tables.names import ID_NAMES, LONG_TRUTH_NAMES, MODEL_NAMES, PREDIC
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
 
-Rows = Sequence[Sequence[str | None]]
+SampleRows = Sequence[Sequence[str | None]]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -91,14 +91,14 @@ def _starting(values: Iterable[str], incomplete: str) -> list[str]:
     ]
 
 
-def _values(columns: Sequence[str], rows: Rows, column: str | None) -> list[str]:
+def _values(columns: Sequence[str], rows: SampleRows, column: str | None) -> list[str]:
     if column not in columns:
         return []
     position = columns.index(column)
     return sorted({row[position] or "" for row in rows})
 
 
-def _head(ctx: typer.Context) -> tuple[Sequence[str], Rows]:
+def _head(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
     """Read the columns, and of delimited text the first rows, of the first table named.
 
     No table or a broken one: no columns. Nobody wants an error message amid the line they type.
@@ -128,7 +128,9 @@ def _existing(name: str) -> str | None:
     return None
 
 
-def _read(name: str, input_format: str | None, delimiter: str | None) -> tuple[Sequence[str], Rows]:
+def _read(
+    name: str, input_format: str | None, delimiter: str | None
+) -> tuple[Sequence[str], SampleRows]:
     """Read the head of one file, with polars only where the format leaves no other way."""
     from tempfile import TemporaryDirectory
 

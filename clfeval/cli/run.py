@@ -11,10 +11,11 @@ from clfeval.errors import Problem, UsageError
 from clfeval.options import Opt
 
 if TYPE_CHECKING:
+    from clfeval.api.entry import Described
     from clfeval.gates import Limit
     from clfeval.result import Result
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -152,13 +153,6 @@ def missed_gates(result: Result) -> list[str]:
     missed = [f"gate missed: {gate}" for gate in result.gates if not gate.passed]
     left = len(missed) - SAID
     return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
-
-
-class Described(Protocol):
-    """A table that says in one line how it was read."""
-
-    def described(self) -> str:
-        """Say it."""
 
 
 def run(

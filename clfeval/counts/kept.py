@@ -15,9 +15,9 @@ from clfeval.counts.patterns import PatternCounts, any_of, merged
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
-from clfeval.tables.columns import KEY, Frame, Mode
+from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.names import natural
-from clfeval.tables.scan import collect, together
+from clfeval.tables.scan import Frame, collect, together
 
 Target = Literal["positive", "negative", "all"]
 

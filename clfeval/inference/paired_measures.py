@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.score_region import Measure
-from clfeval.inference.shares import Table
+from clfeval.inference.score_region import OfProportions
+from clfeval.inference.shares import Fourfold
 
 Slopes = tuple[ArrayLike, ArrayLike]
 
@@ -76,8 +76,8 @@ def difference(
 def correlation(
     slopes1: Slopes,
     slopes2: Slopes,
-    positives: Table,
-    negatives: Table,
+    positives: Fourfold,
+    negatives: Fourfold,
     *,
     corrected: bool = True,
 ) -> Floats:
@@ -110,7 +110,7 @@ def correlation(
     return np.where(product == 0, 0.0, np.clip(rho, -1, 1))
 
 
-def slopes(measure: Measure, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
+def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:
     """Return the partial derivatives of measure(tp, fp), numerically.
 
     Differences over steps that shrink fourfold, extrapolated to a step of 0: central ones from
@@ -171,7 +171,7 @@ def _direction(pair: Slopes) -> tuple[Floats, Floats]:
     return a / scale, b / scale
 
 
-def _errors(table: Table, corrected: bool) -> tuple[Floats, Floats, Floats]:
+def _errors(table: Fourfold, corrected: bool) -> tuple[Floats, Floats, Floats]:
     """Return the standard errors of both rates of a class and the correlation of the answers."""
     a, b, c, d = (np.asarray(count, np.float64) for count in table)
     if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):

@@ -12,7 +12,7 @@ from clfeval.arrays import Floats
 from clfeval.inference.shares import Parts, score_limits, score_parts
 from clfeval.inference.special import critical_value, halved
 
-Measure = Callable[[Floats, Floats], Floats]
+OfProportions = Callable[[Floats, Floats], Floats]
 
 _GRID = 512  # directions at first
 _STEP = 2 * np.pi / _GRID
@@ -23,14 +23,14 @@ _CLOSE = 1e-9  # relative
 
 
 def range_over_region(
-    measure: Measure,
+    measure: OfProportions,
     k1: ArrayLike,
     n1: ArrayLike,
     k2: ArrayLike,
     n2: ArrayLike,
     *,
     level: float,
-    kink: Measure | None = None,
+    kink: OfProportions | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the least and the greatest measure(p1, p2) where z1(p1)² + z2(p2)² <= z².
 
@@ -94,14 +94,17 @@ def _limit(parts: Parts, z: Floats) -> Floats:
     return np.where(z < 0, low, high)
 
 
-def _call(function: Measure, p1: Floats, p2: Floats) -> Floats:
+def _call(function: OfProportions, p1: Floats, p2: Floats) -> Floats:
     """Return the values of a function that may be undefined or infinite at some points."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.broadcast_to(np.asarray(function(p1, p2), np.float64), p1.shape)
 
 
 def _highest(
-    function: Measure, factors: Floats, region: _Region, edge: tuple[Floats, tuple[Floats, Floats]]
+    function: OfProportions,
+    factors: Floats,
+    region: _Region,
+    edge: tuple[Floats, tuple[Floats, Floats]],
 ) -> tuple[Floats, Floats]:
     """Return where on the boundary each factor (f, m) times a function is highest, and how high.
 
@@ -145,7 +148,9 @@ def _undefined_last(values: Floats) -> Floats:
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def _at_kink(measure: Measure, kink: Measure, side: Floats, t: Floats, region: _Region) -> Floats:
+def _at_kink(
+    measure: OfProportions, kink: OfProportions, side: Floats, t: Floats, region: _Region
+) -> Floats:
     """Return the measure where the kink, of a `side` at the observed point, is 0 in direction t."""
     nowhere = np.zeros(t.size)
     _, far = halved(

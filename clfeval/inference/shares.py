@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Floats
 from clfeval.inference.special import beta_quantiles, critical_value
 
-Table = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 
 def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
@@ -110,7 +110,7 @@ def paired_difference(
 
 
 def paired_combination(
-    sign: int, positives: Table, negatives: Table, *, level: float
+    sign: int, positives: Fourfold, negatives: Fourfold, *, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the paired difference among positive rows plus or minus that among negative rows.
 

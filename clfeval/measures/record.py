@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Bools, Floats
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "ordinal", "patterns", "metrics"]
-Interval = Literal[
+IntervalKind = Literal[
     "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "drawn"
 ]
 
@@ -48,7 +48,7 @@ class Measure:
     low: float
     high: float
     undefined: tuple[str, ...]
-    interval: Interval
+    interval: IntervalKind
     formula: str
     source: str
     aliases: tuple[str, ...] = ()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, listing
-from clfeval.late import nw, pl
+from clfeval.late import pl
 from clfeval.tables.diagnose import Check
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import LayoutName
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Reading, TableFile
+from clfeval.tables.scan import Frame, Reading, TableFile
 
-Frame: TypeAlias = "nw.LazyFrame[Any]"
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
 # loose  as plain, but what is no number becomes null for the second look to name

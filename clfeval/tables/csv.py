@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import IO
 
 from clfeval.errors import KEPT, DataError, Problem, listing
-from clfeval.tables.source import Source
+from clfeval.tables.source import SourceFile
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 5000
@@ -29,7 +29,7 @@ class CsvHead:
     header_row: int = 1  # more when blank lines stand above it
 
 
-def read_csv_head(source: Source) -> CsvHead:
+def read_csv_head(source: SourceFile) -> CsvHead:
     """Read and check the header; raises DataError for what no parser could read rightly."""
     with source.path.open("rb") as stream:
         raw = stream.read(HEAD_BYTES)
@@ -54,7 +54,7 @@ def read_csv_head(source: Source) -> CsvHead:
     return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), header_row)
 
 
-def refuse_utf16(source: Source, start: bytes) -> None:
+def refuse_utf16(source: SourceFile, start: bytes) -> None:
     """Raise for a text that begins with the mark of UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(
@@ -63,7 +63,7 @@ def refuse_utf16(source: Source, start: bytes) -> None:
         )
 
 
-def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
+def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the records of the head that are surely complete, with their rows; no blank lines."""
     if not whole:
         text = text[: text.rfind("\n") + 1]
@@ -80,7 +80,7 @@ def _records(source: Source, text: str, whole: bool) -> Iterator[tuple[int, list
         ) from error
 
 
-def _check_names(source: Source, columns: tuple[str, ...]) -> None:
+def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
     problems = []
     seen: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
@@ -136,7 +136,7 @@ def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
     return not fingerprint.quotes and fingerprint.delimiters != fingerprint.lines * (columns - 1)
 
 
-def inspect_structure(source: Source, columns: tuple[str, ...]) -> None:
+def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
     """Read the whole file record by record and raise what is wrong with its shape.
 
     The header is row 1; blank lines count as rows and are nothing wrong.
@@ -153,7 +153,7 @@ def inspect_structure(source: Source, columns: tuple[str, ...]) -> None:
         raise DataError(problems, hint=hint, totals=totals)
 
 
-def _bare_returns(source: Source) -> list[Problem]:
+def _bare_returns(source: SourceFile) -> list[Problem]:
     """Find lines with a carriage return amid them, where no quote mark may make it a character."""
     found: list[Problem] = []
     with source.path.open("rb") as stream:
@@ -166,7 +166,7 @@ def _bare_returns(source: Source) -> list[Problem]:
     return found
 
 
-def read_records(source: Source) -> list[list[str]]:
+def read_records(source: SourceFile) -> list[list[str]]:
     """Read all records at once, blank lines as empty ones; DataError for what is no CSV."""
     try:
         with _text(source) as stream:
@@ -175,7 +175,7 @@ def read_records(source: Source) -> list[list[str]]:
         return [record for _, record in _strict_records(source)]  # knows the row of the error
 
 
-def _strict_records(source: Source) -> Iterator[tuple[int, list[str]]]:
+def _strict_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
     with _text(source) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         row = 0
@@ -187,7 +187,7 @@ def _strict_records(source: Source) -> Iterator[tuple[int, list[str]]]:
             raise DataError(problem, hint=_HINTS["bad-csv"]) from error
 
 
-def _text(source: Source) -> IO[str]:
+def _text(source: SourceFile) -> IO[str]:
     return source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -244,7 +244,7 @@ _AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
 class FingerprintTask:
     """Takes a fingerprint in a thread of its own: hashing and counting release the interpreter."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         """Start at once."""
         self._source = source
         self._result: Fingerprint | None = None
@@ -267,7 +267,7 @@ class FingerprintTask:
         return self._result
 
 
-def take_fingerprint(source: Source) -> Fingerprint:
+def take_fingerprint(source: SourceFile) -> Fingerprint:
     """Read the file once: hash it and, for delimited text, count the bytes that shape it."""
     import numpy as np  # completion, which reads heads of tables here, does without it
 

@@ -26,7 +26,7 @@ from clfeval.tables.scan import TableFile
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
 # category  text, one feature for each of its values
-Kind = Literal["binary", "numeric", "category"]
+FeatureKind = Literal["binary", "numeric", "category"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class FeatureTable:
     layout: Literal["wide", "long"]
     truth: str | None
     id: str | None = None
-    kinds: Mapping[str, Kind] | None = None
+    kinds: Mapping[str, FeatureKind] | None = None
     row: str = ""
     feature: str = ""
     value: str | None = None
@@ -194,7 +194,7 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     return Classes(files, row, truth)
 
 
-def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, Kind]:
+def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, FeatureKind]:
     """Guess each column's kind; counting finds out when the guess is wrong."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
@@ -203,13 +203,13 @@ def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, Kin
     return {name: _text_kind(peeks[name]) for name in names}
 
 
-def _typed_kind(dtype: Any) -> Kind:
+def _typed_kind(dtype: Any) -> FeatureKind:
     if dtype == nw.Boolean or dtype.is_integer():
         return "binary"
     return "numeric" if dtype.is_numeric() else "category"
 
 
-def _text_kind(column: Peek) -> Kind:
+def _text_kind(column: Peek) -> FeatureKind:
     if column.texts and column.texts <= {"0", "1"}:
         return "binary"
     return "numeric" if column.mostly_numeric else "category"

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.csv import CsvHead
-from clfeval.tables.source import Source
+from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
@@ -45,7 +45,7 @@ class TableFile:
 
     name: str
     columns: tuple[str, ...]
-    source: Source | None = None
+    source: SourceFile | None = None
     head: CsvHead | None = None
     native: nw.LazyFrame[Any] | None = None
 
@@ -165,7 +165,7 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     return casts
 
 
-def open_typed(source: Source) -> TableFile:
+def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
     if source.format in ("ndjson", "json"):
         refuse_result(source)
@@ -189,7 +189,7 @@ def open_typed(source: Source) -> TableFile:
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
 
 
-def _in_file_order(source: Source, columns: Sequence[str]) -> list[str]:
+def _in_file_order(source: SourceFile, columns: Sequence[str]) -> list[str]:
     """Order the keys of NDJSON as its first line has them; keys of later lines follow by name."""
     with open(source.path, encoding="utf-8") as stream:
         first = next((line for line in stream if line.strip()), "{}")
@@ -217,7 +217,7 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
         raise DataError(problems, hint="give every column a plain name of its own")
 
 
-def unreadable(source: Source, error: Exception) -> DataError:
+def unreadable(source: SourceFile, error: Exception) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return DataError(
@@ -231,7 +231,7 @@ _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
 _HEAD = 1 << 12
 
 
-def refuse_result(source: Source) -> None:
+def refuse_result(source: SourceFile) -> None:
     """Raise for a result of clfeval, which holds measures, not rows."""
     with source.path.open("rb") as stream:
         if _RESULT.match(stream.read(_HEAD)):
@@ -242,7 +242,7 @@ def refuse_result(source: Source) -> None:
             )
 
 
-def holds_lines(source: Source) -> bool:
+def holds_lines(source: SourceFile) -> bool:
     """Tell whether a JSON file is one record a line: its first line is an object of values."""
     with source.path.open("rb") as stream:
         first = next((line.strip() for line in stream if line.strip()), b"")
@@ -255,7 +255,7 @@ def holds_lines(source: Source) -> bool:
     return any(not isinstance(value, (dict, list)) for value in record.values())
 
 
-def json_frame(source: Source) -> pl.DataFrame:
+def json_frame(source: SourceFile) -> pl.DataFrame:
     """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
     data = source.path.read_bytes()
     if not _LIST.match(data):

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Literal, cast, get_args
+from typing import IO, cast, get_args
 
 from clfeval.errors import DataError, Problem, UsageError, suggestion
+from clfeval.tables.input import Format
 
 CHUNK = 1 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -56,7 +57,6 @@ def _zstd() -> ModuleType:
     return zstd
 
 
-Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 FORMATS: tuple[str, ...] = get_args(Format)
 BINARY = ("parquet", "arrow")
 STDIN = "<stdin>"
@@ -77,7 +77,7 @@ _SUFFIXES: dict[str, Format] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One table file: its name for messages, where its plain bytes lie, and how to read them."""
 
     name: str
@@ -107,7 +107,7 @@ def open_sources(
     *,
     input_format: str | None = None,
     delimiter: str | None = None,
-) -> Iterator[list[Source]]:
+) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
 
     A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
@@ -162,7 +162,7 @@ def _expanded(names: list[str]) -> list[str]:
 
 def _from_path(
     stack: ExitStack, name: str, input_format: str | None, delimiter: str | None
-) -> Source:
+) -> SourceFile:
     path = Path(name)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
@@ -203,7 +203,7 @@ def _from_path(
     return _source(name, path, cast(Format, chosen), delimiter, None)
 
 
-def _from_pipe(stack: ExitStack, input_format: str | None, delimiter: str | None) -> Source:
+def _from_pipe(stack: ExitStack, input_format: str | None, delimiter: str | None) -> SourceFile:
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.of("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
@@ -221,7 +221,7 @@ def _copied(
     start: bytes,
     known: str | None,
     delimiter: str | None,
-) -> Source:
+) -> SourceFile:
     """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
     digest = sha256()
     given = Path(stack.enter_context(_temporary_file()))
@@ -248,8 +248,8 @@ def _copied(
 
 def _source(
     name: str, path: Path, chosen: Format, delimiter: str | None, digest: str | None
-) -> Source:
-    return Source(name, path, chosen, delimiter or ("\t" if chosen == "tsv" else ","), digest)
+) -> SourceFile:
+    return SourceFile(name, path, chosen, delimiter or ("\t" if chosen == "tsv" else ","), digest)
 
 
 @contextmanager

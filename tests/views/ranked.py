@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clfeval.result import Cell, Estimate, InputFile, LazyRows, Result, Row, Table
+from clfeval.result import Cell, Estimate, InputFile, LazyRows, Result, Row, Rows
 from tests.views.ranked_optional import agreed, desired, moved_weights
 
 Values = Mapping[str, Sequence[float]]
@@ -93,7 +93,7 @@ def ranked(
         columns["split_sd"] = estimates(scores["sd"] / 10, None)
         columns["split_wins"] = [SPLITS if rank == 1 else 0 for rank in ranks[by]]
     changed = [a != b for a, b in zip(best_over, worst_over, strict=True)]
-    tables: dict[str, Table] = {"models": rows(columns)}
+    tables: dict[str, Rows] = {"models": rows(columns)}
     tables["ranks"] = rows({
         "model": names, **ranks, "best_over_orders": best_over if known else [None] * k,
         "worst_over_orders": worst_over if known else [None] * k,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clfeval.result import Estimate, Row, Table
+from clfeval.result import Estimate, Row, Rows
 
 Array = npt.NDArray[np.float64]
 Ranks = Sequence[int | None]
@@ -16,7 +16,7 @@ Ranks = Sequence[int | None]
 
 def moved_weights(
     names: Sequence[str], ranks: Ranks, metrics: Sequence[str], weights: Sequence[float]
-) -> dict[str, Table]:
+) -> dict[str, Rows]:
     """Return the tables of --weight-sensitivity."""
     rival = next((name for name, rank in zip(names, ranks, strict=True) if rank == 2), None)
     never = Estimate(None, reason="never")
@@ -77,7 +77,7 @@ def agreed(
     there: Array,
     ranks: tuple[Ranks, Ranks],
     metrics: Sequence[str],
-) -> dict[str, Table]:
+) -> dict[str, Rows]:
     """Return the tables of --compare; every score agrees as MLcps does."""
     tops = [[name for name, r in zip(names, side, strict=True) if r == 1] for side in ranks]
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]

@@ -12,7 +12,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.result import Cell, Estimate, InputFile, Result, Row, Table
+from clfeval.result import Cell, Estimate, InputFile, Result, Row, Rows
 
 ORDER = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
@@ -95,7 +95,7 @@ def tuned(
     places = [("1:1", BALANCED), *(("target", one) for one in wanted)]
     if not rates_only:
         places = [("sample", sample), *places]
-    out: dict[str, Table] = {
+    out: dict[str, Rows] = {
         "models": [model_row(s, m, *place) for s in slices for m in models for place in places]
     }
     if population is not None:

@@ -9,7 +9,7 @@ from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts, count_
 from clfeval.counts.features.sparse import complain_sparse, count_sparse
 from clfeval.counts.features.wide import (
     BinaryPass,
-    Rows,
+    ClassRows,
     class_frames,
     complain_wide,
     count_binary,
@@ -91,7 +91,7 @@ def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCou
     if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
         _check_structure(table, tasks)
         complain_wide(table, kinds)
-    rows = Rows(table, classes)
+    rows = ClassRows(table, classes)
     parts: list[FeatureCounts] = []
     binary = [column for column, kind in kinds.items() if kind == "binary"]
     done = _binary(binary, rows) if binary else None
@@ -118,7 +118,7 @@ def _count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCou
     return counts, classes
 
 
-def _binary(columns: Sequence[str], rows: Rows) -> BinaryPass | None:
+def _binary(columns: Sequence[str], rows: ClassRows) -> BinaryPass | None:
     """Count 0/1 columns; as numbers where text holds more; not at all where it holds no numbers."""
     for reading in ("bit", "number"):
         try:

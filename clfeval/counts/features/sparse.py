@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +36,9 @@ from clfeval.tables.diagnose import (
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Reading, TableFile, collect, scan
+from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
-
-Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
 def read_entries(table: FeatureTable) -> Frame:

@@ -37,13 +37,13 @@ MOST_CATEGORIES = 1000
 HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 
-def count_numbers(columns: Sequence[str], rows: Rows, cut: Cut) -> Iterator[FeatureCounts]:
+def count_numbers(columns: Sequence[str], rows: ClassRows, cut: Cut) -> Iterator[FeatureCounts]:
     """Yield the counts of numeric columns, block by block, each made true or false by the cut."""
     for block, table in rows.blocks(columns, "number"):
         yield FeatureCounts.joined(_numbers(block, table, cut, rows))
 
 
-def count_categories(columns: Sequence[str], rows: Rows) -> Iterator[FeatureCounts]:
+def count_categories(columns: Sequence[str], rows: ClassRows) -> Iterator[FeatureCounts]:
     """Yield the counts of text columns, block by block: one feature for each text that occurs."""
     for block, table in rows.blocks(columns, "text"):
         for name in block:
@@ -51,7 +51,7 @@ def count_categories(columns: Sequence[str], rows: Rows) -> Iterator[FeatureCoun
 
 
 def _numbers(
-    block: Sequence[str], table: nw.DataFrame[Any], cut: Cut, rows: Rows
+    block: Sequence[str], table: nw.DataFrame[Any], cut: Cut, rows: ClassRows
 ) -> list[FeatureCounts]:
     truth = table[POSITIVE].to_numpy() == 1
     n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
@@ -65,7 +65,7 @@ def _numbers(
 
 
 def _number(
-    name: str, x: Floats, truth: Bools, n: Counts | None, cut: Cut, rows: Rows
+    name: str, x: Floats, truth: Bools, n: Counts | None, cut: Cut, rows: ClassRows
 ) -> FeatureCounts:
     absent = np.isnan(x)
     missing = weight_of(absent, n)
@@ -86,7 +86,7 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
         )
 
 
-def _categories(column: str, table: nw.DataFrame[Any], rows: Rows) -> FeatureCounts:
+def _categories(column: str, table: nw.DataFrame[Any], rows: ClassRows) -> FeatureCounts:
     sums = _by_text(column, table)
     missing = sum(sums.pop(None, (0, 0)))
     positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
@@ -152,7 +152,7 @@ POSITIVE, WEIGHT = "__clfeval_positive", "__clfeval_n"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ClassRows:
     """How the rows of a wide table are read and counted."""
 
     table: FeatureTable
@@ -228,7 +228,7 @@ class BinaryPass:
     no_tail: int | None
 
 
-def count_binary(columns: Sequence[str], rows: Rows, reading: Reading) -> BinaryPass:
+def count_binary(columns: Sequence[str], rows: ClassRows, reading: Reading) -> BinaryPass:
     """Count columns of 0 and 1; those that hold other numbers are marked, their counts void."""
     weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)

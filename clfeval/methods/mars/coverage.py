@@ -19,7 +19,7 @@ from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.errors import Problem, UsageError
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Estimate, LazyRows, Row, Table
+from clfeval.result import Estimate, LazyRows, Row, Rows
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
 _CELLS = 1 << 24  # subsets x patterns handled at once
@@ -256,7 +256,7 @@ def subset_table(
     parts: list[tuple[str | None, SubsetScores, Counts]],
     options: MarsOptions,
     slices: Mapping[str | None, PatternCounts],
-) -> Table:
+) -> Rows:
     """Return rows made on demand, a block at a time: there may be a million."""
     block = 1024
     views = [

@@ -31,14 +31,14 @@ from clfeval.methods.mars.coverage import (
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
 from clfeval.methods.notes import counting_notes
-from clfeval.result import Result, Row, Table, Warn
+from clfeval.result import Result, Row, Rows, Warn
 
 
 def mars_tables(
     slices: Mapping[str | None, PatternCounts],
     options: MarsOptions,
     thresholds: Mapping[str, float | None],
-) -> dict[str, Table]:
+) -> dict[str, Rows]:
     """Compute the tables of MARS for the whole (slice None) and every slice.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
@@ -69,7 +69,7 @@ def mars_tables(
             choice = best_within_effort(target, options.max_effort)
             rows = _best_rows(view, [choice]) if choice else []
             tables["max_effort"] += [{k: v for k, v in row.items() if k != "gain"} for row in rows]
-    result: dict[str, Table] = dict(tables)
+    result: dict[str, Rows] = dict(tables)
     if lazy:
         result["subsets"] = subset_table(lazy, options, slices)
     if len(slices) > 1:
@@ -243,7 +243,7 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
 
 
-def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Warn]]:
+def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[Warn]]:
     target, masks = read_scores(counted.kept, options.target)
     if options.sweep == "top":
         everything, _ = read_scores(counted.kept, "all")

@@ -27,7 +27,7 @@ from clfeval.methods.mlcps.tables import (
     scored_splits,
     split_rows,
 )
-from clfeval.result import Result, Table, Warn
+from clfeval.result import Result, Rows, Warn
 
 
 def ranking_notes(ranking: Ranking) -> list[Warn]:
@@ -98,7 +98,7 @@ def mlcps_result(
     if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
     splits = scored_splits(ranking)
-    tables: dict[str, Table] = {
+    tables: dict[str, Rows] = {
         "models": model_rows(ranking, splits),
         "ranks": rank_rows(ranking),
         "metrics": metric_rows(ranking),

@@ -20,7 +20,7 @@ from clfeval.methods.mlcps.ranking import (
 )
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import weight_dependent
-from clfeval.result import Cell, Estimate, LazyRows, Row, Table
+from clfeval.result import Cell, Estimate, LazyRows, Row, Rows
 
 
 def metric_rows(ranking: Ranking) -> list[Row]:
@@ -88,7 +88,7 @@ MOST_PAIRS = 500  # models whose dominators are all named
 MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
 
 
-def model_rows(ranking: Ranking, splits: Splits | None) -> Table:
+def model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
     """Return a row per model, in the order of the input."""
     given, spread = ranking.given, None if splits is None else _spread(splits["mlcps"])
     scored = {name: estimates(ranking, name) for name in ranking.scores}
@@ -143,7 +143,7 @@ def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     return estimate
 
 
-def rank_rows(ranking: Ranking) -> Table:
+def rank_rows(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
     nobody: list[Any] = [None] * k
@@ -175,7 +175,7 @@ def _known(orders: OrderRanks) -> list[bool | None]:
     return [d if k else None for d, k in zip(orders.dependent.tolist(), known, strict=True)]
 
 
-def profile_rows(ranking: Ranking) -> Table:
+def profile_rows(ranking: Ranking) -> Rows:
     """Return a row per model and ray: the raw value, and the length of the ray before weighting."""
     scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
     sides = None
@@ -240,7 +240,7 @@ def split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
     return rows
 
 
-def desirability_rows(ranking: Ranking) -> Table:
+def desirability_rows(ranking: Ranking) -> Rows:
     """Return a row per model and wish."""
     given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]

@@ -27,7 +27,7 @@ from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
-from clfeval.result import Estimate, LazyRows, Result, Row, Table, Warn
+from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
@@ -89,7 +89,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     return places if options.top is None else places[: options.top]
 
 
-def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Table:
+def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is."""
     counts = ranked.counts
     marked = np.zeros(len(counts), bool)
@@ -168,7 +168,7 @@ def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
     return [(rule, support) for rule, against, support in rules if not against and support]
 
 
-def implication_table(ranked: Ranked, level: float | None) -> Table:
+def implication_table(ranked: Ranked, level: float | None) -> Rows:
     """Return one row per implication: its support, and how surely it holds beyond these rows.
 
     confidence: the share of rows with the left side that have the right side, 1 here; its lower
@@ -252,7 +252,7 @@ def feature_result(
     ranked = Ranked.of(counted.counts)
     selected = chosen(ranked, options) if options.select else None
     everything = feature_table(ranked, level, selected)
-    tables: dict[str, Table] = {}
+    tables: dict[str, Rows] = {}
     if selected is not None:
         tables["selected"] = feature_table(ranked.take(selected), level, np.arange(len(selected)))
     tables["features"] = everything
@@ -324,7 +324,7 @@ def _check_cut(counted: CountedFeatures, options: FeatureOptions) -> None:
         )
 
 
-def _unsure(tables: Mapping[str, Table]) -> list[Warn]:
+def _unsure(tables: Mapping[str, Rows]) -> list[Warn]:
     """Say how many of the selected features may not discriminate at all."""
     chosen = [row["delta"] for row in tables.get("selected", ())]
     unsure = sum(

@@ -26,7 +26,7 @@ ISOMETRICS = {
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 
-Cut = Literal["median", "mean", "best", "soft"] | float
+CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
 def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
@@ -46,7 +46,7 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     return lines
 
 
-def _cut(flag: str, given: Any) -> Cut | None:
+def _cut(flag: str, given: Any) -> CutChoice | None:
     """Return a cut of whatever kind of number as a float; a word as it is."""
     if given is None or given in CUTS:
         return given  # type: ignore[no-any-return]
@@ -166,7 +166,7 @@ class FeatureOptions:
         ),
     ] = None  # fmt: skip
     cut: Annotated[
-        Cut | None,
+        CutChoice | None,
         Opt(
             "Where a numeric feature turns true; default median.",
             FEATURES, metavar="median|mean|best|soft|VALUE", parse=notation.number_or_word,

@@ -23,7 +23,7 @@ from clfeval.methods.phidelta.tables import (
     model_rows,
     population_rows,
 )
-from clfeval.result import Result, Row, Table, Warn
+from clfeval.result import Result, Row, Rows, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -37,16 +37,16 @@ INTERVAL_METHODS = {
 }
 
 
-def plane_tables(plane: PlaneOptions) -> dict[str, Table]:
+def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
     """Return the corners of the diamonds to draw, and the lines asked for in each."""
     populations = [BALANCED, *(one for one in plane.populations if one.prevalence != 0.5)]
-    tables: dict[str, Table] = {"corners": corner_rows(populations)}
+    tables: dict[str, Rows] = {"corners": corner_rows(populations)}
     if plane.isometrics:
         tables["isometrics"] = isometric_rows(list(plane.isometrics.items()), populations)
     return tables
 
 
-def lines_missing(plane: PlaneOptions, tables: Mapping[str, Table], odds: str | None) -> list[Warn]:
+def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None) -> list[Warn]:
     """Say which lines are nowhere in the diamond, and at which class ratio lines were taken."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
@@ -88,7 +88,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
     planes = {label: Plane(counts, pooled) for label, counts in sample.slices.items()}
-    tables: dict[str, Table] = {
+    tables: dict[str, Rows] = {
         "models": [
             row
             for label, one in planes.items()
@@ -169,7 +169,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
 
 def _curve_tables(
     sample: Sample, options: ClassifierOptions, level: float | None
-) -> tuple[dict[str, Table], str]:
+) -> tuple[dict[str, Rows], str]:
     """Return the tables of curves, and the digest of the scores they come from."""
     counted = sample.counted
     if counted is None or all(model.kind == "label" for model in counted.models):
@@ -201,9 +201,7 @@ def _curve_tables(
     }, digest
 
 
-def _run_tables(
-    sample: Sample, options: ClassifierOptions, level: float | None
-) -> dict[str, Table]:
+def _run_tables(sample: Sample, options: ClassifierOptions, level: float | None) -> dict[str, Rows]:
     planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
     points = over_runs.points_of(planes)
     fraction = options.train_fraction
@@ -213,7 +211,7 @@ def _run_tables(
         for row in over_runs.run_rows(run, plane, sample.thresholds)
     ]
     models = sample.slices[None].models
-    tables: dict[str, Table] = {
+    tables: dict[str, Rows] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
         "run_spread": over_runs.spread_rows(points, fraction, level),
     }

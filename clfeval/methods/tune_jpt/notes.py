@@ -18,7 +18,7 @@ from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.notes import counting_notes
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.result import Estimate, Row, Table, Warn
+from clfeval.result import Estimate, Row, Rows, Warn
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -43,7 +43,7 @@ _ADVICE = {
 def warnings_of(
     given: Sample,
     options: TuneOptions,
-    tables: Mapping[str, Table],
+    tables: Mapping[str, Rows],
     failed: int,
     unbounded: Sequence[str],
 ) -> tuple[Warn, ...]:
@@ -141,7 +141,7 @@ def _small(given: Sample) -> list[Warn]:
     return [Warn("small-class", text)]
 
 
-def _one_sided(rows: Table) -> list[Warn]:
+def _one_sided(rows: Rows) -> list[Warn]:
     """Say where the average of the two odds shows only one of them, with the worst case."""
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]

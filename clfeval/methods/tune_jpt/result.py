@@ -29,7 +29,7 @@ from clfeval.methods.tune_jpt.settings import (
 from clfeval.methods.tune_jpt.tables import Tuner, expected_rows, formulas
 from clfeval.methods.tune_jpt.thresholds import Fixed, cutoff_rows, threshold_rows
 from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
-from clfeval.result import Result, Row, Table
+from clfeval.result import Result, Row, Rows
 
 
 def tune_result(given: Sample, options: TuneOptions) -> Result:
@@ -48,7 +48,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         return Tuner.of_slices(slices, given.thresholds, options, sampled=given.sampled)
 
     everything = tuner(given.slices)
-    tables: dict[str, Table] = {}
+    tables: dict[str, Rows] = {}
     tables["models"], failed = everything.model_rows()
     if options.population is not None:
         tables["expected"] = [
@@ -105,7 +105,7 @@ def _few(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     return [one for one in _places(given, label, options) if one[0] != "sweep"]
 
 
-def _contests(given: Sample, options: TuneOptions) -> dict[str, Table]:
+def _contests(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return which model leads where, over the swept odds or else over the full range."""
     sweep = options.swept or Sweep.parse(FULL_SWEEP, 2)
     looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.populations)]
@@ -130,7 +130,7 @@ def _contests(given: Sample, options: TuneOptions) -> dict[str, Table]:
 
 def _thresholds(
     given: Sample, options: TuneOptions
-) -> tuple[dict[str, Table], list[str], list[str]]:
+) -> tuple[dict[str, Rows], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores.
 
     One model's scores are held at a time. Where scores are infinite no threshold can be written.

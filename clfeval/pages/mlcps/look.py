@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from clfeval.pages.write import value_of
-from clfeval.result import Cell, LazyRows, Result, Row, Table
+from clfeval.result import Cell, LazyRows, Result, Row, Rows
 from clfeval.schema import Shown, Source
 
 BEST = 20  # models shown to a person; files get them all
@@ -61,19 +61,19 @@ class Best:
         """True where desirability ranks them."""
         return bool(self.result.parameters["ranked_by"] == "desirability")
 
-    def in_table(self, table: Table) -> list[Row]:
+    def in_table(self, table: Rows) -> list[Row]:
         """Return their rows of a table of one row for each model; some may have none there."""
         here = [table[i] if i < len(table) else {} for i in self.places]
         if all(row.get("model") == name for row, name in zip(here, self.names, strict=True)):
             return here
         return self.found_in(table)
 
-    def found_in(self, table: Table) -> list[Row]:
+    def found_in(self, table: Rows) -> list[Row]:
         """Return their rows of a table that has at most one for each model, in any order."""
         found = {str(row["model"]): row for row in table}
         return [found[name] for name in self.names if name in found]
 
-    def blocks(self, table: Table) -> dict[str, list[Row]]:
+    def blocks(self, table: Rows) -> dict[str, list[Row]]:
         """Return their rows of a table of several rows for each model, one model after another."""
         wanted: dict[str, list[Row]] = {name: [] for name in self.names}
         size = 1
@@ -135,7 +135,7 @@ def estimate(row: Row, column: str) -> float | None:
     return value_of(row.get(column))
 
 
-def _column(table: Table, name: str) -> Iterable[Cell]:
+def _column(table: Rows, name: str) -> Iterable[Cell]:
     """Return a column, without making the rows where it is at hand."""
     columns = table.columns if isinstance(table, LazyRows) else {}
     return columns[name] if name in columns else (row[name] for row in table)

@@ -12,7 +12,6 @@ from clfeval.tables.columns import (
     WRONG,
     Also,
     Columns,
-    Frame,
     Layout,
     Mode,
     ModelColumns,
@@ -42,7 +41,7 @@ from clfeval.tables.names import (
     natural,
 )
 from clfeval.tables.peek import Peek, distinct_of
-from clfeval.tables.scan import TableFile, scan, together
+from clfeval.tables.scan import Frame, TableFile, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"

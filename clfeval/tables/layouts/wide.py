@@ -10,7 +10,6 @@ from clfeval.tables.columns import (
     KEY,
     Also,
     Columns,
-    Frame,
     Layout,
     Mode,
     ModelColumns,
@@ -30,7 +29,7 @@ from clfeval.tables.diagnose import (
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import TableFile, scan, with_rows
+from clfeval.tables.scan import Frame, TableFile, scan, with_rows
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:

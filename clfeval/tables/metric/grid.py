@@ -17,7 +17,7 @@ from clfeval.arrays import Bools, Floats, Ints
 from clfeval.tables.cells import FRAME, as_text, is_absent
 from clfeval.tables.names import is_index
 
-Cells = Sequence[object] | NDArray[Any]
+GridCells = Sequence[object] | NDArray[Any]
 
 # what stands in a cell
 NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED = range(6)
@@ -58,7 +58,7 @@ def numeric(status: NDArray[np.uint8]) -> Bools:
     return np.isin(status, (NUMBER, INFINITE, SPELLED))
 
 
-def numbers_of(cells: Cells, reasons: Cells | None = None) -> Numbers:
+def numbers_of(cells: GridCells, reasons: GridCells | None = None) -> Numbers:
     """Read a column as numbers: what float() takes, but no underscores and no words.
 
     `reasons` is the column beside it that says why cells are empty.
@@ -81,7 +81,7 @@ def numbers_of(cells: Cells, reasons: Cells | None = None) -> Numbers:
     return Numbers(values, status)
 
 
-def _at_once(cells: Cells) -> Floats | None:
+def _at_once(cells: GridCells) -> Floats | None:
     """Convert a column that holds nothing but numbers; None when a closer look is needed."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
@@ -163,14 +163,14 @@ def text_of(cell: object) -> str | None:
     return None if is_blank(cell) else as_text(cell)
 
 
-def texts_of(cells: Cells) -> list[str | None]:
+def texts_of(cells: GridCells) -> list[str | None]:
     """Write a column of names as text."""
     if all_text(cells) and all(map(str.strip, cells)):
         return list(cells)
     return list(map(text_of, cells))
 
 
-def all_text(cells: Cells) -> bool:
+def all_text(cells: GridCells) -> bool:
     """Tell whether a column holds text and nothing else."""
     return not isinstance(cells, np.ndarray) and set(map(type, cells)) == {str}
 
@@ -185,7 +185,7 @@ class Grid:
 
     name: str
     columns: tuple[str, ...]
-    cells: tuple[Cells, ...]
+    cells: tuple[GridCells, ...]
     rows: Sequence[int]
     display: str = FRAME
     sha256: str | None = None  # of the bytes as given; data frames have none

@@ -22,10 +22,10 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
-from clfeval.tables.metric.grid import Cells, Grid, all_text, is_blank
+from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank
 from clfeval.tables.metric.records import json_grid
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
-from clfeval.tables.source import BINARY, Source, open_sources
+from clfeval.tables.source import BINARY, SourceFile, open_sources
 
 
 def read_grid(
@@ -53,7 +53,7 @@ def read_grid(
     return _without_blanks(grid)
 
 
-def _of_file(source: Source, id_column: str | None) -> Grid:
+def _of_file(source: SourceFile, id_column: str | None) -> Grid:
     if source.format in BINARY:
         grid, digest = _of_typed(source), take_fingerprint(source).sha256
     else:
@@ -66,7 +66,7 @@ def _of_file(source: Source, id_column: str | None) -> Grid:
     return replace(grid, display=source.display, sha256=digest)
 
 
-def _of_text(source: Source, data: bytes) -> Grid:
+def _of_text(source: SourceFile, data: bytes) -> Grid:
     head = read_csv_head(source)
     width = len(head.columns)
     records = read_records(source) if _plain(data) else []
@@ -94,7 +94,7 @@ def _plain(data: bytes) -> bool:
     return b"\0" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
-def _decoded(source: Source, data: bytes) -> str:
+def _decoded(source: SourceFile, data: bytes) -> str:
     refuse_utf16(source, data)
     try:
         return data.decode("utf-8-sig")
@@ -103,7 +103,7 @@ def _decoded(source: Source, data: bytes) -> str:
         raise DataError.of("not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT) from error
 
 
-def _of_typed(source: Source) -> Grid:
+def _of_typed(source: SourceFile) -> Grid:
     file = open_typed(source)
     try:
         return replace(_of_frame(file.native), name=source.name)
@@ -136,9 +136,9 @@ def _of_frame(table: Any) -> Grid:
     return Grid(FRAME, tuple(columns), tuple(cells), rows)
 
 
-def _cells(series: Any) -> Cells:
+def _cells(series: Any) -> GridCells:
     dtype = series.dtype
-    cells: Cells
+    cells: GridCells
     if dtype.is_float():
         cells = series.cast(nw.Float64).to_numpy()
     elif dtype.is_integer() and not series.is_null().any():
@@ -148,7 +148,7 @@ def _cells(series: Any) -> Cells:
     return cells
 
 
-def _without(cells: Cells, null_values: Sequence[str]) -> Cells:
+def _without(cells: GridCells, null_values: Sequence[str]) -> GridCells:
     """Return cells without those that mean missing; numbers are compared as numbers."""
     if isinstance(cells, np.ndarray):
         numbers = [number for mark in null_values if (number := _number(mark)) is not None]

@@ -14,7 +14,7 @@ from clfeval.tables.csv import one_column_hint
 from clfeval.tables.metric.grid import Grid, Places
 from clfeval.tables.names import MODEL_NAMES, TRUTH_NAMES, find, is_index, match_names
 
-Layout = Literal["wide", "long", "cv", "result"]
+MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "it looks like predictions: add --from predictions"
 
 
@@ -33,7 +33,7 @@ class Asked:
 class Sheet:
     """Models x metrics: which cell of the grid holds each value."""
 
-    layout: Layout
+    layout: MetricLayout
     models: Sequence[str | None]
     metrics: Sequence[str]
     places: Places
@@ -54,7 +54,7 @@ def by_rows(
     grid: Grid,
     models: Sequence[str | None],
     columns: Mapping[str, int],
-    layout: Layout,
+    layout: MetricLayout,
     named: int | None,
     keep: Sequence[int] | None = None,
 ) -> Sheet:

@@ -28,7 +28,7 @@ from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
     Asked,
-    Layout,
+    MetricLayout,
     Sheet,
     kept,
     name_problems,
@@ -112,7 +112,7 @@ def _hint(problem: Problem, metric: str) -> str:
     return f"{null_hint(value)}; {others}"
 
 
-__all__ = ["Layout", "MetricTable", "read_metrics"]
+__all__ = ["MetricLayout", "MetricTable", "read_metrics"]
 
 _NOWHERE = Places(np.full((1, 1), -1), np.full((1, 1), -1))
 
@@ -128,7 +128,7 @@ class MetricTable:
     name: str
     display: str
     sha256: str | None
-    layout: Layout
+    layout: MetricLayout
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: Floats
