@@ -58,8 +58,7 @@ class Output:
         int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
     ] = 3
     plot: Annotated[
-        bool | None,
-        Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",)),
+        bool | None, Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",))
     ] = None
     color: Annotated[
         Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
@@ -155,12 +154,7 @@ def missed_gates(result: Result) -> list[str]:
     return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
 
 
-def run(
-    tables: Sequence[str],
-    output: Output,
-    gates: Gates,
-    compute: Callable[[], Result],
-) -> None:
+def run(tables: Sequence[str], output: Output, gates: Gates, compute: Callable[[], Result]) -> None:
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`

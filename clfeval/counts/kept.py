@@ -126,12 +126,7 @@ class JointCounts:
 
     @classmethod
     def of(
-        cls,
-        models: tuple[str, ...],
-        truth: Bools,
-        votes: Bools,
-        scores: Floats | None,
-        n: Counts,
+        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts
     ) -> JointCounts:
         """Merge equal rows, and put them in order."""
         by_name = _by_name(models)

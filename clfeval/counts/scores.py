@@ -102,18 +102,18 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
     """
     cuts, taken = {}, {}
     for name, column in zip(table.models, table.scores, strict=True):
-        higher = weight_above(column, table.n)
+        higher = weight_above(column, table.n, column)
         inside = higher < count
         cuts[name] = float(column[inside].min())
         taken[name] = float(table.n[inside].sum())
     return cuts, taken
 
 
-def weight_above(column: Floats, n: Counts) -> Floats:
-    """Return for every row how many rows (or what weight) score strictly higher."""
+def weight_above(column: Floats, n: Counts, scores: Floats) -> Floats:
+    """Return for each of some scores how many rows (or what weight) of a column score higher."""
     order = np.argsort(column)
     running = np.concatenate([[0.0], np.cumsum(n[order], dtype=np.float64)])
-    return np.asarray(running[-1] - running[np.searchsorted(column[order], column, side="right")])
+    return np.asarray(running[-1] - running[np.searchsorted(column[order], scores, side="right")])
 
 
 def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
@@ -122,12 +122,8 @@ def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
     The rank is 1 + the rows scoring strictly higher, so that the first `count` rows of every model
     are those with a negated rank of at least -count.
     """
-    columns = []
-    for column, mine in zip(everything.scores, target.scores, strict=True):
-        order = np.argsort(column)
-        running = np.concatenate([[0.0], np.cumsum(everything.n[order], dtype=np.float64)])
-        higher = running[-1] - running[np.searchsorted(column[order], mine, side="right")]
-        columns.append(-(higher + 1))
+    pairs = zip(everything.scores, target.scores, strict=True)
+    columns = (-(weight_above(column, everything.n, mine) + 1) for column, mine in pairs)
     return ScoreTable(target.models, tuple(columns), target.n)
 
 

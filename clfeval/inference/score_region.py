@@ -82,10 +82,7 @@ class _Region:
     def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
-        return (
-            _limit(self.first, reach * np.cos(t)),
-            _limit(self.second, reach * np.sin(t)),
-        )
+        return (_limit(self.first, reach * np.cos(t)), _limit(self.second, reach * np.sin(t)))
 
 
 def _limit(parts: Parts, z: Floats) -> Floats:

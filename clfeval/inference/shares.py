@@ -240,13 +240,7 @@ def odds_ratio(
 
 
 def predictive_value(
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    odds: ArrayLike,
-    *,
-    level: float,
+    k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, odds: ArrayLike, *, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a predictive value for classes in given odds and its logit interval.
 

@@ -139,10 +139,7 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
 
 
 def select_models(
-    file: str,
-    columns: Sequence[str],
-    models: Sequence[ModelColumns],
-    patterns: Sequence[str],
+    file: str, columns: Sequence[str], models: Sequence[ModelColumns], patterns: Sequence[str]
 ) -> tuple[ModelColumns, ...]:
     """Keep the models named exactly or by glob, in the order asked for; all without patterns."""
     if patterns:

@@ -84,11 +84,7 @@ class FeatureTable:
 
 @contextmanager
 def open_features(
-    tables: Any,
-    roles: Input,
-    *,
-    wanted: Sequence[str] = (),
-    truth_table: Any = None,
+    tables: Any, roles: Input, *, wanted: Sequence[str] = (), truth_table: Any = None
 ) -> Iterator[FeatureTable]:
     """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
@@ -112,10 +108,7 @@ def _in_polars(file: TableFile) -> TableFile:
 
 
 def _recognised(
-    files: tuple[TableFile, ...],
-    roles: Input,
-    wanted: tuple[str, ...],
-    classes: Classes | None,
+    files: tuple[TableFile, ...], roles: Input, wanted: tuple[str, ...], classes: Classes | None
 ) -> FeatureTable:
     first = files[0]
     columns = list(first.columns)

@@ -44,26 +44,19 @@ class Peek:
 
 def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
     """Return a Peek for every column of a table; the null values are left out."""
-    return {
-        name: Peek(found.texts.difference(null_values), found.typed_number)
-        for name, found in _peek(file).items()
-    }
-
-
-def _peek(file: TableFile) -> dict[str, Peek]:
     if file.head is not None:
-        columns = (
-            zip(*file.head.sample, strict=True) if file.head.sample else [()] * len(file.columns)
-        )
+        sample = file.head.sample
+        columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
+        without = set(null_values)
         return {
-            name: Peek(frozenset(value for value in values if value is not None))
+            name: Peek(frozenset(v for v in values if v is not None and v not in without))
             for name, values in zip(file.columns, columns, strict=True)
         }
     assert file.native is not None
     frame = file.native.head(SAMPLE_ROWS).collect()
     return {
         name: Peek(
-            frozenset(distinct_texts(frame[name].to_list())),
+            frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),
             typed_number=frame.schema[name].is_numeric(),
         )
         if not frame.schema[name].is_nested()

@@ -149,10 +149,7 @@ class Predictions:
 
 @contextmanager
 def open_predictions(
-    tables: Any,
-    roles: Input,
-    *,
-    keep_counts: bool = False,
+    tables: Any, roles: Input, *, keep_counts: bool = False
 ) -> Iterator[Predictions]:
     """Open a list of paths, or one data frame, as a prediction table.
 

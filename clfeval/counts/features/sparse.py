@@ -25,14 +25,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import (
-    PLACE,
-    Check,
-    bad_number,
-    missing_label,
-    missing_score,
-    numbered,
-)
+from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_label, missing_score, numbered
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek

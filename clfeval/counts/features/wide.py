@@ -23,13 +23,7 @@ from clfeval.counts.features.cuts import (
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import (
-    bad_number,
-    bad_weight,
-    missing_label,
-    missing_score,
-    repeated,
-)
+from clfeval.tables.diagnose import bad_number, bad_weight, missing_label, missing_score, repeated
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.scan import NO_TAIL, Reading, collect, scan
 
@@ -183,11 +177,7 @@ class ClassRows:
             yield block, parts[0] if len(parts) == 1 else nw.concat(parts)
 
     def _kept(
-        self,
-        position: int,
-        frame: nw.LazyFrame[Any],
-        marks: Sequence[str],
-        columns: Sequence[str],
+        self, position: int, frame: nw.LazyFrame[Any], marks: Sequence[str], columns: Sequence[str]
     ) -> nw.LazyFrame[Any]:
         truth, weight = str(self.table.truth), self.table.roles.weight
         # a filter copies every column

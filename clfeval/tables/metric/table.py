@@ -189,11 +189,7 @@ def read_metrics(
     _check_words(missing, layout)
     asked = Asked(tuple(wanted), id, transpose, layout, missing)
     grid = read_grid(
-        table,
-        id_column=id,
-        null_values=null_values,
-        input_format=input_format,
-        delimiter=delimiter,
+        table, id_column=id, null_values=null_values, input_format=input_format, delimiter=delimiter
     )
     sheet = with_models(grid, lay_out(grid, asked), models)
     dropped = 0
