@@ -261,10 +261,7 @@ def subset_table(
     block = 1024
     views = [
         View(
-            label,
-            slices[label].targets(options.target).grouped(options.group),
-            options,
-            ttp.item(),
+            label, slices[label].targets(options.target).grouped(options.group), options, ttp.item()
         )
         for label, _, ttp in parts
     ]

@@ -259,10 +259,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Table, list[Wa
         text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
-    for label, mask in [
-        (None, np.ones(len(target.n), bool)),
-        *masks.items(),
-    ]:
+    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
         part = target.where(mask)
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)

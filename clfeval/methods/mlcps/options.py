@@ -151,8 +151,7 @@ class MlcpsOptions:
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
-        bool,
-        Opt("Who is first under random weights, and the least change that dethrones.", FIRM),
+        bool, Opt("Who is first under random weights, and the least change that dethrones.", FIRM)
     ] = False
     draws: Annotated[
         int | None,
@@ -171,15 +170,11 @@ class MlcpsOptions:
     ] = None  # fmt: skip
     interval: Annotated[
         Literal["bootstrap", "none"],
-        Opt(
-            "Of predictions: resample the rows, the same for all models, or do not.",
-            INTERVALS,
-        ),
+        Opt("Of predictions: resample the rows, the same for all models, or do not.", INTERVALS),
     ] = "bootstrap"
     level: Level = 0.95
     resamples: Annotated[
-        int | None,
-        Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6),
+        int | None, Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6)
     ] = None
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)

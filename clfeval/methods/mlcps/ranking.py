@@ -285,11 +285,7 @@ def _better(
 
 
 def _resampled(
-    given: Given,
-    scales: Sequence[Scale],
-    weights: Floats,
-    options: MlcpsOptions,
-    main: str,
+    given: Given, scales: Sequence[Scale], weights: Floats, options: MlcpsOptions, main: str
 ) -> tuple[dict[str, Limits], Floats | None, int]:
     """Return limits of each score, the share of replicates each model wins, and lost replicates."""
     replicates = given.replicates

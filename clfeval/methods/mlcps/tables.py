@@ -193,9 +193,7 @@ def profile_rows(ranking: Ranking) -> Table:
             lower, upper = min(low, value), max(high, value)
             # an end without number is infinite
             cell = Estimate(
-                value,
-                lower if np.isfinite(lower) else None,
-                upper if np.isfinite(upper) else None,
+                value, lower if np.isfinite(lower) else None, upper if np.isfinite(upper) else None
             )
         cells: dict[str, Cell] = {
             "model": given.models[i],

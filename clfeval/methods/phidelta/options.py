@@ -150,8 +150,7 @@ class FeatureOptions:
     """What is asked of features beside the plane."""
 
     features: Annotated[
-        bool,
-        Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES),
+        bool, Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES)
     ] = False
     feature: Annotated[
         tuple[str, ...],

@@ -17,12 +17,7 @@ from clfeval.methods.phidelta import curves as over_scores
 from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
-from clfeval.methods.phidelta.tables import (
-    Plane,
-    comparison_rows,
-    model_rows,
-    population_rows,
-)
+from clfeval.methods.phidelta.tables import Plane, comparison_rows, model_rows, population_rows
 from clfeval.result import Result, Row, Table, Warn
 
 # which interval belongs to what

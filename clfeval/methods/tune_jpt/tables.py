@@ -17,15 +17,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
-from clfeval.methods.estimates import (
-    Cells,
-    Column,
-    Limits,
-    column,
-    exact_limits,
-    limits,
-    rows_of,
-)
+from clfeval.methods.estimates import Cells, Column, Limits, column, exact_limits, limits, rows_of
 from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
