@@ -14,6 +14,9 @@ ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 FINEST = 9  # decimal places, at most
 ROUNDING = 1e-11  # as near to 1 as this is 1
+WIDE = 12  # columns of a bar
+EIGHTHS = "▏▎▍▌▋▊▉"
+TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
@@ -88,6 +91,19 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def bar(share: float | None, wide: int = WIDE) -> str:
+    """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
+    if share is None:
+        return ""
+    steps = 8 * wide
+    filled = min(max(round(share * steps), 0), steps)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), steps - 1)
+    whole, eighths = divmod(filled, 8)
+    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
+    return text + TRACK * (wide - len(text))
 
 
 def exact(cell: Cell) -> str:

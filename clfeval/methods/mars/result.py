@@ -14,7 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.proportions import sign_test
-from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.mars.coverage import (
@@ -30,7 +30,6 @@ from clfeval.methods.mars.coverage import (
 )
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
-from clfeval.methods.notes import counting_notes
 from clfeval.result import Result, Row, Table, Warn
 
 

@@ -22,9 +22,8 @@ from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.document import inputs, parameters, signature
+from clfeval.methods.document import blank_lines, dropped_rows, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
-from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
 from clfeval.result import Estimate, LazyRows, Result, Row, Table, Warn

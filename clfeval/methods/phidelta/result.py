@@ -10,14 +10,21 @@ from typing import Any
 from clfeval.counts.sample import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
-from clfeval.methods.notes import counting_notes
-from clfeval.methods.phidelta import curves as over_scores
-from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
-from clfeval.methods.phidelta.tables import Plane, comparison_rows, model_rows, population_rows
+from clfeval.methods.phidelta.tables import (
+    Plane,
+    comparison_rows,
+    model_rows,
+    points_of,
+    population_rows,
+    run_comparison_rows,
+    run_rows,
+    spread_rows,
+)
+from clfeval.methods.roc import Curve, curve_row, point_rows, undefined_row
 from clfeval.result import Result, Row, Table, Warn
 
 # which interval belongs to what
@@ -184,11 +191,11 @@ def _curve_tables(
         for label in sample.slices:
             counts = scores[label]
             if not (counts.positives.sum() and counts.negatives.sum()):
-                rows[label].append(over_scores.undefined_row(label, model.name))
+                rows[label].append(undefined_row(label, model.name))
                 continue
-            curve = over_scores.Curve.of(counts)
-            rows[label].append(over_scores.curve_row(label, model.name, curve, level))
-            points[label] += over_scores.point_rows(label, model.name, curve, options.points)
+            curve = Curve.of(counts)
+            rows[label].append(curve_row(label, model.name, curve, level))
+            points[label] += point_rows(label, model.name, curve, options.points)
     digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
     tables = {"curves": rows, "curve": points}
     return {
@@ -200,21 +207,17 @@ def _run_tables(
     sample: Sample, options: ClassifierOptions, level: float | None
 ) -> dict[str, Table]:
     planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
-    points = over_runs.points_of(planes)
+    points = points_of(planes)
     fraction = options.train_fraction
-    rows = [
-        row
-        for run, plane in planes.items()
-        for row in over_runs.run_rows(run, plane, sample.thresholds)
-    ]
+    rows = [row for run, plane in planes.items() for row in run_rows(run, plane, sample.thresholds)]
     models = sample.slices[None].models
     tables: dict[str, Table] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
-        "run_spread": over_runs.spread_rows(points, fraction, level),
+        "run_spread": spread_rows(points, fraction, level),
     }
     if len(points) > 1:
         reference = options.reference
-        tables["run_comparisons"] = over_runs.comparison_rows(points, reference, fraction, level)
+        tables["run_comparisons"] = run_comparison_rows(points, reference, fraction, level)
     return tables
 
 

@@ -16,7 +16,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.notes import counting_notes
+from clfeval.methods.document import counting_notes
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.result import Estimate, Row, Table, Warn
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clfeval.pages.mlcps.look import Best, bar, ends, estimate, rays
-from clfeval.pages.write import ABSENT, ARROWS, close, listed, many, show, value_of
+from clfeval.pages.mlcps.look import Best, ends, estimate, rays
+from clfeval.pages.write import ABSENT, ARROWS, bar, close, listed, many, show, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 

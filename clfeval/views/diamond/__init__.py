@@ -8,11 +8,15 @@ from dataclasses import replace
 from clfeval.result import Result
 from clfeval.views.canvas import TALL, Canvas
 from clfeval.views.diamond.draw import (
+    GUTTER,
     NARROW,
+    closer_look,
     diamond_canvas,
     draw_scene,
     larger_than_a_cell,
+    mark_window,
     name_corners,
+    ruled,
 )
 from clfeval.views.diamond.pictures import (
     FEW,
@@ -24,7 +28,6 @@ from clfeval.views.diamond.pictures import (
     symbols,
 )
 from clfeval.views.diamond.scene import CORNERS, Diamond, Scene, populations
-from clfeval.views.diamond.zoom import GUTTER, closer_look, mark_window, ruled
 from clfeval.views.text import GAP, beside, key_lines, least_width, notes_lines
 
 NARROWEST = 24
