@@ -32,12 +32,9 @@ def parameters(
 
 
 def signature(
-    order: str,
-    found: Mapping[str, Any],
-    *groups: object,
-    files: Iterable[FileCount | Input],
+    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[FileCount | Input],
     statistics: str,
-) -> str:
+) -> str:  # fmt: skip
     """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.
 
     found: None and empty texts are left out; it goes before what the groups of options say.

@@ -238,17 +238,12 @@ def curve_row(label: str | None, model: str, curve: Curve, level: float | None) 
     even, delta = curve.break_even()
     auc, gini = _areas(curve, level)
     return {
-        "slice": label,
-        "model": model,
-        "gini": gini,
-        "roc_auc": auc,
+        "slice": label, "model": model, "gini": gini, "roc_auc": auc,
         "best_threshold": _finite(curve.points.thresholds[best].item()),
-        "best_phi": curve.phi[best].item(),
-        "best_delta": curve.delta[best].item(),
-        "break_even_threshold": even,
-        "break_even_delta": delta,
+        "best_phi": curve.phi[best].item(), "best_delta": curve.delta[best].item(),
+        "break_even_threshold": even, "break_even_delta": delta,
         "points": len(curve.points.thresholds),
-    }
+    }  # fmt: skip
 
 
 def undefined_row(label: str | None, model: str) -> Row:
@@ -275,18 +270,14 @@ def point_rows(
     p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
     return [
         {
-            "slice": label,
-            "model": model,
-            "threshold": _finite(curve.points.thresholds[i].item()),
-            "tp": curve.points.tp[i].item(),
-            "fp": curve.points.fp[i].item(),
+            "slice": label, "model": model, "threshold": _finite(curve.points.thresholds[i].item()),
+            "tp": curve.points.tp[i].item(), "fp": curve.points.fp[i].item(),
             "sensitivity": curve.points.tp[i].item() / p,
-            "specificity": 1 - curve.points.fp[i].item() / n,
-            "phi": curve.phi[i].item(),
+            "specificity": 1 - curve.points.fp[i].item() / n, "phi": curve.phi[i].item(),
             "delta": curve.delta[i].item(),
         }
         for i in chosen.tolist()
-    ]
+    ]  # fmt: skip
 
 
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:

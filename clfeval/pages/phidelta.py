@@ -205,11 +205,8 @@ def _features(result: Result) -> Iterator[Shown]:
             columns[heading] = source
     # a feature is good for being far from 0, in either direction
     columns |= {
-        "support": "support",
-        "φ": "phi",
-        "δ": "delta",
-        "role": lambda row: row["role"] or ABSENT,
-    }
+        "support": "support", "φ": "phi", "δ": "delta", "role": lambda row: row["role"] or ABSENT,
+    }  # fmt: skip
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: _joined(row["implications"])
     title = "Selected features" if name == "selected" else "Features by |δ|"

@@ -27,16 +27,13 @@ REASONS = {
     "no_negative_prediction": "the model never says negative",
     "no_negative_truth": "no row is negative",
     "zero_margin": "a margin of the 2 x 2 table is empty",
-    "single_class": "the rows are of one class",
-    "too_few_rows": "no rows, or too few",
+    "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",
     "fractional_weights": "weights are fractions, and rows cannot be split",
     "too_few_metrics": "fewer than 3 metrics make no polygon",
-    "missing_component": "a metric has no value",
-    "zero_weight": "there is no weight above 0",
+    "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
     "outside_scale": "a value is outside the metric's scale",
-    "too_few_splits": "one split has no spread",
-    "constant": "all models have one value",
-}
+    "too_few_splits": "one split has no spread", "constant": "all models have one value",
+}  # fmt: skip
 
 
 def number(value: float, digits: int) -> str:

@@ -26,27 +26,16 @@ INTERVALS = "intervals: a wider screen, or --format json"
 
 
 def as_text(
-    result: Result,
-    *,
-    width: int | None = None,
-    color: bool = False,
-    digits: int = DIGITS,
+    result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
     plots: str = "",
-) -> str:
+) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns, or uncut when width is None."""
     out = StringIO()
     console = Console(
-        file=out,
-        width=width or UNBOUNDED,
-        height=100,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
+        file=out, width=width or UNBOUNDED, height=100, force_terminal=color,
+        color_system="standard" if color else None, no_color=not color, highlight=False,
+        emoji=False, markup=False, legacy_windows=False,
+    )  # fmt: skip
     first, *others = headline(result)
     console.print(_text(first, style="bold"))
     for line in others:
@@ -95,12 +84,9 @@ def _print_table(console: Console, part: Section) -> None:
     for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
         longest = max(cell_len(line) for row in rows for line in row[index].split("\n"))
         table.add_column(
-            _text(title),
-            justify="right" if right else "left",
-            no_wrap=right,
-            overflow="fold",
+            _text(title), justify="right" if right else "left", no_wrap=right, overflow="fold",
             min_width=None if right else min(TEXT_WIDTH, longest),
-        )
+        )  # fmt: skip
     for row in rows:
         table.add_row(*(_text(cell) for cell in row))
     console.print(table)
@@ -124,12 +110,10 @@ def fitted(part: Section, width: int | None) -> Section:
     if len(keep) < len(part.headings):
         note = f"{note}; {INTERVALS}" if note else INTERVALS
     bare = Section(
-        part.title,
-        tuple(part.headings[i] for i in keep),
+        part.title, tuple(part.headings[i] for i in keep),
         tuple(tuple(row[i] for i in keep) for row in part.rows),
-        tuple(part.numeric[i] for i in keep),
-        note,
-    )
+        tuple(part.numeric[i] for i in keep), note,
+    )  # fmt: skip
     if _needed(bare) <= width:
         return bare
     return replace(bare, headings=tuple(title.replace(" ", "\n") for title in bare.headings))

@@ -186,14 +186,10 @@ def measured(
         for name, p in zip(joint.models, joint.scores.T, strict=True):
             lost[name] = probability.clipped(p, joint.truth, joint.n).item()
     return Measured(
-        models=joint.models,
-        metrics=names,
-        values=values,
-        reasons=_reasons(joint, names, values),
-        replicates=replicates,
-        digest=joint.digest(),
+        models=joint.models, metrics=names, values=values, reasons=_reasons(joint, names, values),
+        replicates=replicates, digest=joint.digest(),
         clipped={name: count for name, count in lost.items() if count},
-    )
+    )  # fmt: skip
 
 
 def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
@@ -292,13 +288,9 @@ class Given:
 
 
 def of_predictions(
-    counted: Counted,
-    metrics: Sequence[str],
-    *,
-    resamples: int | None,
-    seed: int,
+    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int,
     unused: Collection[str] = (),
-) -> Given:
+) -> Given:  # fmt: skip
     """Measure the models of a prediction table, and resample its rows for all of them at once.
 
     Measures that are `unused`, having weight 0, may be undefined.
@@ -328,20 +320,15 @@ def of_predictions(
         )
         notes.append(Warn("clipped", text))
     return Given(
-        name=name,
-        models=found.models,
-        metrics=found.metrics,
-        values=found.values,
+        name=name, models=found.models, metrics=found.metrics, values=found.values,
         inputs=tuple(Input(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
         statistics=found.digest,
         problem=lambda i, j, what, code: Problem(
             f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
         ),
-        replicates=found.replicates,
-        positive=counted.positive,
-        thresholds=counted.thresholds,
+        replicates=found.replicates, positive=counted.positive, thresholds=counted.thresholds,
         notes=tuple(notes),
-    )
+    )  # fmt: skip
 
 
 def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> None:

@@ -36,8 +36,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
     """Return the settings of the score; how predictions were read stands in the signature."""
     options, given, orders = ranking.options, ranking.given, ranking.orders
     found = {
-        "from": options.source,
-        "metrics": [scale.metric for scale in ranking.scales],
+        "from": options.source, "metrics": [scale.metric for scale in ranking.scales],
         "weights": {scale.metric: scale.weight for scale in ranking.scales},
         "directions": {scale.metric: scale.best for scale in ranking.scales},
         "scales": {
@@ -50,11 +49,9 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
         else {"looked_at": orders.looked_at, "all": orders.everything},
         "draws": options.drawn,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
-        "compare": compare,
-        "interval": "none" if given.replicates is None else "bootstrap",
-        "resamples": given.resamples,
-        "positive": given.positive,
-    }
+        "compare": compare, "interval": "none" if given.replicates is None else "bootstrap",
+        "resamples": given.resamples, "positive": given.positive,
+    }  # fmt: skip
     order = (
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare missing interval level resamples seed positive"
@@ -66,13 +63,11 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
     """Return who is first, and how firmly."""
     names, orders = ranking.given.models, ranking.orders
     return {
-        "models": len(names),
-        "metrics": len(ranking.scales),
-        "best": [names[i] for i in ranking.best],
-        "pareto_front": int(ranking.on_front.sum()),
+        "models": len(names), "metrics": len(ranking.scales),
+        "best": [names[i] for i in ranking.best], "pareto_front": int(ranking.on_front.sum()),
         "order_dependent": None if orders is None else int(orders.dependent.sum()),
         "winners": [] if orders is None else [names[i] for i in orders.winners],
-    }
+    }  # fmt: skip
 
 
 def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
@@ -82,22 +77,18 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
     drawn = resampled or options.drawn or (ranking.orders and not ranking.orders.everything)
     weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
     found = {
-        "cmd": "mlcps",
-        "from": options.source,
-        "pos": given.positive,
+        "cmd": "mlcps", "from": options.source, "pos": given.positive,
         "cut": cuts_in_force(given.thresholds) if given.positive is not None else None,
-        "metrics": ",".join(given.metrics),
-        "weights": _pairs(weights),
+        "metrics": ",".join(given.metrics), "weights": _pairs(weights),
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
         "scale": _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None}),
         "wish": ";".join(f"{w.metric} {_wish(w)}" for w in options.desirability),
         "draws": options.drawn and f"{options.drawn}-{options.level!r}",
-        "compare": "yes" if other is not None else None,
-        "miss": said.missing,
+        "compare": "yes" if other is not None else None, "miss": said.missing,
         "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
         "seed": options.seed if drawn else None,
-    }
+    }  # fmt: skip
     inputs, statistics = given.inputs, given.statistics
     if other is not None:
         inputs += other.inputs
@@ -189,11 +180,9 @@ def mlcps_result(
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
     splits = scored_splits(ranking)
     tables: dict[str, Table] = {
-        "models": model_rows(ranking, splits),
-        "ranks": rank_rows(ranking),
-        "metrics": metric_rows(ranking),
-        "profile": profile_rows(ranking),
-    }
+        "models": model_rows(ranking, splits), "ranks": rank_rows(ranking),
+        "metrics": metric_rows(ranking), "profile": profile_rows(ranking),
+    }  # fmt: skip
     used = {scale.metric for scale in scales if scale.weight > 0}
     used |= {wish.metric for wish in options.desirability if wish.weight > 0}
     places = [place for place, metric in enumerate(given.metrics) if metric in used]
@@ -220,14 +209,12 @@ def mlcps_result(
         )
         notes += absent
     return Result(
-        command="mlcps",
-        signature=signature_of(ranking, said, other),
+        command="mlcps", signature=signature_of(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),
-        summary=summary_of(ranking),
-        tables=tables,
+        summary=summary_of(ranking), tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
-    )
+    )  # fmt: skip
 
 
 def _less_is_better(scales: Sequence[Scale], options: MlcpsOptions) -> set[str]:

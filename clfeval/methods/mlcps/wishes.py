@@ -222,19 +222,14 @@ SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
 # what each goal takes besides a weight, what it cannot do without, and how it is written
 TAKES: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high", "gamma"),
-    "minimize": ("low", "high", "gamma"),
+    "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
     "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
-    "box": ("low", "high", "above", "below"),
-    "custom": ("points",),
-}
+    "box": ("low", "high", "above", "below"), "custom": ("points",),
+}  # fmt: skip
 NEEDS: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high"),
-    "minimize": ("low", "high"),
-    "target": ("low", "target", "high"),
-    "box": (),
-    "custom": ("points",),
-}
+    "maximize": ("low", "high"), "minimize": ("low", "high"), "target": ("low", "target", "high"),
+    "box": (), "custom": ("points",),
+}  # fmt: skip
 EXAMPLES = {
     "maximize": "{goal: maximize, low: 0.8, high: 1}: low is worth 0, high 1",
     "minimize": "{goal: minimize, low: 0, high: 0.1}: low is worth 1, high 0",

@@ -16,13 +16,9 @@ from clfeval.options import Command, Opt, changed
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
 
 ISOMETRICS = {
-    "sensitivity": (0.0, 1.0),
-    "specificity": (0.0, 1.0),
-    "accuracy": (0.0, 1.0),
-    "precision": (0.0, 1.0),
-    "npv": (0.0, 1.0),
-    "mutual_information": (0.0, 1.0),
-}
+    "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "accuracy": (0.0, 1.0),
+    "precision": (0.0, 1.0), "npv": (0.0, 1.0), "mutual_information": (0.0, 1.0),
+}  # fmt: skip
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 

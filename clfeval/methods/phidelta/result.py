@@ -129,36 +129,22 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         signature=signature(
             "cmd pos cut miss weight by run train ref odds ci",
             {
-                "cmd": "phidelta",
-                "pos": sample.positive,
-                "cut": cuts_in_force(sample.thresholds),
-                "miss": said.missing,
-                "weight": "yes" if said.weight else None,
-                "by": ",".join(by),
+                "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
+                "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
-                "odds": ",".join(one.odds for one in plane.populations),
-                "ci": sure(plane),
+                "odds": ",".join(one.odds for one in plane.populations), "ci": sure(plane),
             },
-            said,
-            plane,
-            options,
-            files=sample.files,
-            statistics=together,
+            said, plane, options, files=sample.files, statistics=together,
         ),
         inputs=inputs(sample.files),
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
             "by run run_files train_fraction reference",
             {
-                "mode": "classifiers",
-                "positive": sample.positive,
-                "negative": list(sample.negative),
-                "by": list(by),
-                **plane_found(plane),
+                "mode": "classifiers", "positive": sample.positive,
+                "negative": list(sample.negative), "by": list(by), **plane_found(plane),
             },
-            said,
-            plane,
-            options,
+            said, plane, options,
         ),
         summary=_summary(sample, ratio),
         tables=tables,
@@ -166,7 +152,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             *_warnings(sample, options, ratio),
             *lines_missing(plane, tables, ratio.odds if ratio else None),
         ),
-    )
+    )  # fmt: skip
 
 
 def _curve_tables(
@@ -254,13 +240,11 @@ def _summary(sample: Sample, ratio: Population | None) -> dict[str, Any]:
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
     return {
-        "rows": None if positives is None else positives + negatives,
-        "positives": positives,
-        "negatives": negatives,
-        "prevalence": ratio.prevalence if ratio else None,
+        "rows": None if positives is None else positives + negatives, "positives": positives,
+        "negatives": negatives, "prevalence": ratio.prevalence if ratio else None,
         "odds": ratio.odds if ratio else None,
         **({"runs": len(sample.runs)} if sample.runs else {}),
-    }
+    }  # fmt: skip
 
 
 def _warnings(sample: Sample, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:

@@ -32,7 +32,7 @@ from clfeval.inference.shares import paired_combination
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import counted_position, position
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, Column, column, exact_limits, limits, rows_of
+from clfeval.methods.estimates import Cells, Estimates, column, exact_limits, limits, rows_of
 from clfeval.result import Estimate, Row
 
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
@@ -77,14 +77,14 @@ class Plane:
         everything = counts.positives + counts.negatives
         return Cells.at_prevalence(counts, over(counts.positives, everything) if p is None else p)
 
-    def share(self, name: str, *, level: float | None = None) -> Column:
+    def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], self.cells(), level or self.level
         values = over(*measure.share(cells)) if measure.share else measure.function(cells)
         bounds = None if sure is None else exact_limits(name, cells, level=sure)
         return column(values, bounds, cells, measure.undefined)
 
-    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Column:
+    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
         """Return a measure of the two rates at a prevalence, without one at that of the rows.
 
         `values` are those numbers where they are had better.
@@ -104,12 +104,12 @@ class Plane:
             bounds = limits(name, cells, level=self.level, by=by)
         return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
 
-    def position(self) -> tuple[Column, Column]:
+    def position(self) -> tuple[Estimates, Estimates]:
         """Return phi and delta as counted."""
         phi, delta = counted_position(*self.whole())
         return self.at("phi", values=phi), self.at("delta", values=delta)
 
-    def accuracy_u(self) -> Column:
+    def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
         tp, fp, p, n = self.whole()
         return self.at("accuracy_u", values=over(tp * n + (n - fp) * p, 2 * p * n))
@@ -133,20 +133,16 @@ def model_rows(
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     columns: dict[str, list[Any]] = {
-        "slice": [label] * len(plane.counts.models),
-        "model": list(plane.counts.models),
-        **rates(plane, thresholds),
-        "phi": phi,
-        "delta": delta,
-        "reading": [words for words, _ in read],
-        "reading_withheld": [why for _, why in read],
+        "slice": [label] * len(plane.counts.models), "model": list(plane.counts.models),
+        **rates(plane, thresholds), "phi": phi, "delta": delta,
+        "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
         **unbiased(plane),
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
         **{name: plane.at(name) for name in ("f1", "mcc", "mutual_information")},
         **{name: plane.at(name, values=CATALOG[name].function(plane.cells())) for name in PRIOR},
         "region_sensitivity": plane.share("sensitivity", level=each),
         "region_specificity": plane.share("specificity", level=each),
-    }
+    }  # fmt: skip
     return rows_of(columns)
 
 
@@ -154,17 +150,13 @@ def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, lis
     """Return what every position comes from: threshold, counts, sensitivity, specificity."""
     counts = plane.counts
     return {
-        "threshold": [thresholds.get(model) for model in counts.models],
-        "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(),
-        "fn": counts.fn.tolist(),
-        "tn": counts.tn.tolist(),
-        "sensitivity": plane.share("sensitivity"),
-        "specificity": plane.share("specificity"),
-    }
+        "threshold": [thresholds.get(model) for model in counts.models], "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(), "fn": counts.fn.tolist(), "tn": counts.tn.tolist(),
+        "sensitivity": plane.share("sensitivity"), "specificity": plane.share("specificity"),
+    }  # fmt: skip
 
 
-def unbiased(plane: Plane) -> dict[str, Column]:
+def unbiased(plane: Plane) -> dict[str, Estimates]:
     """Return the measures with the class ratio removed: those of the table with equal classes."""
     tp, fp, p, n = plane.whole()
     wrong = over((p - tp) * n + fp * p, 2 * p * n)
@@ -220,15 +212,13 @@ def comparison_rows(
         positives, negatives = tables
         rows.append(
             {
-                "slice": label,
-                "model": model,
-                "reference": reference,
+                "slice": label, "model": model, "reference": reference,
                 "phi_difference": _paired(1, positives, negatives, level),
                 "delta_difference": _paired(-1, positives, negatives, level),
                 "differing_positives": positives[1] + positives[2],
                 "differing_negatives": negatives[1] + negatives[2],
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -256,14 +246,11 @@ def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> 
     phi, delta = plane.position()
     return rows_of(
         {
-            "model": plane.counts.models,
-            "run": [run] * len(plane.counts.models),
-            **rates(plane, thresholds),
-            "phi": phi,
-            "delta": delta,
+            "model": plane.counts.models, "run": [run] * len(plane.counts.models),
+            **rates(plane, thresholds), "phi": phi, "delta": delta,
             "accuracy_u": plane.accuracy_u(),
         }
-    )
+    )  # fmt: skip
 
 
 def points_of(planes: Mapping[str, Plane]) -> dict[str, dict[str, tuple[float, float]]]:
@@ -295,18 +282,13 @@ def spread_rows(
         several = len(xy) > 1
         sd: list[float] = xy.std(axis=0, ddof=1).tolist() if several else []
         row: dict[str, object] = {
-            "model": model,
-            "runs": len(xy),
-            "phi_mean": _mean(phi, train_fraction, level),
-            "phi_sd": sd[0] if several else None,
-            "delta_mean": _mean(delta, train_fraction, level),
+            "model": model, "runs": len(xy), "phi_mean": _mean(phi, train_fraction, level),
+            "phi_sd": sd[0] if several else None, "delta_mean": _mean(delta, train_fraction, level),
             "delta_sd": sd[1] if several else None,
             "covariance": float(np.cov(phi, delta, ddof=1)[0, 1]) if several else None,
             "accuracy_u_mean": _mean((1 + delta) / 2, train_fraction, level, 0.0),
-            "accuracy_u_sd": sd[1] / 2 if several else None,
-            "bias": None,
-            "variance": None,
-        }
+            "accuracy_u_sd": sd[1] / 2 if several else None, "bias": None, "variance": None,
+        }  # fmt: skip
         if several:
             row["bias"] = _bias(float(phi.mean()))
             row["variance"] = "low" if math.hypot(*sd) <= SPREAD else "high"
@@ -315,11 +297,9 @@ def spread_rows(
 
 
 def run_comparison_rows(
-    points: Mapping[str, Mapping[str, tuple[float, float]]],
-    reference: str | None,
-    train_fraction: float | None,
-    level: float | None,
-) -> list[Row]:
+    points: Mapping[str, Mapping[str, tuple[float, float]]], reference: str | None,
+    train_fraction: float | None, level: float | None,
+) -> list[Row]:  # fmt: skip
     """Compare models over their common runs: all against the reference, or all pairs.
 
     t and p belong to the difference of delta: the corrected resampled t-test. There is none when
@@ -341,26 +321,20 @@ def run_comparison_rows(
             test = corrected_t(xy[:, 1], train_fraction, level=level or 0.95)
         rows.append(
             {
-                "model": model,
-                "reference": other,
-                "runs": len(common),
+                "model": model, "reference": other, "runs": len(common),
                 "delta_difference": _mean(xy[:, 1], train_fraction, level, -2.0, 2.0),
                 "phi_difference": _mean(xy[:, 0], train_fraction, level, -2.0, 2.0),
-                "t": test.t if test else None,
-                "df": test.df if test else None,
+                "t": test.t if test else None, "df": test.df if test else None,
                 "p_value": test.p_value if test else None,
             }
-        )
+        )  # fmt: skip
     return rows
 
 
 def _mean(
-    values: Floats,
-    train_fraction: float | None,
-    level: float | None,
-    low: float = -1.0,
+    values: Floats, train_fraction: float | None, level: float | None, low: float = -1.0,
     high: float = 1.0,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
     """Return the mean with its corrected interval, cut to the range of the measure.
 
     Runs that are all alike tell nothing of how others would differ: no interval.

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.arrays import Floats
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
@@ -18,13 +19,23 @@ from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights, undrawable_weights
 from clfeval.methods.roc import candidates
-from clfeval.methods.tune_jpt.contest import Contest, shared_answers
+from clfeval.methods.tune_jpt.contest import (
+    Contest,
+    Place,
+    crossover_rows,
+    winner_rows,
+)
 from clfeval.methods.tune_jpt.notes import warnings_of
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, LARGE, REPEATS, ROWS, Sweep, TuneOptions
-from clfeval.methods.tune_jpt.ranges import DRAWS, range_rows, simulated_rows
-from clfeval.methods.tune_jpt.tables import Tuner, expected_rows, formulas
+from clfeval.methods.tune_jpt.tables import (
+    DRAWS,
+    Tuner,
+    expected_rows,
+    formulas,
+    range_rows,
+    simulated_rows,
+)
 from clfeval.methods.tune_jpt.thresholds import Fixed, cutoff_rows, honest_estimates, threshold_rows
-from clfeval.methods.tune_jpt.winners import Place, crossover_rows, winner_rows
 from clfeval.result import Result, Row, Table
 
 METHODS = {
@@ -62,8 +73,7 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "everywhere else": "by formula, as with exact",
     }
     found = {
-        "positive": given.positive,
-        "negative": list(given.negative),
+        "positive": given.positive, "negative": list(given.negative),
         "interval": options.interval if given.sampled else "none",
         "interval_methods": drawn if sure and options.interval == "bootstrap" else exact,
         "measures": list(options.measures),
@@ -79,9 +89,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "rows_per": ROWS,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.prevalence_beta is None else list(options.prevalence_beta),
-        "draws": None if options.prevalence_beta is None else DRAWS,
-        "repeats": repeats_of(given),
-    }
+        "draws": None if options.prevalence_beta is None else DRAWS, "repeats": repeats_of(given),
+    }  # fmt: skip
     order = (
         "positive negative level interval interval_methods measures invariant beta targets sweep "
         "crossover paired cost risk_threshold ratio rows_per population range beta_prior draws "
@@ -102,12 +111,10 @@ def summary_of(given: Sample) -> dict[str, Any]:
     counts = given.slices[None]
     both = [counts.positives[0].item(), counts.negatives[0].item()] if sample else [None, None]
     return {
-        "rows": sum(both) if sample else None,
-        "positives": both[0],
-        "negatives": both[1],
+        "rows": sum(both) if sample else None, "positives": both[0], "negatives": both[1],
         "prevalence": sample.prevalence if sample else None,
         "odds": sample.odds if sample else None,
-    }
+    }  # fmt: skip
 
 
 def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
@@ -117,23 +124,16 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
     if options.interval == "bootstrap":
         sure += f"-{options.resamples}"
     found = {
-        "cmd": "tune-jpt",
-        "pos": given.positive,
-        "cut": cuts_in_force(given.thresholds),
-        "miss": given.roles.missing,
-        "weight": "yes" if given.roles.weight else None,
-        "by": ",".join(given.roles.by),
-        "odds": ",".join(map(_exact, options.populations)),
+        "cmd": "tune-jpt", "pos": given.positive, "cut": cuts_in_force(given.thresholds),
+        "miss": given.roles.missing, "weight": "yes" if given.roles.weight else None,
+        "by": ",".join(given.roles.by), "odds": ",".join(map(_exact, options.populations)),
         "sweep": f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
-        "measures": ",".join(options.measure),
-        "by-measure": options.compared,
-        "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
-        "folds": options.folds,
-        "seed": options.seed,
-        "ci": sure,
-    }
+        "measures": ",".join(options.measure), "by-measure": options.compared,
+        "cost": stakes and ",".join(map(repr, asdict(stakes).values())), "folds": options.folds,
+        "seed": options.seed, "ci": sure,
+    }  # fmt: skip
     return signature(
         "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure beta cost "
         "folds seed ci",
@@ -185,14 +185,11 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         tables["sweep"], lost = whole.sweep_rows(options.swept.populations)
         failed = max(failed, lost)
     return Result(
-        command="tune-jpt",
-        signature=signature_of(given, options, statistics),
-        inputs=inputs(given.files),
-        parameters=parameters_of(given, options),
-        summary=summary_of(given),
-        tables=tables,
+        command="tune-jpt", signature=signature_of(given, options, statistics),
+        inputs=inputs(given.files), parameters=parameters_of(given, options),
+        summary=summary_of(given), tables=tables,
         warnings=warnings_of(given, options, tables, failed, unbounded),
-    )
+    )  # fmt: skip
 
 
 def _places(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
@@ -224,18 +221,27 @@ def _contests(given: Sample, options: TuneOptions) -> dict[str, Table]:
     winners: list[Row] = []
     for label, counts in given.slices.items():
         contest = Contest(
-            name=str(options.compared),
-            counts=counts,
-            both=shared_answers(given.patterns.get(label)),
-            level=options.confidence if given.sampled else None,
-            beta=options.beta,
+            name=str(options.compared), counts=counts,
+            both=_shared_answers(given.patterns.get(label)),
+            level=options.confidence if given.sampled else None, beta=options.beta,
             stakes=options.stakes,
-        )
+        )  # fmt: skip
         crossovers += crossover_rows(label, contest, ends)
         places = [place for place in _places(given, label, options) if place[0] != "1:1"]
         if places:
             winners += winner_rows(label, contest, places)
     return {"crossovers": crossovers, "winners": winners}
+
+
+def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
+    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
+    if patterns is None:
+        return None
+    sides = []
+    for rows in (patterns.truth, ~patterns.truth):
+        votes = patterns.votes[rows].astype(np.float64)
+        sides.append((votes.T * patterns.n[rows]) @ votes)
+    return sides[0], sides[1]
 
 
 def _thresholds(
@@ -267,17 +273,10 @@ def _thresholds(
             places = _places(given, label, options)
             ratios = np.array([place.ratio for _, place in places])
             by_slice[label] += threshold_rows(
-                label,
-                model.name,
-                candidates(scores),
-                places,
-                chosen,
+                label, model.name, candidates(scores), places, chosen,
                 Fixed(
-                    given.thresholds.get(model.name),
-                    counts.tp[i].item(),
-                    counts.fp[i].item(),
-                    counts.positives[i].item(),
-                    counts.negatives[i].item(),
+                    given.thresholds.get(model.name), counts.tp[i].item(), counts.fp[i].item(),
+                    counts.positives[i].item(), counts.negatives[i].item(),
                 ),
                 honest_estimates(
                     scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),

@@ -27,7 +27,7 @@ _CELLS = 2**18  # tables measured at a time, few enough to stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
+class Peak:
     """The best of some points at each of g odds: its place (g,), -1 for none, and its value (g,).
 
     The value is NaN where the measure is undefined at every point, infinite where it is infinite.
@@ -63,7 +63,7 @@ def tunable(name: str) -> bool:
 
 def best_points(
     points: RocPoints, ratios: Floats, measures: Mapping[str, Formula]
-) -> dict[str, Best]:
+) -> dict[str, Peak]:
     """Return, by measure, the best of h points at each of g odds `ratios` (g,).
 
     Best is largest or smallest as the catalog says; an infinite value beats every other. Values
@@ -86,7 +86,7 @@ def best_points(
     for name, rows in parts.items():
         place, value = (np.concatenate(column) for column in zip(*rows, strict=True))
         shape = (len(ratios),)
-        found[name] = Best(np.broadcast_to(place, shape), np.broadcast_to(value, shape))
+        found[name] = Peak(np.broadcast_to(place, shape), np.broadcast_to(value, shape))
     return found
 
 
@@ -114,14 +114,9 @@ def best_of(name: str, values: Floats, rank: Ints) -> tuple[Ints, Floats]:
 
 
 def threshold_rows(
-    label: str | None,
-    model: str,
-    points: RocPoints,
-    populations: Sequence[tuple[str, Population]],
-    measures: Mapping[str, Formula],
-    fixed: Fixed,
-    honest: Mapping[str, Sequence[Estimate]],
-) -> list[Row]:
+    label: str | None, model: str, points: RocPoints, populations: Sequence[tuple[str, Population]],
+    measures: Mapping[str, Formula], fixed: Fixed, honest: Mapping[str, Sequence[Estimate]],
+) -> list[Row]:  # fmt: skip
     """Return the rows of table `thresholds` of one slice and model: per measure and population.
 
     points: the model's `roc.candidates`, or all points; measures that have no best are left out.
@@ -147,22 +142,13 @@ def threshold_rows(
             )
             rows.append(
                 {
-                    "slice": label,
-                    "model": model,
-                    "measure": name,
-                    "population": kind,
-                    "prevalence": at.prevalence,
-                    "odds": at.odds,
-                    "ratio": at.ratio,
-                    **_threshold(points, place),
-                    "value": best,
-                    "fixed_threshold": fixed.threshold,
-                    "fixed_value": before,
-                    "loss": _loss(name, best, before),
-                    "honest": judged,
+                    "slice": label, "model": model, "measure": name, "population": kind,
+                    "prevalence": at.prevalence, "odds": at.odds, "ratio": at.ratio,
+                    **_threshold(points, place), "value": best, "fixed_threshold": fixed.threshold,
+                    "fixed_value": before, "loss": _loss(name, best, before), "honest": judged,
                     "honest_gain": _gain(name, judged, before),
                 }
-            )
+            )  # fmt: skip
     return rows
 
 
@@ -227,15 +213,9 @@ _MOST = 10**9  # rows that numpy deals exactly
 
 
 def honest_estimates(
-    counts: ScoreCounts,
-    ratios: Floats,
-    measures: Mapping[str, Formula],
-    *,
-    folds: int,
-    repeats: int,
-    rng: np.random.Generator,
-    most: int = _GROUPS,
-) -> dict[str, list[Estimate]]:
+    counts: ScoreCounts, ratios: Floats, measures: Mapping[str, Formula], *, folds: int,
+    repeats: int, rng: np.random.Generator, most: int = _GROUPS,
+) -> dict[str, list[Estimate]]:  # fmt: skip
     """Return, by measure, the cross-fitted value of the best threshold at each of g odds (g,).
 
     The best threshold on some rows flatters on the same rows. So positives and negatives are dealt

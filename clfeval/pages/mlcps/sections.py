@@ -79,14 +79,11 @@ def _ranking(best: Best) -> Shown:
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {
-        "rank": lambda row: ABSENT if row["rank"] is None else str(row["rank"]),
-        "model": "model",
+        "rank": lambda row: ABSENT if row["rank"] is None else str(row["rank"]), "model": "model",
         "bar": lambda row: bar(estimate(row, score)),
-        **({"D ↑": "desirability"} if "desirability" in first else {}),
-        "MLcps ↑": "mlcps",
-        "normalised ↑": "normalised",
-        **({"P(first)": "first"} if "first" in first else {}),
-    }
+        **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
+        "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
+    }  # fmt: skip
     if "dealbreakers" in first:
         columns["dealbreakers"] = lambda row: _joined(row["dealbreakers"])
     notes = [_AREA, *([_OVERALL] if by else []), *([_FIRST] if "first" in first else [])]
@@ -102,13 +99,10 @@ def _firm(best: Best) -> Shown:
         "order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest",
     }  # fmt: skip
     columns: dict[str, Source] = {
-        "model": "model",
-        **(spread if polygon else {}),
-        "mean\n↑": "mean",
-        "SD": "sd",
+        "model": "model", **(spread if polygon else {}), "mean\n↑": "mean", "SD": "sd",
         **({"ranks": lambda row: _span(over.get(row["model"], {}))} if polygon else {}),
         "Pareto\nfront": _pareto,
-    }
+    }  # fmt: skip
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN

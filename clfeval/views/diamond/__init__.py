@@ -19,15 +19,18 @@ from clfeval.views.diamond.draw import (
     ruled,
 )
 from clfeval.views.diamond.pictures import (
+    CORNERS,
     FEW,
+    Diamond,
     Picture,
+    Scene,
     density_picture,
     feature_picture,
     gather,
     model_picture,
+    populations,
     symbols,
 )
-from clfeval.views.diamond.scene import CORNERS, Diamond, Scene, populations
 from clfeval.views.text import GAP, beside, key_lines, least_width, notes_lines
 
 NARROWEST = 24

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise
 from math import floor
 
-from clfeval.views.canvas import TALL, Canvas, Ink, Point, styled
-from clfeval.views.diamond.scene import CORNERS, Diamond, Dot, Scene
+from clfeval.schema import Point
+from clfeval.views.canvas import TALL, Canvas, Ink, styled
+from clfeval.views.diamond.pictures import CORNERS, Diamond, Dot, Scene
 from clfeval.views.text import TIE, hue
 
 LIGHT, AXIS, OUTLINE, TEXT, CURVE, AROUND, DOT = range(7)
