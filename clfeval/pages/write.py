@@ -155,3 +155,8 @@ def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     left = len(names) - most
     *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def joined(cell: Cell) -> str:
+    """Write the names of a cell side by side."""
+    return ", ".join(cell) if isinstance(cell, list) else ""

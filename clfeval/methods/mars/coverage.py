@@ -206,16 +206,13 @@ def subset_rows(view: View, subsets: SubsetScores) -> list[dict[str, Any]]:
     gained = view.estimates("yield", subsets.covered, subsets.effort)
     return [
         {
-            "slice": view.label, "models": _names(view.counts, subsets.members[i]),
+            "slice": view.label,
+            "models": [view.counts.models[j] for j in np.flatnonzero(subsets.members[i])],
             "covered": subsets.covered[i].item(), "effort": subsets.effort[i].item(),
             "yield": gained[i], **scores,
         }
         for i, scores in enumerate(view.scores(subsets))
     ]  # fmt: skip
-
-
-def _names(counts: TargetCounts, members: Bools) -> list[str]:
-    return [counts.models[j] for j in np.flatnonzero(members)]
 
 
 MOST_SUBSETS = 2_000_000

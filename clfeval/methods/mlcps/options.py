@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option
-from clfeval.methods.options import INTERVALS, Level
+from clfeval.methods.options import INTERVALS, Level, as_given
 from clfeval.options import READING, Command, Opt, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
@@ -83,10 +83,6 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
     from clfeval.methods.mlcps.wishes import read_wishes, wishes_of
 
     return wishes_of(given) if isinstance(given, Mapping) else read_wishes(given)
-
-
-def _table(_: str, given: Any) -> Any:
-    return given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -165,7 +161,7 @@ class MlcpsOptions:
         Any,
         Opt(
             "A second table of the same models, such as training: do they rank alike?",
-            FIRM, metavar="OTHER", accept=_table, reads=True,
+            FIRM, metavar="OTHER", accept=as_given, reads=True,
         ),
     ] = None  # fmt: skip
     interval: Annotated[

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations
+from clfeval.methods.options import Interval, Level, Populations, as_given
 from clfeval.options import Command, Opt, changed
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -55,10 +55,6 @@ def _cut(flag: str, given: Any) -> Cut | None:
     if not math.isfinite(cut):
         raise bad_option(f"{flag} {cut} is no finite number")
     return cut
-
-
-def _table(_: str, given: Any) -> Any:
-    return given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -157,7 +153,7 @@ class FeatureOptions:
         Any,
         Opt(
             "The class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=_table, reads=True,
+            FEATURES, metavar="FILE", accept=as_given, reads=True,
         ),
     ] = None  # fmt: skip
     cut: Annotated[

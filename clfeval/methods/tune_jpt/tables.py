@@ -278,12 +278,11 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     known = formulas(options.beta, options.stakes)
     for i, model in enumerate(tuner.counts.models):
         one = Cells.of(tuner.counts, [1.0]).where(np.array([i]))
-        tp, fp = one.rates
         for name in options.measures:
-            at = _along(known[name], tp, fp)
+            still = CATALOG[name].invariant
             found: list[tuple[Estimate, float]] = []
             for sign in (-1, 1):
-                ratio = low if CATALOG[name].invariant else _extreme(at, low, high, sign)
+                ratio = low if still else _extreme(known[name], one, low, high, sign)
                 at_end = {low: ends[0], high: ends[1]}
                 place = at_end.get(ratio, ratio / (1 + ratio))
                 found.append((_valued(tuner, name, known[name], one, ratio), place))
@@ -348,10 +347,6 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     }  # fmt: skip
 
 
-def _along(measure: Formula, tp: Floats, fp: Floats) -> Callable[[Floats], Floats]:
-    return lambda ratio: measure(Confusion.of_rates(tp, fp, ratio))
-
-
 def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float) -> Estimate:
     options = tuner.options
     here = one.at(np.array([0]), np.array([ratio]))
@@ -362,14 +357,14 @@ def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float)
     return estimate(value, float(low[0]), float(high[0]), CATALOG[name].tuned, one.counted)
 
 
-def _extreme(function: Callable[[Floats], Floats], low: float, high: float, sign: int) -> float:
-    """Return the odds in low..high where sign times the function is greatest, the lowest such."""
+def _extreme(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:
+    """Return the odds in low..high where sign times the measure is greatest, the lowest such."""
     a, b = np.log(low), np.log(high)
     for step in range(_ZOOMS):
         grid = np.linspace(a, b, _GRID if step == 0 else _ZOOM)
         ratios = np.clip(np.exp(grid), low, high)
         ratios[0], ratios[-1] = max(ratios[0], low), min(ratios[-1], high)
-        values = sign * function(ratios)
+        values = sign * measure(Confusion.of_rates(*one.rates, ratios))
         if np.isnan(values).all():
             return low
         top = np.nanmax(values)

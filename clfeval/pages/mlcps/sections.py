@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clfeval.pages.mlcps.look import Best, ends, estimate, rays
-from clfeval.pages.write import ABSENT, ARROWS, bar, close, listed, many, show, value_of
+from clfeval.pages.write import ABSENT, ARROWS, bar, close, joined, listed, many, show, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 
@@ -85,7 +85,7 @@ def _ranking(best: Best) -> Shown:
         "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
     }  # fmt: skip
     if "dealbreakers" in first:
-        columns["dealbreakers"] = lambda row: _joined(row["dealbreakers"])
+        columns["dealbreakers"] = lambda row: joined(row["dealbreakers"])
     notes = [_AREA, *([_OVERALL] if by else []), *([_FIRST] if "first" in first else [])]
     title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
     return best.table("models", title, columns, note="; ".join(notes), right=["bar"])
@@ -350,7 +350,3 @@ def _move(row: Row) -> str:
 
 def _names(cell: Cell) -> str:
     return listed(cell) if isinstance(cell, list) and cell else ABSENT
-
-
-def _joined(cell: Cell) -> str:
-    return ", ".join(cell) if isinstance(cell, list) else ""

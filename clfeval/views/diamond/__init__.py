@@ -121,16 +121,12 @@ def _legend(scene: Scene, width: int) -> list[str]:
     notes = []
     if scene.regions:
         notes.append("· around a marker: the joint region of sensitivity and specificity")
-    return [*notes, *_corner_notes(scene.population, narrow=width < NARROW)]
-
-
-def _corner_notes(population: Diamond, *, narrow: bool) -> list[str]:
-    """Say what the drawing itself has no room for."""
-    if population.balanced:
-        return ["left corner: always negative, right corner: always positive"] if narrow else []
-    named = zip(CORNERS, population.corners, strict=True)
+    if scene.population.balanced:
+        narrow = ["left corner: always negative, right corner: always positive"]
+        return [*notes, *narrow * (width < NARROW)]
+    named = zip(CORNERS, scene.population.corners, strict=True)
     corners = "; ".join(f"{name} {x:.3g}, {y:.3g}" for name, (x, y) in named)
-    return ["| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
+    return [*notes, "| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
 
 
 def _title(population: Diamond) -> str:
