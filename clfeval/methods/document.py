@@ -1,13 +1,14 @@
-"""What a result says of how it was made: its inputs, its parameters and its signature."""
+"""What a result says of how it was made: inputs, parameters, signature, notes on the counting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clfeval import __version__, options
+from clfeval.counts.count import Counted
 from clfeval.counts.settle import FileCount
-from clfeval.result import InputFile
+from clfeval.result import InputFile, Warn
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
@@ -31,12 +32,9 @@ def parameters(
 
 
 def signature(
-    order: str,
-    found: Mapping[str, Any],
-    *groups: object,
-    files: Iterable[FileCount | InputFile],
+    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[FileCount | InputFile],
     statistics: str,
-) -> str:
+) -> str:  # fmt: skip
     """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.
 
     found: None and empty texts are left out; it goes before what the groups of options say.
@@ -61,3 +59,34 @@ def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
     if len(set(cuts.values())) <= 1:
         return "".join(repr(cut) for cut in set(cuts.values())) or "none"
     return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
+
+
+def dropped_rows(files: Sequence[FileCount]) -> list[Warn]:
+    """Say how many rows with missing values were left out."""
+    dropped = sum(file.dropped for file in files)
+    if not dropped:
+        return []
+    rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
+    return [Warn("dropped", f"{dropped} {rows} with missing values {were} left out")]
+
+
+def blank_lines(count: int) -> list[Warn]:
+    """Say how many blank lines were passed over."""
+    return [Warn("blank-lines", f"{count} blank line{'s' * (count > 1)} skipped")] if count else []
+
+
+def counting_notes(counted: Counted) -> list[Warn]:
+    """Say what was left out, read otherwise than it looked, or decided by a tie."""
+    said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
+    for name in counted.reread:
+        said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
+    if counted.positive in ("0", "false", "False", "FALSE") and any(
+        model.kind == "score" for model in counted.models
+    ):
+        said.append(Warn("score-direction", f"a high score is taken to mean '{counted.positive}'"))
+    for name, count in counted.ties.items():
+        if counted.thresholds[name] is not None:
+            continue
+        text = f"'{name}': {count} rows tie for the largest class; first class taken"
+        said.append(Warn("argmax-ties", text))
+    return said

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import (
     clopper_pearson,
@@ -25,7 +25,7 @@ from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure, why
 from clfeval.result import Estimate, Row
 
-Column = list[Estimate]
+Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
 
 
@@ -113,15 +113,9 @@ class Cells:
 
 
 def limits(
-    name: str,
-    cells: Cells,
-    *,
-    level: float,
-    beta: float = 1.0,
-    stakes: Stakes | None = None,
-    by: str | None = None,
-    known: Mapping[str, Limits] | None = None,
-) -> Limits:
+    name: str, cells: Cells, *, level: float, beta: float = 1.0, stakes: Stakes | None = None,
+    by: str | None = None, known: Mapping[str, Limits] | None = None,
+) -> Limits:  # fmt: skip
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
     by: another method than that of the measure. known: limits of other measures of the same
@@ -216,7 +210,9 @@ LIMITS: Mapping[str, Callable[[Measure, Cells, float], Limits]] = {
 _BY_LOGARITHM = ("logit", "ratio", "log")  # of an empty cell there is none
 
 
-def column(values: Floats, bounds: Limits | None, cells: Cells, undefined: Sequence[str]) -> Column:
+def column(
+    values: Floats, bounds: Limits | None, cells: Cells, undefined: Sequence[str]
+) -> Estimates:
     """Return estimates, with the reason where one is undefined or infinite."""
     low, high = bounds or (np.full(len(values), np.nan),) * 2
     lists = (np.asarray(part).tolist() for part in (values, low, high))
@@ -230,12 +226,9 @@ def column(values: Floats, bounds: Limits | None, cells: Cells, undefined: Seque
 
 
 def estimate(
-    value: float,
-    low: float = np.nan,
-    high: float = np.nan,
-    undefined: Sequence[str] = ("zero_margin",),
-    table: Confusion | None = None,
-) -> Estimate:
+    value: float, low: float = np.nan, high: float = np.nan,
+    undefined: Sequence[str] = ("zero_margin",), table: Confusion | None = None,
+) -> Estimate:  # fmt: skip
     """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
     if value != value:
         return Estimate(None, reason=why(undefined, table))
@@ -250,7 +243,9 @@ def estimate(
     return Estimate(value, lower, upper)
 
 
-def proportions(k: Counts, n: Counts | int | float, reason: str, *, level: float | None) -> Column:
+def proportions(
+    k: Counts, n: Counts | int | float, reason: str, *, level: float | None
+) -> Estimates:
     """Return k / n with exact intervals, without where level is None; undefined where n is 0."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
@@ -262,40 +257,24 @@ def proportions(k: Counts, n: Counts | int | float, reason: str, *, level: float
     ]
 
 
-def shares(name: str, k: Counts, n: Counts | int | float, *, level: float | None) -> Column:
+def shares(name: str, k: Counts, n: Counts | int | float, *, level: float | None) -> Estimates:
     """Return a measure that is k of n rows, with exact intervals."""
     return proportions(k, n, CATALOG[name].undefined[0], level=level)
 
 
-def check_level(level: float) -> None:
-    """Raise UsageError unless a confidence level lies between 0 and 1, up to 0.999999999."""
-    if not 0 < level <= 1 - 1e-9:
-        hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
-        what = f"--level {level} is not between 0 and 1 (at most 0.999999999)"
-        raise UsageError.of(what, "bad-option", hint=hint)
-
-
 def undrawable_weights() -> UsageError:
     """Build the error for weights that no bootstrap of counts can take."""
-    return UsageError(
-        Problem(
-            "weights are not whole numbers: no part of a row can be drawn again",
-            "fractional-weights",
-        ),
-        hint="--interval none computes the values without intervals",
-    )
+    return _not_whole("no part of a row can be drawn again")
 
 
 def fractional_weights() -> UsageError:
     """Build the error for weights that exact intervals cannot take."""
-    return UsageError(
-        Problem(
-            "weights are not whole numbers: exact binomial intervals count rows, and only a "
-            "bootstrap could give others",
-            "fractional-weights",
-        ),
-        hint="--interval none computes the values without intervals",
-    )
+    return _not_whole("exact binomial intervals count rows, and only a bootstrap could give others")
+
+
+def _not_whole(why: str) -> UsageError:
+    hint = "--interval none computes the values without intervals"
+    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 
 def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:

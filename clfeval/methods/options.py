@@ -13,6 +13,11 @@ from clfeval.options import Opt, listed, number
 INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
 
 
+def as_given(_: str, given: Any) -> Any:
+    """Take what is read elsewhere: a table, or the name of its file."""
+    return given
+
+
 def level_of(flag: str, given: Any) -> float:
     """Return a confidence level; UsageError unless it lies between 0 and 1, up to 0.999999999."""
     level = number(flag, given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.write import ABSENT, exact, interval, many
+from clfeval.pages.write import ABSENT, exact, interval, joined, many
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 
@@ -205,13 +205,10 @@ def _features(result: Result) -> Iterator[Shown]:
             columns[heading] = source
     # a feature is good for being far from 0, in either direction
     columns |= {
-        "support": "support",
-        "φ": "phi",
-        "δ": "delta",
-        "role": lambda row: row["role"] or ABSENT,
-    }
+        "support": "support", "φ": "phi", "δ": "delta", "role": lambda row: row["role"] or ABSENT,
+    }  # fmt: skip
     if any(row["implications"] for row in here):
-        columns["implications"] = lambda row: _joined(row["implications"])
+        columns["implications"] = lambda row: joined(row["implications"])
     title = "Selected features" if name == "selected" else "Features by |δ|"
     yield Shown(name, title, columns, rows, FEATURED)
     if implied:
@@ -226,10 +223,6 @@ def _features(result: Result) -> Iterator[Shown]:
 def _where(row: Row) -> Cell:
     rule = row["rule"]
     return "" if rule is None else rule if rule == "soft" else f"{rule} {exact(row['cut'])}"
-
-
-def _joined(cell: Cell) -> str:
-    return ", ".join(cell) if isinstance(cell, list) else ""
 
 
 PAGE = Page("phidelta", TABLES, headline, shown, lambda _: ())

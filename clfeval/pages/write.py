@@ -14,6 +14,9 @@ ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 FINEST = 9  # decimal places, at most
 ROUNDING = 1e-11  # as near to 1 as this is 1
+WIDE = 12  # columns of a bar
+EIGHTHS = "▏▎▍▌▋▊▉"
+TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
@@ -24,16 +27,13 @@ REASONS = {
     "no_negative_prediction": "the model never says negative",
     "no_negative_truth": "no row is negative",
     "zero_margin": "a margin of the 2 x 2 table is empty",
-    "single_class": "the rows are of one class",
-    "too_few_rows": "no rows, or too few",
+    "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",
     "fractional_weights": "weights are fractions, and rows cannot be split",
     "too_few_metrics": "fewer than 3 metrics make no polygon",
-    "missing_component": "a metric has no value",
-    "zero_weight": "there is no weight above 0",
+    "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
     "outside_scale": "a value is outside the metric's scale",
-    "too_few_splits": "one split has no spread",
-    "constant": "all models have one value",
-}
+    "too_few_splits": "one split has no spread", "constant": "all models have one value",
+}  # fmt: skip
 
 
 def number(value: float, digits: int) -> str:
@@ -90,6 +90,19 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def bar(share: float | None, wide: int = WIDE) -> str:
+    """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
+    if share is None:
+        return ""
+    steps = 8 * wide
+    filled = min(max(round(share * steps), 0), steps)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), steps - 1)
+    whole, eighths = divmod(filled, 8)
+    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
+    return text + TRACK * (wide - len(text))
+
+
 def exact(cell: Cell) -> str:
     """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
     if not isinstance(cell, float):
@@ -142,3 +155,8 @@ def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     left = len(names) - most
     *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def joined(cell: Cell) -> str:
+    """Write the names of a cell side by side."""
+    return ", ".join(cell) if isinstance(cell, list) else ""

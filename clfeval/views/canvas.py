@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from math import ceil, floor
 
+from clfeval.schema import Point
+
 TALL = 2  # a terminal cell is about twice as high as wide
 STEEP = 3.0  # lines at least this steep are drawn '|'
 FLAT = 0.75  # lines at most this steep take one cell of every column
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)

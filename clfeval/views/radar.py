@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import ceil, cos, floor, pi, sin
 
 from clfeval.pages.write import plain
-from clfeval.schema import Chart
-from clfeval.views.canvas import Canvas, Ink, Point
+from clfeval.schema import Chart, Point
+from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, hue, notes_lines, short, visible
 
 LARGEST = 16  # columns from the middle to the rim

@@ -26,27 +26,16 @@ INTERVALS = "intervals: a wider screen, or --format json"
 
 
 def as_text(
-    result: Result,
-    *,
-    width: int | None = None,
-    color: bool = False,
-    digits: int = DIGITS,
+    result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
     plots: str = "",
-) -> str:
+) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns, or uncut when width is None."""
     out = StringIO()
     console = Console(
-        file=out,
-        width=width or UNBOUNDED,
-        height=100,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        legacy_windows=False,
-    )
+        file=out, width=width or UNBOUNDED, height=100, force_terminal=color,
+        color_system="standard" if color else None, no_color=not color, highlight=False,
+        emoji=False, markup=False, legacy_windows=False,
+    )  # fmt: skip
     first, *others = headline(result)
     console.print(_text(first, style="bold"))
     for line in others:
@@ -75,13 +64,13 @@ def _print_section(console: Console, part: Section, width: int | None) -> None:
     if not part.rows:
         console.print(_text("  none"))
         return
-    for number, block in enumerate(blocks(fitted(part, width), width)):
+    part = fitted(part, width)
+    for number, block in enumerate(blocks(part, width)):
         if number:
             console.print()
         _print_table(console, block)
-    note = fitted(part, width).note
-    if note:
-        console.print(_text(f"  {note}", style="dim"))
+    if part.note:
+        console.print(_text(f"  {part.note}", style="dim"))
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -95,12 +84,9 @@ def _print_table(console: Console, part: Section) -> None:
     for index, (title, right) in enumerate(zip(headings, numeric, strict=True)):
         longest = max(cell_len(line) for row in rows for line in row[index].split("\n"))
         table.add_column(
-            _text(title),
-            justify="right" if right else "left",
-            no_wrap=right,
-            overflow="fold",
+            _text(title), justify="right" if right else "left", no_wrap=right, overflow="fold",
             min_width=None if right else min(TEXT_WIDTH, longest),
-        )
+        )  # fmt: skip
     for row in rows:
         table.add_row(*(_text(cell) for cell in row))
     console.print(table)
@@ -123,13 +109,7 @@ def fitted(part: Section, width: int | None) -> Section:
     note = part.note
     if len(keep) < len(part.headings):
         note = f"{note}; {INTERVALS}" if note else INTERVALS
-    bare = Section(
-        part.title,
-        tuple(part.headings[i] for i in keep),
-        tuple(tuple(row[i] for i in keep) for row in part.rows),
-        tuple(part.numeric[i] for i in keep),
-        note,
-    )
+    bare = replace(_some(part, keep), note=note)
     if _needed(bare) <= width:
         return bare
     return replace(bare, headings=tuple(title.replace(" ", "\n") for title in bare.headings))
@@ -139,24 +119,22 @@ def blocks(part: Section, width: int | None) -> list[Section]:
     """Split a table that is still too wide into blocks of columns, each with the names in front."""
     if width is None or _needed(part, folded=True) <= width or len(part.headings) < 3:
         return [part]
-
-    def of(columns: list[int]) -> Section:
-        return replace(
-            part,
-            headings=tuple(part.headings[i] for i in columns),
-            rows=tuple(tuple(row[i] for i in columns) for row in part.rows),
-            numeric=tuple(part.numeric[i] for i in columns),
-        )
-
     out: list[Section] = []
     keys = list(takewhile(lambda i: not part.numeric[i], range(len(part.headings)))) or [0]
     columns = keys
     for i in range(len(keys), len(part.headings)):
-        if len(columns) > len(keys) and _needed(of([*columns, i]), folded=True) > width:
-            out.append(of(columns))
+        if len(columns) > len(keys) and _needed(_some(part, [*columns, i]), folded=True) > width:
+            out.append(_some(part, columns))
             columns = keys
         columns = [*columns, i]
-    return [*out, of(columns)]
+    return [*out, _some(part, columns)]
+
+
+def _some(part: Section, columns: list[int]) -> Section:
+    """Return a table of some of the columns."""
+    headings, *rows = (tuple(row[i] for i in columns) for row in (part.headings, *part.rows))
+    numeric = tuple(part.numeric[i] for i in columns)
+    return replace(part, headings=headings, rows=tuple(rows), numeric=numeric)
 
 
 def _needed(part: Section, *, folded: bool = False) -> int:

@@ -23,7 +23,7 @@ from clfeval.views.diamond.draw import (
     draw_scene,
     limits,
 )
-from clfeval.views.diamond.scene import Diamond, Dot, Scene
+from clfeval.views.diamond.pictures import Diamond, Dot, Scene
 from clfeval.views.text import MARKERS
 
 MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clfeval.pages.mlcps.look import bar
-from clfeval.pages.write import heading
+from clfeval.pages.write import bar, heading
 from clfeval.result import Estimate
 from clfeval.views.render import headline, reasons, sections
 from clfeval.views.terminal import as_text

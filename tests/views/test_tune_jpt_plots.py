@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from clfeval.measures.population import Population
-from clfeval.pages.tune_jpt.charts import height_at
+from clfeval.pages.tune_jpt import height_at
 from clfeval.result import Estimate, Result
 from clfeval.schema import Series
 from clfeval.views.chart import MARKERS, height_ticks, odds_ticks

@@ -142,12 +142,10 @@ def _program(
     for attempt in range(ATTEMPTS):
         with _quiet_stdout():
             answer = milp(
-                np.r_[np.zeros(k), -gain],
-                integrality=np.r_[np.ones(k), np.zeros(m)],
-                bounds=Bounds(0, np.r_[allowed, np.ones(m)]),
-                constraints=constraints,
+                np.r_[np.zeros(k), -gain], integrality=np.r_[np.ones(k), np.zeros(m)],
+                bounds=Bounds(0, np.r_[allowed, np.ones(m)]), constraints=constraints,
                 options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
-            )
+            )  # fmt: skip
         if answer.x is None:
             return None, PROGRAM
         members: Bools = answer.x[:k] > 0.5

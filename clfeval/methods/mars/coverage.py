@@ -119,13 +119,10 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     missed_all[-1] = 0  # nothing is outside the subset of all
     index = np.arange(2**k, dtype=np.uint32)
     return SubsetScores(
-        members=(index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool),
-        covered=covered,
-        effort=covered + claimed[-1] - claimed[::-1],
-        exclusive_found=within - nobody,
-        missed_all=missed_all,
-        missed_any=within[::-1] - nobody,
-    )
+        members=(index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool), covered=covered,
+        effort=covered + claimed[-1] - claimed[::-1], exclusive_found=within - nobody,
+        missed_all=missed_all, missed_any=within[::-1] - nobody,
+    )  # fmt: skip
 
 
 def _histogram(patterns: Bools, n: Counts) -> Counts:
@@ -210,18 +207,12 @@ def subset_rows(view: View, subsets: SubsetScores) -> list[dict[str, Any]]:
     return [
         {
             "slice": view.label,
-            "models": _names(view.counts, subsets.members[i]),
-            "covered": subsets.covered[i].item(),
-            "effort": subsets.effort[i].item(),
-            "yield": gained[i],
-            **scores,
+            "models": [view.counts.models[j] for j in np.flatnonzero(subsets.members[i])],
+            "covered": subsets.covered[i].item(), "effort": subsets.effort[i].item(),
+            "yield": gained[i], **scores,
         }
         for i, scores in enumerate(view.scores(subsets))
-    ]
-
-
-def _names(counts: TargetCounts, members: Bools) -> list[str]:
-    return [counts.models[j] for j in np.flatnonzero(members)]
+    ]  # fmt: skip
 
 
 MOST_SUBSETS = 2_000_000
@@ -261,10 +252,7 @@ def subset_table(
     block = 1024
     views = [
         View(
-            label,
-            slices[label].targets(options.target).grouped(options.group),
-            options,
-            ttp.item(),
+            label, slices[label].targets(options.target).grouped(options.group), options, ttp.item()
         )
         for label, _, ttp in parts
     ]

@@ -14,7 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
-from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.mars.coverage import (
@@ -30,7 +30,6 @@ from clfeval.methods.mars.coverage import (
 )
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
-from clfeval.methods.notes import counting_notes
 from clfeval.result import Result, Row, Rows, Warn
 
 
@@ -86,12 +85,10 @@ def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     target = counts.targets(options.target)
     ttp = found(target)
     return {
-        "rows": counts.rows,
-        "positives": counts.n[counts.truth].sum().item(),
-        "negatives": counts.n[~counts.truth].sum().item(),
-        "found": ttp,
+        "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
+        "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
         "missed_by_all": target.hit_n.sum().item() - ttp,
-    }
+    }  # fmt: skip
 
 
 def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -110,20 +107,12 @@ def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]
     recall = view.estimates("recall", tp, tp + fn)
     return [
         {
-            "slice": view.label,
-            "model": model,
-            "threshold": thresholds.get(model),
-            "tp": tp[i].item(),
-            "fp": fp[i].item(),
-            "fn": fn[i].item(),
-            "tn": tn[i].item(),
-            "accuracy": accuracy[i],
-            "precision": precision[i],
-            "recall": recall[i],
-            **scores[i],
+            "slice": view.label, "model": model, "threshold": thresholds.get(model),
+            "tp": tp[i].item(), "fp": fp[i].item(), "fn": fn[i].item(), "tn": tn[i].item(),
+            "accuracy": accuracy[i], "precision": precision[i], "recall": recall[i], **scores[i],
         }
         for i, model in enumerate(counts.models)
-    ]
+    ]  # fmt: skip
 
 
 def _pair_rows(view: View) -> list[Row]:
@@ -180,20 +169,14 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
         signature=signature(
             "cmd target rule pos cut group miss weight ci",
             {
-                "cmd": "mars",
-                "target": options.target,
-                "rule": options.occlusion,
+                "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
                 "cut": f"top {options.top}" if options.top else cuts_in_force(counted.thresholds),
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
-                "miss": said.missing,
-                "weight": "yes" if said.weight else None,
+                "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
             },
-            said,
-            options,
-            files=counted.files,
-            statistics=whole.digest(),
+            said, options, files=counted.files, statistics=whole.digest(),
         ),
         inputs=inputs(counted.files),
         parameters=parameters(
@@ -201,16 +184,14 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             {
                 "positive": counted.positive,
                 "negative": [name for name in counted.classes if name != counted.positive],
-                "interval": "clopper-pearson" if exact else "none",
-                "groups": groups,
+                "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
             said,
             options,
         ),
         summary={**summary(whole, options), "rule": options.occlusion, "target": options.target},
-        tables=tables,
-        warnings=(*warnings, *_warnings(counted, options)),
-    )
+        tables=tables, warnings=(*warnings, *_warnings(counted, options)),
+    )  # fmt: skip
 
 
 def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
@@ -259,10 +240,7 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
         text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
         warnings.append(Warn("cuts-thinned", text))
     rows: list[Row] = []
-    for label, mask in [
-        (None, np.ones(len(target.n), bool)),
-        *masks.items(),
-    ]:
+    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
         part = target.where(mask)
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)

@@ -131,13 +131,9 @@ def sweep_rows(
         cut = int(cut) if top and cut.is_integer() else cut
         for j, model in enumerate(models):
             yield {
-                "slice": label,
-                **({"top": -cut} if top else {"threshold": cut}),
-                "model": model,
-                "found": counts.found[c].item(),
-                "hits": counts.hits[j, c].item(),
-                options.found_name: counts.exclusive[j, c].item(),
-                "shine_through": shine[j][c],
+                "slice": label, **({"top": -cut} if top else {"threshold": cut}), "model": model,
+                "found": counts.found[c].item(), "hits": counts.hits[j, c].item(),
+                options.found_name: counts.exclusive[j, c].item(), "shine_through": shine[j][c],
                 options.missed_name: missed[j, c].item(),
                 "occlusion": hidden[j][c] if len(models) > 1 or not counts.found[c] else alone,
-            }
+            }  # fmt: skip

@@ -125,14 +125,10 @@ def _agreement(names: Sequence[str], measure: str, here: Floats, there: Floats) 
     ranks = [dense_ranks(column) for column in (here, there)]
     tops = [[names[i] for i in firsts(column)] for column in ranks]
     return {
-        "measure": measure,
-        "models": len(names),
-        "kendall": _coefficient(kendall_tau_b, *ranks),
-        "spearman": _coefficient(spearman, *ranks),
-        "top_here": tops[0],
-        "top_there": tops[1],
+        "measure": measure, "models": len(names), "kendall": _coefficient(kendall_tau_b, *ranks),
+        "spearman": _coefficient(spearman, *ranks), "top_here": tops[0], "top_there": tops[1],
         "same_top": tops[0] == tops[1] and bool(tops[0]),
-    }
+    }  # fmt: skip
 
 
 def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Ints) -> Estimate:
@@ -147,15 +143,11 @@ def _places(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
     ranks = [dense_ranks(column).tolist() for column in (here, there)]
     return [
         {
-            "model": name,
-            "here": _score(x),
-            "there": _score(y),
-            "rank_here": a or None,
-            "rank_there": b or None,
-            "moved": b - a if a and b else None,
+            "model": name, "here": _score(x), "there": _score(y), "rank_here": a or None,
+            "rank_there": b or None, "moved": b - a if a and b else None,
         }
         for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _score(value: float) -> Estimate:

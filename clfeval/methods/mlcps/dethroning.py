@@ -240,9 +240,7 @@ def weight_rows(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
     ]
     return [
         {
-            "model": model,
-            "share": share,
-            "share_order_free": order_free,
+            "model": model, "share": share, "share_order_free": order_free,
             "factor": Estimate(factor)
             if np.isfinite(factor)
             else Estimate(None, reason="winner" if factor != factor else "never"),
@@ -250,7 +248,7 @@ def weight_rows(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
         for model, share, order_free, factor in zip(
             ranking.given.models, *shares, needed.tolist(), strict=True
         )
-    ]
+    ]  # fmt: skip
 
 
 def factors_of(ranking: Ranking) -> Floats:

@@ -1,4 +1,4 @@
-"""What is ranked: models by metrics, given or measured on predictions."""
+"""Models by metrics: given, counted from predictions, or evaluated by another program."""
 
 from __future__ import annotations
 
@@ -8,25 +8,108 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures import probability
-from clfeval.measures.catalog import CATALOG, find_measure, one_of, spellings
+from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.probability import mean_loss
 from clfeval.measures.record import why
+from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import undrawable_weights
-from clfeval.methods.mlcps.evaluator import (
-    OF_PROBABILITIES,
-    OF_RANKING,
-    OF_TABLE,
-    cells_of,
-    evaluator,
-)
-from clfeval.methods.notes import counting_notes
 from clfeval.result import InputFile, Warn
+
+# a bias is neither better high nor low; the others tell what stands there by another name
+_LEFT_OUT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
+OF_TABLE = {
+    name: of for name, of in computed("confusion", beta=1.0).items() if name not in _LEFT_OUT
+}
+OF_RANKING = computed("scores")
+OF_PROBABILITIES = computed("probabilities")  # the loss of each row, whose mean they are
+
+Evaluator = Callable[[Counts], Floats]
+
+
+def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
+    """Return the function from counts of the joint rows (b, m) to measures (b, k, n)."""
+    cells = _cells(joint)
+    orders = _orders(joint) if any(name in OF_RANKING for name in names) else []
+    losses = {
+        name: [OF_PROBABILITIES[name](p, joint.truth) for p in _columns(joint)]
+        for name in names
+        if name in OF_PROBABILITIES
+    }
+
+    def evaluate(counts: Counts) -> Floats:
+        found = np.empty((len(counts), len(joint.models), len(names)))
+        if counts.dtype.kind != "f" and counts.max() <= np.iinfo(np.uint8).max:
+            counts = counts.astype(np.uint8)  # a big table's counts in the order of its scores
+        tables = cells(counts)
+        for j, name in enumerate(names):
+            if name in OF_TABLE:
+                found[:, :, j] = OF_TABLE[name](tables)
+            for i, loss in enumerate(losses.get(name, ())):
+                found[:, i, j] = mean_loss(loss, counts)
+        for i, (order, ranks, truth) in enumerate(orders):
+            rows = counts[:, order]
+            positives = rows * truth
+            rows -= positives
+            for j, name in enumerate(names):
+                if name in OF_RANKING:
+                    found[:, i, j] = OF_RANKING[name](ranks, positives, rows)
+        return found
+
+    return evaluate
+
+
+def cells_of(joint: JointCounts) -> Confusion:
+    """Return the 2 x 2 tables of the models as they were counted, (k,) each."""
+    found = _cells(joint)(joint.n[None])
+    return Confusion(found.tp[0], found.fp[0], found.fn[0], found.tn[0])
+
+
+def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
+    """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each.
+
+    Rows of the same truth and votes are neighbours: they are added up first.
+    """
+    rows = np.column_stack([joint.truth, joint.votes])
+    first = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)]))
+    truth = joint.truth[first]
+    votes = joint.votes[first].astype(np.float64)
+
+    def tables(counts: Counts) -> Confusion:
+        # floats, for their products are fast, and they are exact up to 2**53 rows
+        patterns = np.add.reduceat(counts, first, axis=1, dtype=np.float64)
+        hits, misses = (patterns[:, truth] @ part[truth] for part in (votes, 1 - votes))
+        alarms, passes = (patterns[:, ~truth] @ part[~truth] for part in (votes, 1 - votes))
+        return Confusion(hits, alarms, misses, passes)
+
+    return tables
+
+
+def _orders(joint: JointCounts) -> list[tuple[Counts, Counts, Counts]]:
+    """Return, per model, the rows in the order of its scores: places, ranks, truth."""
+    found = []
+    for scores in _columns(joint):
+        order = np.argsort(scores, kind="stable")
+        ordered = scores[order]
+        # ranks of equal scores are equal, and take half the memory
+        ranks = np.zeros(len(order), np.int32)
+        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
+        found.append((order, ranks, joint.truth[order]))
+    return found
+
+
+def _columns(joint: JointCounts) -> Sequence[Floats]:
+    """Return the scores of each model; ValueError where they were not counted."""
+    if joint.scores is None:
+        raise ValueError("no scores were counted")
+    return list(joint.scores.T)
+
 
 MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
@@ -103,14 +186,10 @@ def measured(
         for name, p in zip(joint.models, joint.scores.T, strict=True):
             lost[name] = probability.clipped(p, joint.truth, joint.n).item()
     return Measured(
-        models=joint.models,
-        metrics=names,
-        values=values,
-        reasons=_reasons(joint, names, values),
-        replicates=replicates,
-        digest=joint.digest(),
+        models=joint.models, metrics=names, values=values, reasons=_reasons(joint, names, values),
+        replicates=replicates, digest=joint.digest(),
         clipped={name: count for name, count in lost.items() if count},
-    )
+    )  # fmt: skip
 
 
 def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
@@ -209,13 +288,9 @@ class Given:
 
 
 def of_predictions(
-    counted: Counted,
-    metrics: Sequence[str],
-    *,
-    resamples: int | None,
-    seed: int,
+    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int,
     unused: Collection[str] = (),
-) -> Given:
+) -> Given:  # fmt: skip
     """Measure the models of a prediction table, and resample its rows for all of them at once.
 
     Measures that are `unused`, having weight 0, may be undefined.
@@ -245,20 +320,15 @@ def of_predictions(
         )
         notes.append(Warn("clipped", text))
     return Given(
-        name=name,
-        models=found.models,
-        metrics=found.metrics,
-        values=found.values,
+        name=name, models=found.models, metrics=found.metrics, values=found.values,
         inputs=tuple(InputFile(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
         statistics=found.digest,
         problem=lambda i, j, what, code: Problem(
             f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
         ),
-        replicates=found.replicates,
-        positive=counted.positive,
-        thresholds=counted.thresholds,
+        replicates=found.replicates, positive=counted.positive, thresholds=counted.thresholds,
         notes=tuple(notes),
-    )
+    )  # fmt: skip
 
 
 def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> None:

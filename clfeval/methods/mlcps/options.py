@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option
-from clfeval.methods.options import INTERVALS, Level
+from clfeval.methods.options import INTERVALS, Level, as_given
 from clfeval.options import READING, Command, Opt, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
@@ -85,10 +85,6 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
     return wishes_of(given) if isinstance(given, Mapping) else read_wishes(given)
 
 
-def _table(_: str, given: Any) -> Any:
-    return given
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MlcpsOptions:
     """Weights, scales and wishes, what to try out, and how sure the numbers are to be.
@@ -151,8 +147,7 @@ class MlcpsOptions:
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
-        bool,
-        Opt("Who is first under random weights, and the least change that dethrones.", FIRM),
+        bool, Opt("Who is first under random weights, and the least change that dethrones.", FIRM)
     ] = False
     draws: Annotated[
         int | None,
@@ -166,20 +161,16 @@ class MlcpsOptions:
         Any,
         Opt(
             "A second table of the same models, such as training: do they rank alike?",
-            FIRM, metavar="OTHER", accept=_table, reads=True,
+            FIRM, metavar="OTHER", accept=as_given, reads=True,
         ),
     ] = None  # fmt: skip
     interval: Annotated[
         Literal["bootstrap", "none"],
-        Opt(
-            "Of predictions: resample the rows, the same for all models, or do not.",
-            INTERVALS,
-        ),
+        Opt("Of predictions: resample the rows, the same for all models, or do not.", INTERVALS),
     ] = "bootstrap"
     level: Level = 0.95
     resamples: Annotated[
-        int | None,
-        Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6),
+        int | None, Opt("Default 1000, fewer for many rows.", INTERVALS, least=100, most=10**6)
     ] = None
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)

@@ -21,6 +21,7 @@ from clfeval.measures.polygon import (
     order_free,
     sampled_orders,
 )
+from clfeval.methods.estimates import Limits
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, rays_of
@@ -79,14 +80,9 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     free = np.clip(order_free(rays), lowest, highest)
     mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
-        "mlcps": mlcps,
-        "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
-        "order_free": free,
-        "lowest": lowest,
-        "highest": highest,
-        "mean": mean,
-        "sd": sd,
-    }
+        "mlcps": mlcps, "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
+        "order_free": free, "lowest": lowest, "highest": highest, "mean": mean, "sd": sd,
+    }  # fmt: skip
 
 
 def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
@@ -175,8 +171,6 @@ def _apart(rays: Floats) -> Bools:
     out[by_low] = np.logical_and.accumulate(alone[::-1])[::-1]
     return out
 
-
-Limits = tuple[Floats, Floats]
 
 _PIECE = 2**22  # replicates x models x metrics scored at a time
 
@@ -285,11 +279,7 @@ def _better(
 
 
 def _resampled(
-    given: Given,
-    scales: Sequence[Scale],
-    weights: Floats,
-    options: MlcpsOptions,
-    main: str,
+    given: Given, scales: Sequence[Scale], weights: Floats, options: MlcpsOptions, main: str
 ) -> tuple[dict[str, Limits], Floats | None, int]:
     """Return limits of each score, the share of replicates each model wins, and lost replicates."""
     replicates = given.replicates

@@ -68,14 +68,10 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
 def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
     """Raise, before predictions are read, what will be wrong whatever they hold."""
     nobody = Given(
-        name="--metric",
-        models=(),
-        metrics=tuple(metrics),
-        values=np.empty((0, len(metrics))),
-        inputs=(),
-        statistics="",
+        name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
+        inputs=(), statistics="",
         problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
-    )
+    )  # fmt: skip
     scales_of(nobody, options)
 
 
@@ -160,12 +156,9 @@ def _too_few(given: Given, metrics: Sequence[str]) -> DataError:
 
 
 def _notes(
-    given: Given,
-    options: MlcpsOptions,
-    scales: Sequence[Scale],
-    left_out: Sequence[str],
+    given: Given, options: MlcpsOptions, scales: Sequence[Scale], left_out: Sequence[str],
     assumed: Sequence[str],
-) -> list[Warn]:
+) -> list[Warn]:  # fmt: skip
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
     said: list[Warn] = []
     dropped = options.zero_weight == "drop"

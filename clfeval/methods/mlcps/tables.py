@@ -34,15 +34,11 @@ def metric_rows(ranking: Ranking) -> list[Row]:
     for i, scale in enumerate(ranking.scales):
         raw = ranking.given.values[:, scale.place]
         row: dict[str, object] = {
-            "metric": scale.metric,
-            "direction": scale.best,
-            "low": scale.low,
-            "high": scale.high,
-            "weight": scale.weight,
-            "least": float(raw.min()),
+            "metric": scale.metric, "direction": scale.best, "low": scale.low, "high": scale.high,
+            "weight": scale.weight, "least": float(raw.min()),
             "average": float(np.sort(raw).mean()),  # the order of models is no matter
             "most": float(raw.max()),
-        }
+        }  # fmt: skip
         without, doubled = (None, None) if areas is None else areas(i)
         for key, area in (("without", without), ("doubled", doubled)):
             moved = None if area is None else dense_ranks(area)
@@ -193,16 +189,12 @@ def profile_rows(ranking: Ranking) -> Rows:
             lower, upper = min(low, value), max(high, value)
             # an end without number is infinite
             cell = Estimate(
-                value,
-                lower if np.isfinite(lower) else None,
-                upper if np.isfinite(upper) else None,
+                value, lower if np.isfinite(lower) else None, upper if np.isfinite(upper) else None
             )
         cells: dict[str, Cell] = {
-            "model": given.models[i],
-            "metric": scales[j].metric,
-            "value": cell,
+            "model": given.models[i], "metric": scales[j].metric, "value": cell,
             "d": ranking.d[i, j].item(),
-        }
+        }  # fmt: skip
         if given.sds is not None:  # of the raw value over splits
             sd = given.sds[i, place].item()
             cells["sd"] = sd if sd == sd else None
@@ -249,14 +241,10 @@ def desirability_rows(ranking: Ranking) -> Rows:
         i, j = divmod(at, len(wishes))
         d = ranking.wished[i, j].item()
         return {
-            "model": given.models[i],
-            "metric": wishes[j].metric,
-            "goal": wishes[j].described(),
-            "value": given.values[i, places[j]].item(),
-            "d": Estimate(d),
-            "weight": wishes[j].weight,
-            "dealbreaker": d == 0 and wishes[j].weight > 0,
-        }
+            "model": given.models[i], "metric": wishes[j].metric, "goal": wishes[j].described(),
+            "value": given.values[i, places[j]].item(), "d": Estimate(d),
+            "weight": wishes[j].weight, "dealbreaker": d == 0 and wishes[j].weight > 0,
+        }  # fmt: skip
 
     return LazyRows(len(given.models) * len(wishes), row)
 

@@ -113,7 +113,7 @@ def desirabilities(wishes: Sequence[Wish], columns: Mapping[str, ArrayLike]) -> 
 
 CODE = "configuration"
 LONGEST = 40  # of a text in a message
-Path: TypeAlias = "tuple[str | int, ...]"
+EntryPath: TypeAlias = "tuple[str | int, ...]"
 Bound = Literal["", ">= 0", "> 0"]
 
 
@@ -125,7 +125,7 @@ class Entries:
     problems: list[Problem] = field(default_factory=list)
     hint: str | None = None
 
-    def wrong(self, path: Path, what: str, hint: str | None = None) -> None:
+    def wrong(self, path: EntryPath, what: str, hint: str | None = None) -> None:
         """Keep a problem; the first hint is the one given."""
         self.problems.append(Problem(what, CODE, self.place(*path)))
         self.hint = self.hint or hint
@@ -135,7 +135,9 @@ class Entries:
         if self.problems:
             raise UsageError(self.problems, hint=self.hint)
 
-    def keys(self, path: Path, entry: Mapping[str, object], known: Sequence[str], who: str) -> None:
+    def keys(
+        self, path: EntryPath, entry: Mapping[str, object], known: Sequence[str], who: str
+    ) -> None:
         """Say of every key that is not known which are."""
         for key, value in entry.items():
             if key not in known:
@@ -145,7 +147,7 @@ class Entries:
                     hint = "a space goes after the ':'"
                 self.wrong((*path, key), f"{who} takes no {quoted(name)}", hint)
 
-    def number(self, path: Path, name: str, value: object, bound: Bound = "") -> float | None:
+    def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
         if not isinstance(value, Real) or isinstance(value, bool):
             self.wrong(path, f"{name} is {shown(value)}, not a number", _remedy(value))
@@ -164,7 +166,7 @@ class Entries:
         return None
 
     def pair(
-        self, path: Path, name: str, value: object, names: tuple[str, str], bound: Bound = ""
+        self, path: EntryPath, name: str, value: object, names: tuple[str, str], bound: Bound = ""
     ) -> tuple[float, float] | None:
         """Return two finite numbers of a list; None for anything else."""
         both = items_of(value)
@@ -222,19 +224,14 @@ SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
 # what each goal takes besides a weight, what it cannot do without, and how it is written
 TAKES: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high", "gamma"),
-    "minimize": ("low", "high", "gamma"),
+    "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
     "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
-    "box": ("low", "high", "above", "below"),
-    "custom": ("points",),
-}
+    "box": ("low", "high", "above", "below"), "custom": ("points",),
+}  # fmt: skip
 NEEDS: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high"),
-    "minimize": ("low", "high"),
-    "target": ("low", "target", "high"),
-    "box": (),
-    "custom": ("points",),
-}
+    "maximize": ("low", "high"), "minimize": ("low", "high"), "target": ("low", "target", "high"),
+    "box": (), "custom": ("points",),
+}  # fmt: skip
 EXAMPLES = {
     "maximize": "{goal: maximize, low: 0.8, high: 1}: low is worth 0, high 1",
     "minimize": "{goal: minimize, low: 0, high: 0.1}: low is worth 1, high 0",

@@ -22,9 +22,8 @@ from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.document import inputs, parameters, signature
+from clfeval.methods.document import blank_lines, dropped_rows, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
-from clfeval.methods.notes import blank_lines, dropped_rows
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
 from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
@@ -66,13 +65,9 @@ class Ranked:
     def take(self, places: Ints) -> Ranked:
         """Return the features at these places."""
         return Ranked(
-            self.counts.take(places),
-            self.tp[places],
-            self.fp[places],
-            self.phi[places],
-            self.delta[places],
-            self.constant[places],
-        )
+            self.counts.take(places), self.tp[places], self.fp[places], self.phi[places],
+            self.delta[places], self.constant[places],
+        )  # fmt: skip
 
 
 def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
@@ -109,26 +104,13 @@ def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = N
         phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
         border = 0 in (tp, fp, fn, tn)
         return {
-            "feature": counts.names[i],
-            "column": counts.columns[i],
-            "kind": counts.kinds[i],
-            "cut": cut,
-            "rule": counts.rules[i],
-            "rows": rows,
-            "missing": missing,
-            "support": support,
-            "tp": tp,
-            "fp": fp,
-            "fn": fn,
-            "tn": tn,
-            "sensitivity": sensitivity,
-            "fpr": fpr,
-            "phi": phi,
-            "delta": delta,
-            "role": role(phi, delta),
+            "feature": counts.names[i], "column": counts.columns[i], "kind": counts.kinds[i],
+            "cut": cut, "rule": counts.rules[i], "rows": rows, "missing": missing,
+            "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
+            "fpr": fpr, "phi": phi, "delta": delta, "role": role(phi, delta),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({"selected": bool(marked[i])} if selected is not None else {}),
-        }
+        }  # fmt: skip
 
     return LazyRows(len(counts), make)
 
@@ -181,13 +163,11 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     sure = proportions(supports, supports, "too_few_rows", level=level)
     return [
         {
-            "feature": ranked.counts.names[i],
-            "implication": rule,
-            "support": support,
+            "feature": ranked.counts.names[i], "implication": rule, "support": support,
             "confidence": confidence,
         }
         for (i, rule, support), confidence in zip(found, sure, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def _on_borders(ranked: Ranked) -> list[int]:
@@ -265,55 +245,39 @@ def feature_result(
         signature=signature(
             "cmd pos cut miss only weight select ci",
             {
-                "cmd": "phidelta features",
-                "pos": classes.positive,
-                "cut": "default" if options.cut is None else options.cut,
-                "miss": said.missing,
-                "only": ",".join(counted.wanted),
-                "weight": "yes" if said.weight else None,
+                "cmd": "phidelta features", "pos": classes.positive,
+                "cut": "default" if options.cut is None else options.cut, "miss": said.missing,
+                "only": ",".join(counted.wanted), "weight": "yes" if said.weight else None,
                 "select": None
                 if limits is None
                 else f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}",
                 "ci": sure(plane),
             },
-            said,
-            plane,
-            options,
-            files=counted.files,
-            statistics=counted.counts.digest(),
+            said, plane, options, files=counted.files, statistics=counted.counts.digest(),
         ),
         inputs=inputs(counted.files),
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
             "cut phi_max delta_min top",
             {
-                "mode": "features",
-                "positive": classes.positive,
+                "mode": "features", "positive": classes.positive,
                 "negative": [name for name in classes.classes if name != classes.positive],
-                "phi_max": limits and limits[0],
-                "delta_min": limits and limits[1],
+                "phi_max": limits and limits[0], "delta_min": limits and limits[1],
                 **plane_found(plane),
             },
-            said,
-            plane,
-            options,
-            without="by",
+            said, plane, options, without="by",
         ),
         summary={
-            "rows": classes.positives + classes.negatives,
-            "positives": classes.positives,
-            "negatives": classes.negatives,
-            "prevalence": ratio.prevalence,
-            "odds": ratio.odds,
+            "rows": classes.positives + classes.negatives, "positives": classes.positives,
+            "negatives": classes.negatives, "prevalence": ratio.prevalence, "odds": ratio.odds,
             **summary(ranked, selected),
         },
         tables=tables,
         warnings=(
-            *_warnings(counted, ranked, options),
-            *_unsure(tables),
+            *_warnings(counted, ranked, options), *_unsure(tables),
             *lines_missing(plane, tables, ratio.odds),
         ),
-    )
+    )  # fmt: skip
 
 
 def _check_cut(counted: CountedFeatures, options: FeatureOptions) -> None:

@@ -28,16 +28,13 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
     """Return where the four corners lie at each prevalence: (0, 1) and the three that move."""
     return [
         {
-            "prevalence": population.prevalence,
-            "odds": population.odds,
-            "corner": name,
-            "phi_b": float(phi),
-            "delta_b": float(delta),
+            "prevalence": population.prevalence, "odds": population.odds, "corner": name,
+            "phi_b": float(phi), "delta_b": float(delta),
         }
         for population in populations
         for name, rates in CORNERS.items()
         for phi, delta in [tilted(*rates, population.prevalence)]
-    ]
+    ]  # fmt: skip
 
 
 def isometric_rows(
@@ -58,15 +55,11 @@ def isometric_rows(
                         names = ("phi", "delta", "phi_b", "delta_b")
                         rows.append(
                             {
-                                "measure": measure,
-                                "value": value,
-                                "prevalence": p,
-                                "odds": population.odds,
-                                "branch": branch,
-                                "point": point,
+                                "measure": measure, "value": value, "prevalence": p,
+                                "odds": population.odds, "branch": branch, "point": point,
                                 **dict(zip(names, place, strict=True)),
                             }
-                        )
+                        )  # fmt: skip
     return rows
 
 
@@ -84,12 +77,10 @@ def lines(measure: str, value: float, p: float) -> Iterator[Line]:
         yield from _information(value, p)
         return
     a, b, c = {
-        "sensitivity": (1.0, 0.0, value),
-        "specificity": (0.0, 1.0, 1 - value),
-        "accuracy": (p, -n, value - n),
-        "precision": (p * (1 - value), -n * value, 0.0),
+        "sensitivity": (1.0, 0.0, value), "specificity": (0.0, 1.0, 1 - value),
+        "accuracy": (p, -n, value - n), "precision": (p * (1 - value), -n * value, 0.0),
         "npv": (-p * value, n * (1 - value), n * (1 - value) - p * value),
-    }[measure]
+    }[measure]  # fmt: skip
     ends = _inside(a, b, c)
     if len(ends) == 2:
         yield np.array([x for x, _ in ends]), np.array([y for _, y in ends])

@@ -10,19 +10,15 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations
+from clfeval.methods.options import Interval, Level, Populations, as_given
 from clfeval.options import Command, Opt, changed
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
 
 ISOMETRICS = {
-    "sensitivity": (0.0, 1.0),
-    "specificity": (0.0, 1.0),
-    "accuracy": (0.0, 1.0),
-    "precision": (0.0, 1.0),
-    "npv": (0.0, 1.0),
-    "mutual_information": (0.0, 1.0),
-}
+    "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "accuracy": (0.0, 1.0),
+    "precision": (0.0, 1.0), "npv": (0.0, 1.0), "mutual_information": (0.0, 1.0),
+}  # fmt: skip
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
 
@@ -59,10 +55,6 @@ def _cut(flag: str, given: Any) -> CutChoice | None:
     if not math.isfinite(cut):
         raise bad_option(f"{flag} {cut} is no finite number")
     return cut
-
-
-def _table(_: str, given: Any) -> Any:
-    return given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -150,8 +142,7 @@ class FeatureOptions:
     """What is asked of features beside the plane."""
 
     features: Annotated[
-        bool,
-        Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES),
+        bool, Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES)
     ] = False
     feature: Annotated[
         tuple[str, ...],
@@ -162,7 +153,7 @@ class FeatureOptions:
         Any,
         Opt(
             "The class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=_table, reads=True,
+            FEATURES, metavar="FILE", accept=as_given, reads=True,
         ),
     ] = None  # fmt: skip
     cut: Annotated[

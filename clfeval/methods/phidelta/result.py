@@ -10,19 +10,21 @@ from typing import Any
 from clfeval.counts.sample import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
 from clfeval.methods.estimates import fractional_weights
-from clfeval.methods.notes import counting_notes
-from clfeval.methods.phidelta import curves as over_scores
-from clfeval.methods.phidelta import runs as over_runs
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
     Plane,
     comparison_rows,
     model_rows,
+    points_of,
     population_rows,
+    run_comparison_rows,
+    run_rows,
+    spread_rows,
 )
+from clfeval.methods.roc import Curve, curve_row, point_rows, undefined_row
 from clfeval.result import Result, Row, Rows, Warn
 
 # which interval belongs to what
@@ -127,36 +129,22 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         signature=signature(
             "cmd pos cut miss weight by run train ref odds ci",
             {
-                "cmd": "phidelta",
-                "pos": sample.positive,
-                "cut": cuts_in_force(sample.thresholds),
-                "miss": said.missing,
-                "weight": "yes" if said.weight else None,
-                "by": ",".join(by),
+                "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
+                "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
-                "odds": ",".join(one.odds for one in plane.populations),
-                "ci": sure(plane),
+                "odds": ",".join(one.odds for one in plane.populations), "ci": sure(plane),
             },
-            said,
-            plane,
-            options,
-            files=sample.files,
-            statistics=together,
+            said, plane, options, files=sample.files, statistics=together,
         ),
         inputs=inputs(sample.files),
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
             "by run run_files train_fraction reference",
             {
-                "mode": "classifiers",
-                "positive": sample.positive,
-                "negative": list(sample.negative),
-                "by": list(by),
-                **plane_found(plane),
+                "mode": "classifiers", "positive": sample.positive,
+                "negative": list(sample.negative), "by": list(by), **plane_found(plane),
             },
-            said,
-            plane,
-            options,
+            said, plane, options,
         ),
         summary=_summary(sample, ratio),
         tables=tables,
@@ -164,7 +152,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             *_warnings(sample, options, ratio),
             *lines_missing(plane, tables, ratio.odds if ratio else None),
         ),
-    )
+    )  # fmt: skip
 
 
 def _curve_tables(
@@ -189,11 +177,11 @@ def _curve_tables(
         for label in sample.slices:
             counts = scores[label]
             if not (counts.positives.sum() and counts.negatives.sum()):
-                rows[label].append(over_scores.undefined_row(label, model.name))
+                rows[label].append(undefined_row(label, model.name))
                 continue
-            curve = over_scores.Curve.of(counts)
-            rows[label].append(over_scores.curve_row(label, model.name, curve, level))
-            points[label] += over_scores.point_rows(label, model.name, curve, options.points)
+            curve = Curve.of(counts)
+            rows[label].append(curve_row(label, model.name, curve, level))
+            points[label] += point_rows(label, model.name, curve, options.points)
     digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
     tables = {"curves": rows, "curve": points}
     return {
@@ -203,21 +191,17 @@ def _curve_tables(
 
 def _run_tables(sample: Sample, options: ClassifierOptions, level: float | None) -> dict[str, Rows]:
     planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
-    points = over_runs.points_of(planes)
+    points = points_of(planes)
     fraction = options.train_fraction
-    rows = [
-        row
-        for run, plane in planes.items()
-        for row in over_runs.run_rows(run, plane, sample.thresholds)
-    ]
+    rows = [row for run, plane in planes.items() for row in run_rows(run, plane, sample.thresholds)]
     models = sample.slices[None].models
     tables: dict[str, Rows] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
-        "run_spread": over_runs.spread_rows(points, fraction, level),
+        "run_spread": spread_rows(points, fraction, level),
     }
     if len(points) > 1:
         reference = options.reference
-        tables["run_comparisons"] = over_runs.comparison_rows(points, reference, fraction, level)
+        tables["run_comparisons"] = run_comparison_rows(points, reference, fraction, level)
     return tables
 
 
@@ -254,13 +238,11 @@ def _summary(sample: Sample, ratio: Population | None) -> dict[str, Any]:
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
     return {
-        "rows": None if positives is None else positives + negatives,
-        "positives": positives,
-        "negatives": negatives,
-        "prevalence": ratio.prevalence if ratio else None,
+        "rows": None if positives is None else positives + negatives, "positives": positives,
+        "negatives": negatives, "prevalence": ratio.prevalence if ratio else None,
         "odds": ratio.odds if ratio else None,
         **({"runs": len(sample.runs)} if sample.runs else {}),
-    }
+    }  # fmt: skip
 
 
 def _warnings(sample: Sample, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:

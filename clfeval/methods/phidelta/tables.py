@@ -8,6 +8,10 @@
 An informative model also leans towards positive (phi > 0.1) or negative (phi < -0.1), or is
 balanced. A reading is withheld when the interval of delta covers one of its boundaries, the lean
 when that of phi does.
+
+Armano reads the scatter of a model's runs: their mean phi is its bias (towards which class it
+errs), their spread its variance. Runs on overlapping training sets are not independent, so means
+have intervals, and models a test, only with the share of rows that was trained on (Nadeau-Bengio).
 """
 
 from __future__ import annotations
@@ -16,17 +20,19 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, over
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, for_products
+from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import paired_combination
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.plane import counted_position
+from clfeval.measures.plane import counted_position, position
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, Column, column, exact_limits, limits, rows_of
+from clfeval.methods.estimates import Cells, Estimates, column, exact_limits, limits, rows_of
 from clfeval.result import Estimate, Row
 
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
@@ -71,14 +77,14 @@ class Plane:
         everything = counts.positives + counts.negatives
         return Cells.at_prevalence(counts, over(counts.positives, everything) if p is None else p)
 
-    def share(self, name: str, *, level: float | None = None) -> Column:
+    def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], self.cells(), level or self.level
         values = over(*measure.share(cells)) if measure.share else measure.function(cells)
         bounds = None if sure is None else exact_limits(name, cells, level=sure)
         return column(values, bounds, cells, measure.undefined)
 
-    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Column:
+    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
         """Return a measure of the two rates at a prevalence, without one at that of the rows.
 
         `values` are those numbers where they are had better.
@@ -98,12 +104,12 @@ class Plane:
             bounds = limits(name, cells, level=self.level, by=by)
         return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
 
-    def position(self) -> tuple[Column, Column]:
+    def position(self) -> tuple[Estimates, Estimates]:
         """Return phi and delta as counted."""
         phi, delta = counted_position(*self.whole())
         return self.at("phi", values=phi), self.at("delta", values=delta)
 
-    def accuracy_u(self) -> Column:
+    def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
         tp, fp, p, n = self.whole()
         return self.at("accuracy_u", values=over(tp * n + (n - fp) * p, 2 * p * n))
@@ -127,20 +133,16 @@ def model_rows(
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     columns: dict[str, list[Any]] = {
-        "slice": [label] * len(plane.counts.models),
-        "model": list(plane.counts.models),
-        **rates(plane, thresholds),
-        "phi": phi,
-        "delta": delta,
-        "reading": [words for words, _ in read],
-        "reading_withheld": [why for _, why in read],
+        "slice": [label] * len(plane.counts.models), "model": list(plane.counts.models),
+        **rates(plane, thresholds), "phi": phi, "delta": delta,
+        "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
         **unbiased(plane),
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
         **{name: plane.at(name) for name in ("f1", "mcc", "mutual_information")},
         **{name: plane.at(name, values=CATALOG[name].function(plane.cells())) for name in PRIOR},
         "region_sensitivity": plane.share("sensitivity", level=each),
         "region_specificity": plane.share("specificity", level=each),
-    }
+    }  # fmt: skip
     return rows_of(columns)
 
 
@@ -148,17 +150,13 @@ def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, lis
     """Return what every position comes from: threshold, counts, sensitivity, specificity."""
     counts = plane.counts
     return {
-        "threshold": [thresholds.get(model) for model in counts.models],
-        "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(),
-        "fn": counts.fn.tolist(),
-        "tn": counts.tn.tolist(),
-        "sensitivity": plane.share("sensitivity"),
-        "specificity": plane.share("specificity"),
-    }
+        "threshold": [thresholds.get(model) for model in counts.models], "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(), "fn": counts.fn.tolist(), "tn": counts.tn.tolist(),
+        "sensitivity": plane.share("sensitivity"), "specificity": plane.share("specificity"),
+    }  # fmt: skip
 
 
-def unbiased(plane: Plane) -> dict[str, Column]:
+def unbiased(plane: Plane) -> dict[str, Estimates]:
     """Return the measures with the class ratio removed: those of the table with equal classes."""
     tp, fp, p, n = plane.whole()
     wrong = over((p - tp) * n + fp * p, 2 * p * n)
@@ -214,15 +212,13 @@ def comparison_rows(
         positives, negatives = tables
         rows.append(
             {
-                "slice": label,
-                "model": model,
-                "reference": reference,
+                "slice": label, "model": model, "reference": reference,
                 "phi_difference": _paired(1, positives, negatives, level),
                 "delta_difference": _paired(-1, positives, negatives, level),
                 "differing_positives": positives[1] + positives[2],
                 "differing_negatives": negatives[1] + negatives[2],
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -239,3 +235,120 @@ def _paired(
     two = (negatives[0], negatives[1], negatives[2], negatives[3])
     value, low, high = paired_combination(sign, one, two, level=level)
     return Estimate(float(value), float(low), float(high))
+
+
+BIAS = 0.05  # a mean |phi| up to here is low bias
+SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
+
+
+def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
+    """Return one row per model of a run: counts, position, unbiased accuracy."""
+    phi, delta = plane.position()
+    return rows_of(
+        {
+            "model": plane.counts.models, "run": [run] * len(plane.counts.models),
+            **rates(plane, thresholds), "phi": phi, "delta": delta,
+            "accuracy_u": plane.accuracy_u(),
+        }
+    )  # fmt: skip
+
+
+def points_of(planes: Mapping[str, Plane]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return each model's (phi, delta) by run; runs that lack a class are left out."""
+    points: dict[str, dict[str, tuple[float, float]]] = {}
+    for run, plane in planes.items():
+        phi, delta = position(*plane.cells().rates)
+        for model, x, y in zip(plane.counts.models, phi.tolist(), delta.tolist(), strict=True):
+            mine = points.setdefault(model, {})
+            if x == x and y == y:
+                mine[run] = (x, y)
+    return points
+
+
+def spread_rows(
+    points: Mapping[str, Mapping[str, tuple[float, float]]],
+    train_fraction: float | None,
+    level: float | None,
+) -> list[Row]:
+    """Return, per model, mean, SD and covariance of its runs, and Armano's reading of them.
+
+    SD and covariance divide by runs - 1. The spread that tells the variance is the root of the
+    summed variances of phi and delta: how far a run lies from the mean point.
+    """
+    rows: list[Row] = []
+    for model, by_run in points.items():
+        xy = np.array(list(by_run.values()), np.float64).reshape(-1, 2)
+        phi, delta = xy[:, 0], xy[:, 1]
+        several = len(xy) > 1
+        sd: list[float] = xy.std(axis=0, ddof=1).tolist() if several else []
+        row: dict[str, object] = {
+            "model": model, "runs": len(xy), "phi_mean": _mean(phi, train_fraction, level),
+            "phi_sd": sd[0] if several else None, "delta_mean": _mean(delta, train_fraction, level),
+            "delta_sd": sd[1] if several else None,
+            "covariance": float(np.cov(phi, delta, ddof=1)[0, 1]) if several else None,
+            "accuracy_u_mean": _mean((1 + delta) / 2, train_fraction, level, 0.0),
+            "accuracy_u_sd": sd[1] / 2 if several else None, "bias": None, "variance": None,
+        }  # fmt: skip
+        if several:
+            row["bias"] = _bias(float(phi.mean()))
+            row["variance"] = "low" if math.hypot(*sd) <= SPREAD else "high"
+        rows.append(row)  # type: ignore[arg-type]
+    return rows
+
+
+def run_comparison_rows(
+    points: Mapping[str, Mapping[str, tuple[float, float]]], reference: str | None,
+    train_fraction: float | None, level: float | None,
+) -> list[Row]:  # fmt: skip
+    """Compare models over their common runs: all against the reference, or all pairs.
+
+    t and p belong to the difference of delta: the corrected resampled t-test. There is none when
+    the difference is the same in all runs, and not 0.
+    """
+    pairs = (
+        [(model, reference) for model in points if model != reference]
+        if reference is not None
+        else [(b, a) for a, b in combinations(points, 2)]
+    )
+    rows: list[Row] = []
+    for model, other in pairs:
+        common = [run for run in points[model] if run in points[other]]
+        xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
+        xy = xy.reshape(-1, 2)
+        test = None
+        moves = bool(len(common) > 1 and (np.ptp(xy[:, 1]) > 0 or not xy[:, 1].any()))
+        if train_fraction is not None and moves:
+            test = corrected_t(xy[:, 1], train_fraction, level=level or 0.95)
+        rows.append(
+            {
+                "model": model, "reference": other, "runs": len(common),
+                "delta_difference": _mean(xy[:, 1], train_fraction, level, -2.0, 2.0),
+                "phi_difference": _mean(xy[:, 0], train_fraction, level, -2.0, 2.0),
+                "t": test.t if test else None, "df": test.df if test else None,
+                "p_value": test.p_value if test else None,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _mean(
+    values: Floats, train_fraction: float | None, level: float | None, low: float = -1.0,
+    high: float = 1.0,
+) -> Estimate:  # fmt: skip
+    """Return the mean with its corrected interval, cut to the range of the measure.
+
+    Runs that are all alike tell nothing of how others would differ: no interval.
+    """
+    if not len(values):
+        return Estimate(None, reason="too_few_rows")
+    mean = float(values.mean())
+    if train_fraction is None or level is None or len(values) < 2 or np.ptp(values) == 0:
+        return Estimate(mean)
+    found = corrected_t(values, train_fraction, level=level)
+    return Estimate(mean, min(max(found.low, low), mean), max(min(found.high, high), mean))
+
+
+def _bias(phi: float) -> str:
+    if abs(phi) <= BIAS:
+        return "low"
+    return f"towards {'positive' if phi > 0 else 'negative'}"

@@ -1,27 +1,33 @@
-"""Two models: how much better one is in a population, and where they change places."""
+"""Two models: how much better one is in a population, where they change places, who leads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.inference.special import halved
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
-from clfeval.methods.estimates import Cells, limits
+from clfeval.measures.population import Population
+from clfeval.methods.estimates import Cells, estimate, limits
+from clfeval.result import Estimate, Row
 
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
+_LOOKS = 13  # odds at which a lead without crossing is tested
 _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
+
+Place = tuple[str, Population]  # sample, target or sweep; and the population
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +109,10 @@ def settled(
     above = np.array([one.above for one in found])
     # on the left of each crossing, then on the right
     limits = _limits(
-        contest,
-        np.concatenate([below, above]),
-        np.concatenate([above, below]),
-        np.tile(np.log([one.ratio for one in found]), 2),
-        np.repeat([-1.0, 1.0], len(found)),
+        contest, np.concatenate([below, above]), np.concatenate([above, below]),
+        np.tile(np.log([one.ratio for one in found]), 2), np.repeat([-1.0, 1.0], len(found)),
         np.repeat(np.log(ends), len(found)),
-    )
+    )  # fmt: skip
     pairs = zip(limits[: len(found)], limits[len(found) :], strict=True)
     return [replace(one, low=low, high=high) for one, (low, high) in zip(found, pairs, strict=True)]
 
@@ -119,8 +122,7 @@ def _limits(
 ) -> list[float | None]:
     """Return the odds next to `start` from which a leader's lead excludes 0, None up to `end`."""
     near, far = start.copy(), np.full(len(start), np.nan)
-    step = _STEP
-    looking = np.ones(len(start), bool)
+    step, looking = _STEP, np.ones(len(start), bool)
     while looking.any():
         at = np.where(side < 0, np.maximum(start - step, end), np.minimum(start + step, end))
         sure = contest.duel(leaders, others, np.exp(at))[1] > 0
@@ -232,16 +234,14 @@ class Contest:
         low, high = np.minimum(low, value), np.maximum(high, value)
         if self.both is None:
             return Standing(value, low, high, nothing, nothing)
-
-        def at(tp: Floats, fp: Floats) -> Floats:
-            return self.measure(Confusion.of_rates(tp, fp, ratios))
-
-        return Standing(value, low, high, *slopes(at, *cells.rates))
+        of = self.measure
+        found = slopes(lambda tp, fp: of(Confusion.of_rates(tp, fp, ratios)), *cells.rates)
+        return Standing(value, low, high, *found)
 
     def duel(self, first: Ints, second: Ints, ratios: Floats) -> tuple[Floats, Floats, Floats]:
         """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
-        one, other = (self.standing(models, ratios) for models in (first, second))
-        return self.compare(first, second, one, other)
+        both = (self.standing(models, ratios) for models in (first, second))
+        return self.compare(first, second, *both)
 
     def compare(
         self, first: Ints, second: Ints, one: Standing, other: Standing
@@ -280,12 +280,121 @@ class Contest:
         )
 
 
-def shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
-    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
-    if patterns is None:
+def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) -> list[Row]:
+    """Return, per population, the model with the best value; a winner only if it beats every other.
+
+    `winner` is that model where the interval of each difference, paired on the rows the models
+    share, excludes 0; else None, and `undecided` names the models it does not beat for sure.
+    """
+    names = contest.counts.models
+    ratios = np.array([population.ratio for _, population in places])
+    values = contest.values(ratios)
+    ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
+    leaders = ranked.argmax(axis=1)
+    k = len(names)
+    every = np.tile(np.arange(k), len(places))
+    standing = contest.standing(every, np.repeat(ratios, k))
+    ahead = standing.at(np.repeat(np.arange(len(places)) * k + leaders, k))
+    _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
+    sure = (low > 0).reshape(len(places), k)
+    rows: list[Row] = []
+    for g, (kind, population) in enumerate(places):
+        leader = int(leaders[g])
+        others = [j for j in range(k) if j != leader and not np.isnan(values[g, j])]
+        undecided = [names[j] for j in others if not sure[g, j]]
+        defined = not np.isnan(values[g, leader])
+        called = defined and not undecided and bool(others) and contest.level is not None
+        rows.append(
+            {
+                "slice": label, "measure": contest.name, "population": kind,
+                "prevalence": population.prevalence, "odds": population.odds,
+                "ratio": population.ratio, "leader": names[leader] if defined else None,
+                "value": estimate(
+                    float(values[g, leader]), undefined=CATALOG[contest.name].tuned,
+                    table=contest.table(leader),
+                ),
+                "winner": names[leader] if called else None,
+                "undecided": undecided if defined else [],
+            }
+        )  # fmt: skip
+    return rows
+
+
+def crossover_rows(label: str | None, contest: Contest, ends: tuple[float, float]) -> list[Row]:
+    """Return a row for every crossing of every pair of models, and one for a pair without any.
+
+    The limits of a crossing are the prevalences, on either side of it, from which on the interval
+    of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
+    odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
+    `identical`, `invariant` or `undefined`.
+    Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
+    """
+    names = contest.counts.models
+    pairs = list(combinations(range(len(names)), 2))
+    field = Field.over(contest, ends)
+    found = {pair: field.crossings(*pair) for pair in pairs}
+    judged = iter(settled(contest, [one for pair in pairs for one in found[pair]], ends))
+    certain = _certainty(field)
+    rows: list[Row] = []
+    for i, j in pairs:
+        head = {
+            "slice": label, "measure": contest.name, "first": names[i], "second": names[j],
+        }  # fmt: skip
+        rows += [{**head, **_crossed(contest, next(judged))} for _ in found[i, j]]
+        if not found[i, j]:
+            rows.append({**head, **_uncrossed(field, i, j, certain)})
+    return rows
+
+
+def _crossed(contest: Contest, one: Crossing) -> dict[str, Any]:
+    low, high = (None if r is None else r / (1 + r) for r in (one.low, one.high))
+    below, above = (contest.counts.models[i] for i in (one.below, one.above))
+    at = Population.of_ratio(one.ratio)
+    verdict = f"{below} leads below prevalence {at.prevalence:.3g} ({at.rough}), {above} above"
+    if contest.level is not None and None in (low, high):
+        sure = f"only the lead of {below if low is not None else above}"
+        verdict += f"; {'no lead' if low is high else sure} is certain"
+    return {
+        "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
+        "leads_above": above, "verdict": verdict,
+    }  # fmt: skip
+
+
+def _uncrossed(field: Field, i: int, j: int, certain: Bools | None) -> dict[str, Any]:
+    """Say why there is no crossing, who leads throughout, and how surely."""
+    contest, signs = field.contest, field.signs(i, j)
+    ends = [Population.of_ratio(field.ratios[end].item()).rough for end in (0, -1)]
+    reason, leader, words = "none", None, ""
+    if np.isnan(signs).all():
+        reason, words = "undefined", "undefined for one of them at least"
+    elif not signs[~np.isnan(signs)].any():
+        reason, words = "identical", "equal at every class ratio"
+    else:
+        ahead, behind = (i, j) if np.nansum(signs) > 0 else (j, i)
+        leader = contest.counts.models[ahead]
+        if CATALOG[contest.name].invariant:
+            reason, words = "invariant", "does not move with the class ratio; "
+        words += f"{leader} leads from {ends[0]} to {ends[1]}"
+        if certain is not None:
+            sure = certain[:, ahead, behind]
+            how = "for certain" if sure.all() else "in part for certain" if sure.any() else ""
+            words += f", {how or 'nowhere for certain'}"
+    return {
+        "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": leader,
+        "leads_above": leader, "verdict": f"none: {words}",
+    }  # fmt: skip
+
+
+def _certainty(field: Field) -> Bools | None:
+    """Return at a few odds which model's lead over which excludes 0: (looks, k, k)."""
+    contest, k = field.contest, len(field.contest.counts.models)
+    if contest.level is None:
         return None
-    sides = []
-    for rows in (patterns.truth, ~patterns.truth):
-        votes = patterns.votes[rows].astype(np.float64)
-        sides.append((votes.T * patterns.n[rows]) @ votes)
-    return sides[0], sides[1]
+    every = np.arange(k)
+    first, second = np.repeat(every, k), np.tile(every, k)
+    sure = np.empty((_LOOKS, k, k), bool)
+    for place, ratio in enumerate(np.geomspace(field.ratios[0], field.ratios[-1], _LOOKS)):
+        here = contest.standing(every, np.full(k, ratio))
+        low = contest.compare(first, second, here.at(first), here.at(second))[1]
+        sure[place] = (low > 0).reshape(k, k)
+    return sure

@@ -14,9 +14,9 @@ from clfeval.arrays import MOST
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.settle import FileCount
-from clfeval.errors import DataError, Problem, UsageError, listing
+from clfeval.errors import DataError, UsageError, listing
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.notes import counting_notes
+from clfeval.methods.document import counting_notes
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.result import Estimate, Row, Rows, Warn
 
@@ -41,12 +41,9 @@ _ADVICE = {
 
 
 def warnings_of(
-    given: Sample,
-    options: TuneOptions,
-    tables: Mapping[str, Rows],
-    failed: int,
+    given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
     unbounded: Sequence[str],
-) -> tuple[Warn, ...]:
+) -> tuple[Warn, ...]:  # fmt: skip
     """Return the notes, the weightiest first."""
     said: list[Warn] = []
     counts = given.slices[None]
@@ -195,17 +192,16 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     cells = []
     for model, numbers in counts.items():
         if not model:
-            raise UsageError(
-                Problem("--counts: a model without a name", "bad-counts"),
-                hint="for example --counts rf=69,15,31,85",
-            )
+            what, hint = "--counts: a model without a name", "for example --counts rf=69,15,31,85"
+            raise UsageError.of(what, "bad-counts", hint=hint)
         where = f"--counts {model}=" if model != "model" else "--counts "
         shown = where + ",".join(map(str, numbers))
         if len(numbers) != len(NAMES):
-            raise UsageError(
-                Problem(f"{shown} is not four numbers TP,FP,FN,TN", "bad-counts"),
-                hint="for example --counts 67,5,33,95",
+            what, hint = (
+                f"{shown} is not four numbers TP,FP,FN,TN",
+                "for example --counts 67,5,33,95",
             )
+            raise UsageError.of(what, "bad-counts", hint=hint)
         whole = []
         for name, number in zip(NAMES, numbers, strict=True):
             try:
@@ -218,11 +214,12 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
                     why = "negative"
                 elif whole[-1] > MOST:
                     why = f"more than {MOST:,}"
-                raise UsageError(
-                    Problem(f"{shown}: {name} is {number}, {why}", "bad-counts"),
-                    hint="counts are whole numbers of rows from 0 up; of rates alone: "
-                    "--sensitivity 0.67 --specificity 0.95",
+                hint = (
+                    "counts are whole numbers of rows from 0 up; of rates alone: "
+                    "--sensitivity 0.67 --specificity 0.95"
                 )
+                what = f"{shown}: {name} is {number}, {why}"
+                raise UsageError.of(what, "bad-counts", hint=hint)
         cells.append(whole)
     confusions = ConfusionCounts.of_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")

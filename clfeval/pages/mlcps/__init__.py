@@ -1,19 +1,182 @@
-"""How a ranking by MLcps reads: who is first, what that depends on, which tables follow."""
+"""How a ranking by MLcps reads: who is first, what that depends on, which tables and charts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from clfeval.pages.mlcps.charts import charts
+from clfeval.pages.mars import MODEL
 from clfeval.pages.mlcps.look import Best, ends, estimate, rays
 from clfeval.pages.mlcps.sections import shown
-from clfeval.pages.mlcps.tables import TABLES
-from clfeval.pages.write import DIGITS, close, listed, many, number
+from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, value_of
 from clfeval.result import Result, Row
-from clfeval.schema import Page
+from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
+
+BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
+VALUE: Json = {"properties": {"value": {"type": "number"}}}
+SD = Column("sd", "mlcps_share", "SD", best="min")
+
+
+def says(text: str) -> Json:
+    """Return a description."""
+    return {"description": text}
+
+
+TABLES = (
+    Table("models", (
+        MODEL, *of("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
+        *of("mlcps_share", "normalised"), *of("mlcps_area", "order_free lowest highest"),
+        *of("mlcps_share", "mean"), SD, *of("flag", "pareto"), *of("text?", "dominated_by"),
+        Column("desirability", "share", when=BY_D, more=VALUE),
+        Column("dealbreakers", "text*", when=BY_D),
+        Column("first", "bare", when=BOOT, more={
+            **says("share of resamples"), "properties": {"value": {"$ref": "#/$defs/part"}},
+        }),
+        Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
+        Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
+        Column("split_wins", "count", when="+splits"),
+    ), "", 1, {
+        "if": {"properties": {"pareto": {"const": True}}},
+        "then": {"properties": {"dominated_by": {"type": "null"}}},
+        "else": {"properties": {"dominated_by": {"type": "string"}}},
+    }),
+    Table("ranks", (
+        MODEL, *of("rank", "mlcps order_free lowest highest mean"), Column("sd", "rank", "SD"),
+        Column("desirability", "rank", when=BY_D),
+        *of("rank", "best_over_orders worst_over_orders"),
+        *of("flag?", "order_dependent weight_dependent"),
+    ), "", 1),
+    Table("metrics", (
+        *of("text", "metric"), Column("direction", "text", among=("max", "min")),
+        *of("number?", "low high"), *of("weight", "weight"), *of("number", "least average most"),
+        Column("winner_without", "text?", more=says("null: no polygon without it")),
+        *of("count?", "moved_without"), *of("text?", "winner_doubled"),
+        *of("count?", "moved_doubled"),
+    ), ""),
+    Table("profile", (
+        MODEL, *of("text", "metric"), Column("value", "estimate", more=VALUE),
+        Column("d", "part", more=says("the ray before weighting")),
+        Column("sd", "weight?", "SD", "?",
+               more=says("of the value over splits, as the table gives it")),
+    ), ""),
+    Table("redundant", (
+        *of("text", "first second"),
+        Column("why", "text", among=("identical", "same measure", "correlated", "opposite")),
+        Column("r", "correlation?"), *of("text", "note"),
+    ), ""),
+    Table("dominance", (MODEL, *of("text+", "dominated_by"))),
+    Table("splits", (
+        Column("split", "text", more={"pattern": r"^split\d+$"}), MODEL,
+        *of("mlcps_split", "mlcps"),
+        Column("normalised", "mlcps_split", more={"properties": {"value": {"maximum": 1}}}),
+        *of("rank", "rank"),
+    ), least=1),
+    Table("weights", (MODEL, *of("mlcps_won", "share share_order_free"),
+                      *of("mlcps_factor", "factor")), "draws", 1),
+    Table("dethroning", (
+        *of("text", "metric"), *of("weight", "weight"),
+        Column("joint", "weight?", more=says("null: no weights dethrone")),
+        *of("text?", "joint_winner"), *of("mlcps_crossing", "lower"), *of("text?", "lower_winner"),
+        *of("mlcps_crossing", "upper"), *of("text?", "upper_winner"),
+    ), "draws", 3),
+    Table("desirability", (
+        MODEL, *of("text", "metric goal"), *of("number", "value"),
+        Column("d", "mlcps_place", more={"properties": {"value": {"maximum": 1}}}),
+        *of("weight", "weight"), *of("flag", "dealbreaker"),
+    ), BY_D, 1),
+    Table("agreement", (
+        *of("text", "measure"), Column("models", "count", more={"minimum": 2}),
+        Column("kendall", "mlcps_agreement", "Kendall's τ"),
+        Column("spearman", "mlcps_agreement", "Spearman's ρ"),
+        *of("text*", "top_here top_there"), *of("flag", "same_top"),
+    ), "compare", 1),
+    Table("compared", (MODEL, *of("mlcps_place", "here there"), *of("rank", "rank_here rank_there"),
+                       Column("moved", "whole?")), "compare", 2),
+)  # fmt: skip
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+PROFILED, METRICS = 8, 40  # models and metrics of the profile
+RADARS, FEWEST, MOST = 3, 3, 12  # radars, and rays of a radar
+DOT = "."
+DOTS = 5000  # models without a letter that are drawn
+
+
+def charts(result: Result) -> Iterator[Chart]:
+    """Yield what the ranking rests on; every model has a letter."""
+    best, metrics = Best.of(result, len(LETTERS)), rays(result)
+    if metrics and best.rows:
+        yield _profile(best, metrics)
+    if FEWEST <= len(metrics) <= MOST and best.rows:
+        yield _radars(best.few(RADARS), metrics)
+    lettered = [(letter, row, at) for letter, row in zip(LETTERS, best.rows, strict=False)
+                if (at := _point(row))]  # fmt: skip
+    if len(lettered) > 1:
+        series = [
+            Series(str(row["model"]), ((at,),), letter=letter) for letter, row, at in lettered
+        ]
+        yield _spread(best, series)
+
+
+def _values(best: Best, metrics: list[str]) -> Iterator[tuple[float | None, ...]]:
+    """Yield the rays of each model before weighting, in the order of the metrics."""
+    for rows in best.blocks(best.result.tables["profile"]).values():
+        found = {str(row["metric"]): row["d"] for row in rows}
+        cells = (found.get(metric) for metric in metrics)
+        yield tuple(float(d) if isinstance(d, (int, float)) else value_of(d) for d in cells)
+
+
+def _profile(best: Best, metrics: list[str]) -> Chart:
+    """Every metric of the best models; one that was flipped stands here as 1 - value."""
+    best, ways = best.few(PROFILED), best.result.parameters["directions"]
+    flipped = f" {ARROWS['min']} flipped"
+    names = tuple(name + flipped * (ways.get(name, "max") == "min") for name in metrics)
+    values = zip(best.names, _values(best, metrics[:METRICS]), strict=True)
+    return Chart(
+        "profile", "Metrics as they enter the score: 0 to 1, higher is better", names=names,
+        series=tuple(Series(name, values=of) for name, of in values),
+        left=best.result.summary["models"] - len(best.rows),
+        key=(Note("--format csv --table profile"),),
+    )  # fmt: skip
+
+
+def _radars(best: Best, metrics: list[str]) -> Chart:
+    """The polygon whose area is the score, of the best models."""
+    weights = [float(best.result.parameters["weights"].get(metric, 1)) for metric in metrics]
+    longest = max(weights) or 1.0
+    scores = (estimate(row, "mlcps") for row in best.rows)
+    words = (number(score, DIGITS) if score is not None else "" for score in scores)
+    return Chart(
+        "radar", "Radars of the best: the area is MLcps, the dotted rim a perfect model",
+        names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
+        series=tuple(
+            Series(name, values=values, letter=letter, words=score) for letter, name, values, score
+            in zip(LETTERS, best.names, _values(best, metrics), words, strict=False)
+        ),
+    )  # fmt: skip
+
+
+def _spread(best: Best, series: list[Series]) -> Chart:
+    """Every model where its MLcps and the SD of its metrics put it; dots beyond the letters."""
+    table = best.result.tables["models"]
+    more = len(table) - len(best.rows)
+    step = -(-more // DOTS) or 1
+    dots = (_point(table[i]) for i in (range(0, len(table), step) if more else ()))
+    sample = f", one of {step} drawn" if step > 1 else ""
+    series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
+    return Chart(
+        "points", "SD of the metrics over MLcps: good and even models are at the lower right",
+        Axis("MLcps"), Axis("SD"), tuple(series),
+        key=(Note(f"{DOT} {many(more, 'more model')}{sample}"),) if more else (),
+    )  # fmt: skip
+
+
+def _point(row: Row) -> Point | None:
+    x, y = estimate(row, "mlcps"), estimate(row, "sd")
+    return None if x is None or y is None else (x, y)
+
 
 MOSTLY = 0.5
-MOST = 12  # metrics named on top
+NAMED = 12  # metrics named on top
 
 
 def headline(result: Result) -> list[str]:
@@ -182,7 +345,7 @@ def _compared(result: Result) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" * (len(names) > MOST))
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" * (len(names) > NAMED))
 
 
 PAGE = Page("mlcps", TABLES, headline, shown, charts)

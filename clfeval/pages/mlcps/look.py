@@ -1,4 +1,4 @@
-"""What all tables of a ranking share: the best models first, bars of blocks, lists of names."""
+"""What all tables of a ranking share: the best models first, lists of names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from clfeval.result import Cell, LazyRows, Result, Row, Rows
 from clfeval.schema import Shown, Source
 
 BEST = 20  # models shown to a person; files get them all
-WIDE = 12  # columns of a bar
-EIGHTHS = "▏▎▍▌▋▊▉"
-TRACK = "·"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +100,6 @@ class Best:
 
 
 PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
-
-
-def bar(share: float | None, wide: int = WIDE) -> str:
-    """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
-    if share is None:
-        return ""
-    steps = 8 * wide
-    filled = min(max(round(share * steps), 0), steps)
-    if 0 < share < 1:
-        filled = min(max(filled, 1), steps - 1)
-    whole, eighths = divmod(filled, 8)
-    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
-    return text + TRACK * (wide - len(text))
 
 
 def ends(limits: object) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clfeval.pages.mlcps.look import Best, bar, ends, estimate, rays
-from clfeval.pages.write import ABSENT, ARROWS, close, listed, many, show, value_of
+from clfeval.pages.mlcps.look import Best, ends, estimate, rays
+from clfeval.pages.write import ABSENT, ARROWS, bar, close, joined, listed, many, show, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 
@@ -79,16 +79,13 @@ def _ranking(best: Best) -> Shown:
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {
-        "rank": lambda row: ABSENT if row["rank"] is None else str(row["rank"]),
-        "model": "model",
+        "rank": lambda row: ABSENT if row["rank"] is None else str(row["rank"]), "model": "model",
         "bar": lambda row: bar(estimate(row, score)),
-        **({"D ↑": "desirability"} if "desirability" in first else {}),
-        "MLcps ↑": "mlcps",
-        "normalised ↑": "normalised",
-        **({"P(first)": "first"} if "first" in first else {}),
-    }
+        **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
+        "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
+    }  # fmt: skip
     if "dealbreakers" in first:
-        columns["dealbreakers"] = lambda row: _joined(row["dealbreakers"])
+        columns["dealbreakers"] = lambda row: joined(row["dealbreakers"])
     notes = [_AREA, *([_OVERALL] if by else []), *([_FIRST] if "first" in first else [])]
     title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
     return best.table("models", title, columns, note="; ".join(notes), right=["bar"])
@@ -102,13 +99,10 @@ def _firm(best: Best) -> Shown:
         "order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest",
     }  # fmt: skip
     columns: dict[str, Source] = {
-        "model": "model",
-        **(spread if polygon else {}),
-        "mean\n↑": "mean",
-        "SD": "sd",
+        "model": "model", **(spread if polygon else {}), "mean\n↑": "mean", "SD": "sd",
         **({"ranks": lambda row: _span(over.get(row["model"], {}))} if polygon else {}),
         "Pareto\nfront": _pareto,
-    }
+    }  # fmt: skip
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN
@@ -356,7 +350,3 @@ def _move(row: Row) -> str:
 
 def _names(cell: Cell) -> str:
     return listed(cell) if isinstance(cell, list) and cell else ABSENT
-
-
-def _joined(cell: Cell) -> str:
-    return ", ".join(cell) if isinstance(cell, list) else ""

@@ -2,15 +2,232 @@
 
 from __future__ import annotations
 
-from math import floor, log10
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import floor, inf, log10
 
+from clfeval.measures.catalog import CATALOG
+from clfeval.pages.mars import CELLS, MODEL, SLICE
 from clfeval.pages.phidelta import classes
-from clfeval.pages.tune_jpt.charts import charts
-from clfeval.pages.tune_jpt.sections import counted, shown
-from clfeval.pages.tune_jpt.tables import TABLES
+from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
 from clfeval.pages.write import exact, value_of
-from clfeval.result import Estimate, Result, Row
-from clfeval.schema import Page
+from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
+
+POPULATIONS = ("sample", "1:1", "target", "sweep")
+RULES = ("score >= t", "never positive", "always positive")
+MEASURES = tuple(
+    Column(name, kind, when="?")
+    for kind, names in (
+        ("share", "tar"), ("amount", "tor"), ("share", "ppv npv"),
+        ("amount", "ppv_odds npv_odds epa"), ("share", "f_beta"), ("amount", "f_odds"),
+        ("signed", "mcc"), ("share", "ic sensitivity specificity"), ("signed", "j_index phi delta"),
+        ("amount", "lr_pos lr_neg dor"), ("estimate", "dp expected_cost net_benefit"),
+    )
+    for name in names.split()
+)  # fmt: skip
+
+
+def populations(*kinds: str) -> Column:
+    """Declare which kinds of population a table has rows of."""
+    return Column("population", "text", among=kinds)
+
+
+WHO = (SLICE, MODEL)
+MEASURE = Column("measure", "measure")
+AT = (*of("prevalence", "prevalence"), *of("odds", "odds"))
+MAYBE_AT = (*of("prevalence?", "prevalence"), *of("odds?", "odds"))
+HERE = (*AT, *of("positive", "ratio"))
+# the cells are null where a class is absent, but for the sample, of which they are the counts
+SAMPLE: Json = {
+    "if": {"properties": {"population": {"const": "sample"}}},
+    "then": {"properties": {column.name: {"type": "number"} for column in CELLS}},
+    "else": {"properties": {"prevalence": {"type": "number"}, "odds": {"type": "string"}}},
+}
+TABLES = (
+    Table("models", (
+        *WHO, populations(*POPULATIONS[:3]), *MAYBE_AT, *of("weight", "rows"),
+        *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
+        Column("threshold", "cut?"), *MEASURES,
+    ), "", 1, SAMPLE),
+    Table("expected", (
+        *WHO, populations(*POPULATIONS[:3]), *AT, *of("positive", "rows"),
+        *of("weight", "positives negatives"), *of("amount", "tp fp fn tn called"),
+    )),
+    Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
+    Table("crossovers", (
+        SLICE, MEASURE, *of("text", "first second"), *of("crossing", "crossing"),
+        *of("odds?", "odds"), *of("text?", "leads_below leads_above"), *of("text", "verdict"),
+    )),
+    Table("winners", (
+        SLICE, MEASURE, populations("sample", "target", "sweep"), *HERE, *of("text?", "leader"),
+        *of("estimate", "value"), *of("text?", "winner"), *of("text*", "undecided"),
+    )),
+    Table("thresholds", (
+        *WHO, MEASURE, populations(*POPULATIONS), *HERE,
+        Column("threshold", "cut?", more={"description": "null: above every score"}),
+        Column("rule", "text", among=(None, *RULES)), *of("part?", "sensitivity specificity"),
+        *of("estimate", "value"),
+        Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
+        Column("fixed_value", "estimate", "value at the fixed threshold"), *of("amount", "loss"),
+        Column("honest", "estimate", "cross-fitted value"),
+        Column("honest_gain", "estimate", "gain from moving"),
+    )),
+    Table("cutoffs", (
+        MODEL, MEASURE, *of("odds", "odds"), *of("cut?", "threshold"),
+        Column("rule", "text", among=RULES),
+    )),
+    Table("ranges", (
+        *WHO, MEASURE, *of("estimate", "lowest"), *of("prevalence", "lowest_at"),
+        *of("estimate", "highest"), *of("prevalence", "highest_at"),
+    )),
+    Table("simulated", (
+        *WHO, MEASURE, *of("number?", "mean median low high"),
+        Column("failed", "count", more={"description": "draws for which it is undefined"}),
+    )),
+)  # fmt: skip
+
+
+DRAWN = 12  # curves whose crossings are marked
+CROSSINGS = 9  # marked one by one
+FEW = 3  # measures drawn one by one
+FACTOR = 100  # a measure without upper end that varies more has a log axis
+
+
+def charts(result: Result) -> Iterator[Chart]:
+    """Yield a measure over the swept odds, and the best thresholds, as far as they are there."""
+    rows = result.whole("sweep")
+    for name in _shown(result, rows):
+        yield _measure(name, rows, result)
+    rows = [row for row in Look(result).swept("thresholds") if row["slice"] is None]
+    rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
+    points = [(_x(row), _number(row["threshold"])) for row in rows]
+    if any(y is not None for _, y in points):
+        curves = tuple(Series(one.name, tuple(map(_steps, one.parts)))
+                       for one in _curves(rows, points))  # fmt: skip
+        lacking = any(row["threshold"] is None for row in rows)
+        key = [Note("gaps: it is best to call nothing positive")] if lacking else []
+        title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
+        yield _chart(title, result, rows, curves, key=key)
+
+
+def _measure(name: str, rows: Sequence[Row], result: Result) -> Chart:
+    values = [value_of(row[name]) for row in rows]
+    known = [value for value in values if value is not None]
+    log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
+    points = [(_x(row), value and log10(value) if log else value)
+              for row, value in zip(rows, values, strict=True)]  # fmt: skip
+    curves = _curves(rows, points)
+    marks, key = _crossings(result, name, curves)
+    key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
+    title = f"{Look(result).title(name)} over the class ratio"
+    return _chart(title, result, rows, curves, marks, key, log=log)
+
+
+def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
+    """Choose the measure models are compared by, and if few were asked for, those that move."""
+    wanted = result.parameters.get("crossover")
+    names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
+    moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
+    names = [name for name in (wanted,) if name in names] + moving
+    drawable = [n for n in names if any(value_of(row[n]) is not None for row in rows)]
+    return drawable[: FEW if len(moving) <= FEW else 1]
+
+
+def _chart(
+    title: str, result: Result, rows: Sequence[Row], curves: tuple[Series, ...],
+    marks: Sequence[Mark] = (), key: Sequence[Note] = (), *, log: bool = False,
+) -> Chart:  # fmt: skip
+    """Put the populations on top of the curves: the targets, and the sample if models share it."""
+    odds = {_x(row): str(row["odds"]) for row in rows}
+    low, high = min(odds), max(odds)
+    places: list[Mark] = []
+    words = []
+    found = [("T", "target", one) for one in result.parameters["targets"]]
+    found += [("S", "sample", result.summary)] if result.summary["odds"] is not None else []
+    for letter, kind, one in found:
+        share = one["prevalence"]
+        x = _logit(share)
+        inside = low <= x <= high
+        places += [Mark(letter, x)] if inside else []
+        where = "" if inside else ", outside the plot"
+        words.append(Note(f"{letter} {kind} {one['odds']}, prevalence {exact(share)}{where}"))
+    axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
+    return Chart(
+        "lines", title, axis, Axis(scale="log" if log else "linear"), curves,
+        (*places, *marks), (*dict.fromkeys(words), *key),
+    )  # fmt: skip
+
+
+def _crossings(
+    result: Result, name: str, curves: Sequence[Series]
+) -> tuple[list[Mark], list[Note]]:
+    """Number the crossings of the curves that are drawn, for the plot and the key."""
+    drawn = {curve.name: curve for curve in curves[:DRAWN]}
+    marks: list[Mark] = []
+    key: list[Note] = []
+    left = 0
+    for row in result.whole("crossovers"):
+        share, names = value_of(row["crossing"]), (str(row["first"]), str(row["second"]))
+        if row["measure"] != name or share is None:
+            continue
+        if not drawn.keys() >= set(names) or len(marks) == CROSSINGS:
+            left += 1
+            continue
+        x = _logit(share)
+        marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
+        limits = between(row["crossing"])
+        at = f"prevalence {exact(share)}{f' {limits}' if limits else ''}, odds {row['odds']}"
+        key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
+    if left:
+        key.append(Note(f"{left} more crossings: {more('crossovers')}"))
+    return marks, key
+
+
+def height_at(curve: Series, x: float) -> float | None:
+    """Return the height of a curve between two points; None beside it."""
+    for part in curve.parts:
+        for (x0, y0), (x1, y1) in pairwise(part):
+            if x0 <= x <= x1:
+                return y0 + (y1 - y0) * ((x - x0) / (x1 - x0) if x1 > x0 else 0.0)
+    return None
+
+
+def _curves(
+    rows: Sequence[Row], points: Sequence[tuple[float, float | None]]
+) -> tuple[Series, ...]:
+    """Gather the points by model, in parts where some are missing."""
+    parts: dict[str, list[list[Point]]] = {}
+    for row, (x, y) in zip(rows, points, strict=True):
+        here = parts.setdefault(str(row["model"]), [[]])
+        if y is None:
+            here.append([])
+        else:
+            here[-1].append((x, y))
+    return tuple(
+        Series(name, tuple(tuple(part) for part in found if part)) for name, found in parts.items()
+    )
+
+
+def _steps(part: Sequence[Point]) -> tuple[Point, ...]:
+    """Change from one threshold to the next halfway between their odds."""
+    out = list(part[:1])
+    for (x0, y0), (x1, y1) in pairwise(part):
+        out += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
+    return tuple(out)
+
+
+def _logit(share: float) -> float:
+    return log10(share / (1 - share)) if share < 1 else inf
+
+
+def _x(row: Mapping[str, Cell]) -> float:
+    return log10(float(str(row["ratio"])))
+
+
+def _number(cell: Cell) -> float | None:
+    return float(cell) if isinstance(cell, (int, float)) else None
+
 
 TARGETS = 4  # populations named on top
 SAID = 3  # sentences; the tables have them all

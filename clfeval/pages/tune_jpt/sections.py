@@ -26,11 +26,9 @@ EXPLAINED = {
     "ppv": "PPV, NPV: shares of the positive and of the negative answers that are right",
     "ic": "IC: share of the truth's information in the answer",
     "epa": "EPA: mean of PPV odds and NPV odds, its two terms; the smaller one hardly shows in it",
-    "tor": "TOR: right answers for each wrong one",
-    "lr_pos": "LR: likelihood ratios",
-    "dor": "DOR: diagnostic odds ratio",
-    "dp": "DP: discriminant power",
-}
+    "tor": "TOR: right answers for each wrong one", "lr_pos": "LR: likelihood ratios",
+    "dor": "DOR: diagnostic odds ratio", "dp": "DP: discriminant power",
+}  # fmt: skip
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
 HONEST = (
@@ -152,9 +150,7 @@ def _cells(look: Look, digits: int) -> Shown:
         **look.who(),
         "population": lambda row: "sample as counted" if row["population"] == "sample"
         else row["population"],
-        AT_ODDS: odds_of,
-        "prevalence": "prevalence",
-        **cells,
+        AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
     }  # fmt: skip
     title = f"Per {per:,.10g} rows" + " (the sample: as counted)" * counted(look.result)
     return look.table("models", title, columns, right=tuple(cells))
@@ -202,12 +198,9 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     ends = [between(row["crossing"]) for row in rows]
     at, limits = "crossing at\nprevalence", f"{look.result.parameters['level'] * 100:g} % interval"
     columns: dict[str, Source] = {
-        **look.who(model=False),
-        "models": lambda row: f"{row['first']}, {row['second']}",
-        **look.named,
-        "which leads": "verdict",
-        at: lambda row: exact(value_of(row["crossing"])),
-    }
+        **look.who(model=False), "models": lambda row: f"{row['first']}, {row['second']}",
+        **look.named, "which leads": "verdict", at: lambda row: exact(value_of(row["crossing"])),
+    }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: between(row["crossing"])
     note = f"{OPEN} beyond the swept odds" if any(OPEN in text for text in ends) else ""

@@ -8,23 +8,29 @@ from dataclasses import replace
 from clfeval.result import Result
 from clfeval.views.canvas import TALL, Canvas
 from clfeval.views.diamond.draw import (
+    GUTTER,
     NARROW,
+    closer_look,
     diamond_canvas,
     draw_scene,
     larger_than_a_cell,
+    mark_window,
     name_corners,
+    ruled,
 )
 from clfeval.views.diamond.pictures import (
+    CORNERS,
     FEW,
+    Diamond,
     Picture,
+    Scene,
     density_picture,
     feature_picture,
     gather,
     model_picture,
+    populations,
     symbols,
 )
-from clfeval.views.diamond.scene import CORNERS, Diamond, Scene, populations
-from clfeval.views.diamond.zoom import GUTTER, closer_look, mark_window, ruled
 from clfeval.views.text import GAP, beside, key_lines, least_width, notes_lines
 
 NARROWEST = 24
@@ -115,16 +121,12 @@ def _legend(scene: Scene, width: int) -> list[str]:
     notes = []
     if scene.regions:
         notes.append("· around a marker: the joint region of sensitivity and specificity")
-    return [*notes, *_corner_notes(scene.population, narrow=width < NARROW)]
-
-
-def _corner_notes(population: Diamond, *, narrow: bool) -> list[str]:
-    """Say what the drawing itself has no room for."""
-    if population.balanced:
-        return ["left corner: always negative, right corner: always positive"] if narrow else []
-    named = zip(CORNERS, population.corners, strict=True)
+    if scene.population.balanced:
+        narrow = ["left corner: always negative, right corner: always positive"]
+        return [*notes, *narrow * (width < NARROW)]
+    named = zip(CORNERS, scene.population.corners, strict=True)
     corners = "; ".join(f"{name} {x:.3g}, {y:.3g}" for name, (x, y) in named)
-    return ["| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
+    return [*notes, "| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
 
 
 def _title(population: Diamond) -> str:

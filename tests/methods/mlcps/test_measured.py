@@ -14,8 +14,14 @@ from sklearn import metrics as sk
 from clfeval.counts.count import count
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.mlcps.evaluator import OF_TABLE
-from clfeval.methods.mlcps.given import DEFAULT, MEASURED, Measured, measure_names, measured
+from clfeval.methods.mlcps.given import (
+    DEFAULT,
+    MEASURED,
+    OF_TABLE,
+    Measured,
+    measure_names,
+    measured,
+)
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 

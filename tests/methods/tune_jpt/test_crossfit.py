@@ -12,10 +12,9 @@ from scipy.stats import norm
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.odds import Stakes
 from clfeval.methods.roc import candidates
-from clfeval.methods.tune_jpt import crossfit
-from clfeval.methods.tune_jpt.crossfit import deal, grouped, honest_estimates
+from clfeval.methods.tune_jpt import thresholds
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.methods.tune_jpt.thresholds import best_points
+from clfeval.methods.tune_jpt.thresholds import best_points, deal, grouped, honest_estimates
 from clfeval.result import Estimate
 from tests.methods.tune_jpt import brute
 
@@ -70,7 +69,7 @@ def by_hand(rows: Rows, name: str, odds: float, folds: int) -> float:
 def test_real_scores_in_given_folds(
     column: str, decimals: int | None, folds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crossfit, "deal", in_turn)
+    monkeypatch.setattr(thresholds, "deal", in_turn)
     rows = brute.fixture("breast-cancer/scores.csv", column, "malignant", decimals)
     names = ("tar", "npv", "f_beta", "mcc", "ic", "j_index", "expected_cost", "epa", "lr_neg")
     found = honest(brute.score_counts(rows), names, ODDS, folds=folds, repeats=2)
@@ -82,7 +81,7 @@ def test_real_scores_in_given_folds(
 
 def test_scores_no_better_than_chance_in_given_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training parts whose curve never rises above the chance line, and others that do."""
-    monkeypatch.setattr(crossfit, "deal", in_turn)
+    monkeypatch.setattr(thresholds, "deal", in_turn)
     rows = [(8.0, 0), (7.0, 0), (6.0, 1), (5.0, 0), (4.0, 1), (3.0, 0), (2.0, 1), (1.0, 1)]
     for folds in (2, 3, 4):
         for name in ("mcc", "epa", "tar", "ppv", "j_index"):
@@ -98,7 +97,7 @@ def test_a_threshold_between_the_held_out_scores(monkeypatch: pytest.MonkeyPatch
     Chosen on fold 2 the cut .6 takes the held-out .9; chosen on fold 1 the cut .9 misses .6: one
     of two positives, no negative, J = 1/2.
     """
-    monkeypatch.setattr(crossfit, "deal", in_turn)
+    monkeypatch.setattr(thresholds, "deal", in_turn)
     counts = brute.score_counts([(0.9, 1), (0.6, 1), (0.3, 0), (0.2, 0)])
     assert honest(counts, ["j_index"], folds=2, repeats=1)["j_index"] == [Estimate(0.5)]
 
@@ -178,7 +177,7 @@ def test_groups_of_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes.max() <= math.ceil(n / 511)
     assert grouped(counts, n)[0].tolist() == hit[::-1].tolist()
     names = ("tar", "mcc", "f_beta")
-    monkeypatch.setattr(crossfit, "deal", in_turn)
+    monkeypatch.setattr(thresholds, "deal", in_turn)
     coarse = honest(counts, names, ODDS, repeats=1)
     fine = honest(counts, names, ODDS, repeats=1, most=n)
     for name in names:
