@@ -213,6 +213,8 @@ def _value(option: Option, given: Any) -> Any:
     if kind is None:
         raise bad_option(f"{option.flag} is one of {', '.join(option.choices)}, not '{given}'")
     if kind is bool:
+        if given is None:
+            return option.default  # as where it is not given
         if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
             raise bad_option(f"{option.flag} is True or False, not {given!r:.60}")
         return bool(given)

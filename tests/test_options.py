@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import jsonschema
 import numpy as np
+import polars as pl
 import pytest
 
 import clfeval
@@ -255,3 +256,10 @@ def test_the_schema_of_a_batch_refuses_what_no_option_takes(
     schema = schema_of(FUNCTIONS[command].options(Output, Gates))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(options, schema)
+
+
+def test_a_switch_that_is_none_is_as_if_not_given() -> None:
+    """Notebooks pass None on: it asked for nothing before options were declared, and does so now."""
+    table = pl.DataFrame({"truth": [1, 0, 1, 0], "a": [0.9, 0.2, 0.4, 0.6]})
+    assert clfeval.phidelta(table, curve=None) == clfeval.phidelta(table)
+    assert clfeval.phidelta(table, curve=None) != clfeval.phidelta(table, curve=True)

@@ -19,7 +19,7 @@ from clfeval.result import (
     SCHEMA_VERSION,
     Estimate,
     Gate,
-    Input,
+    InputFile,
     LazyRows,
     Result,
     Row,
@@ -38,7 +38,7 @@ RESULTS = st.builds(
     Result,
     command=TEXT,
     signature=TEXT,
-    inputs=st.tuples(st.builds(Input, TEXT, st.none() | TEXT, st.integers(), st.integers())),
+    inputs=st.tuples(st.builds(InputFile, TEXT, st.none() | TEXT, st.integers(), st.integers())),
     parameters=st.dictionaries(TEXT, st.none() | NUMBER | TEXT | st.lists(TEXT), max_size=3),
     summary=st.dictionaries(TEXT, st.integers() | NUMBER | TEXT, max_size=3),
     tables=st.dictionaries(TEXT, ROWS, max_size=3),
@@ -148,7 +148,7 @@ def test_an_incomplete_document_is_refused(key: str) -> None:
 def test_keys_added_later_under_the_same_schema_are_read_over(where: str) -> None:
     """Adding keys keeps the schema's number, so this program must not stumble over them."""
     whole = small(
-        inputs=(Input("t.csv", None, 3),),
+        inputs=(InputFile("t.csv", None, 3),),
         gates=(Gate("fail-under", "recall", "a", 0.1, 0.5, True),),
         warnings=(Warn("one-model", "one model"),),
     )
