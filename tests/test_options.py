@@ -259,7 +259,7 @@ def test_the_schema_of_a_batch_refuses_what_no_option_takes(
 
 
 def test_a_switch_that_is_none_is_as_if_not_given() -> None:
-    """Notebooks pass None on: it asked for nothing before options were declared, and does so now."""
+    """Notebooks pass None on: it asks for nothing."""
     table = pl.DataFrame({"truth": [1, 0, 1, 0], "a": [0.9, 0.2, 0.4, 0.6]})
     assert clfeval.phidelta(table, curve=None) == clfeval.phidelta(table)
     assert clfeval.phidelta(table, curve=None) != clfeval.phidelta(table, curve=True)
