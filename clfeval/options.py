@@ -283,7 +283,7 @@ def number(flag: str, value: Any) -> float:
 
 def pair(flag: str, values: Any) -> tuple[float, float]:
     """Return two numbers; UsageError for any other count of them."""
-    numbers = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+    numbers = listed(values)
     if len(numbers) != 2:
         raise bad_option(f"{flag} takes two numbers, not {values!r}")
     return number(flag, numbers[0]), number(flag, numbers[1])
@@ -297,6 +297,13 @@ def listed(values: Any) -> list[Any]:
         return [values] if isinstance(values, str) else list(values)
     except TypeError:  # an array of no dimension too
         return [values]
+
+
+def mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
+    """Return a mapping by names, None as one without any; UsageError for others."""
+    if not isinstance(given, Mapping | None):
+        raise bad_option(f"{flag} {given!r:.60} is no mapping of {what}")
+    return {str(name): value for name, value in (given or {}).items()}
 
 
 def parameters(group: Any) -> dict[str, Any]:

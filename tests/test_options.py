@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -202,6 +203,29 @@ def test_a_type_checker_finds_a_wrong_value_and_a_wrong_name(tmp_path: Path) -> 
     assert [line.split(": error: ")[0].rpartition(":")[2] for line in wrong] == ["3", "4"]
     assert "some" in done.stdout
     assert "wieght" in done.stdout
+
+
+ODD: tuple[Any, ...] = (
+    "nope", "", b"x", 0, -1, 1.5, float("nan"), float("inf"), True, [], ["a"], [None], [[1]],
+    (1, 2, 3), {}, {"a": 1}, {"a": "x"}, {"a": [1]}, {"a": None}, {"a": ["x"]}, {None: None},
+    {1: 2}, object(), set(), np.array([1.0, 2.0]), np.array(3), Decimal("1.5"), len, 10**400,
+    {"a": 10**400}, {"a": {"b": 1}}, {"a": (1, 2)},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: str) -> None:
+    declared = command_of(command)
+    refused: list[tuple[str, UsageError]] = []
+    for option in declared.options():
+        for value in ODD:
+            try:
+                declared.taken({option.name: value})
+            except UsageError as error:  # no other kind may come
+                refused.append((option.flag[2:].split("-")[0], error))
+    assert len(refused) > len(ODD)
+    for word, error in refused:
+        assert word in str(error) or error.problems[0].file is not None  # text may name a file
 
 
 def test_options_import_no_library() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError
 from clfeval.notation import thresholds
-from clfeval.options import COLUMNS, READING, Command, Opt, listed
+from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
 from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
@@ -29,10 +29,9 @@ def _labels(_: str, values: object) -> tuple[str, ...]:
     return tuple(text for text in map(as_text, listed(values)) if text is not None)
 
 
-def _thresholds(_: str, given: Any) -> dict[str | None, float]:
-    chosen: dict[str | None, float] = {}
-    if given is not None:
-        chosen.update(given if isinstance(given, Mapping) else {None: given})
+def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
+    chosen = given if isinstance(given, Mapping) else {} if given is None else {None: given}
+    chosen = {model: number(flag, value) for model, value in chosen.items()}
     for value in chosen.values():
         if not math.isfinite(value):
             raise UsageError.of(f"the threshold {value} is no finite number", "bad-option")

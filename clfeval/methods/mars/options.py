@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal
 from clfeval.errors import bad_option
 from clfeval.methods.options import Interval, Level
 from clfeval.notation import count_or_all, groups
-from clfeval.options import Command, Opt
+from clfeval.options import Command, Opt, listed, mapping
 
 ANALYSIS = "Analysis"  # panel
 
 
-def _groups(_: str, given: Any) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(members) for name, members in (given or {}).items()}
+def _groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
+    groups = mapping(flag, given, "names to models")
+    return {name: tuple(map(str, listed(members))) for name, members in groups.items()}
 
 
 def _top(_: str, given: Any) -> str | None:

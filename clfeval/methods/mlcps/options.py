@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import bad_option
 from clfeval.methods.options import INTERVALS, Level, as_given
-from clfeval.options import READING, Command, Opt, number, pair
+from clfeval.options import READING, Command, Opt, mapping, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
 Direction = Literal["max", "min"]
@@ -24,20 +24,15 @@ LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
 
-def _no_kind(flag: str, given: Any) -> UsageError:
-    return bad_option(f"{flag} {given!r:.60} is of no kind it takes")
-
-
 def _weights(flag: str, given: Any) -> dict[str, float]:
     """Return the weights of a mapping or a file."""
     if isinstance(given, (str, os.PathLike)):
         from clfeval.methods.mlcps.wishes import read_weights
 
         weights = read_weights(given)
-    elif isinstance(given, Mapping | None):
-        weights = {str(n): number(f"{flag} {n}=", one) for n, one in (given or {}).items()}
     else:
-        raise _no_kind(flag, given)
+        named = mapping(flag, given, "metrics to weights, and no file")
+        weights = {name: number(f"{flag} {name}=", one) for name, one in named.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
             raise bad_option(
@@ -48,22 +43,16 @@ def _weights(flag: str, given: Any) -> dict[str, float]:
 
 
 def _directions(flag: str, given: Any) -> dict[str, Direction]:
-    if not isinstance(given, Mapping | None):
-        raise _no_kind(flag, given)
-    for name, direction in (given or {}).items():
+    directions = mapping(flag, given, "metrics to directions")
+    for name, direction in directions.items():
         if direction not in ("max", "min"):
             raise bad_option(f"{flag} {name}= is one of max, min, not '{direction}'")
-    return dict(given or {})
+    return directions
 
 
 def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
-    if not isinstance(given, Mapping | None):
-        raise _no_kind(flag, given)
-    ranges = {
-        name: pair(f"{flag} {name}", both)
-        for name, both in (given or {}).items()
-        if both is not None
-    }
+    named = mapping(flag, given, "metrics to ranges").items()
+    ranges = {name: pair(f"{flag} {name}", ends) for name, ends in named if ends is not None}
     for name, (low, high) in ranges.items():
         if not (-MOST <= low < high <= MOST):
             hint = " (--direction says which end is better)" if low > high else ""
@@ -78,11 +67,11 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
     """Return the wishes of a mapping or a file."""
     if given is None:
         return ()
-    if not isinstance(given, (Mapping, str, os.PathLike)):
-        raise _no_kind(flag, given)
     from clfeval.methods.mlcps.wishes import read_wishes, wishes_of
 
-    return wishes_of(given) if isinstance(given, Mapping) else read_wishes(given)
+    if isinstance(given, (str, os.PathLike)):
+        return read_wishes(given)
+    return wishes_of(mapping(flag, given, "metrics to wishes, and no file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

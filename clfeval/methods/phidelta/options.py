@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 from clfeval import notation
 from clfeval.errors import Problem, UsageError, bad_option, suggestion
 from clfeval.methods.options import Interval, Level, Populations, as_given
-from clfeval.options import Command, Opt, changed
+from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
 
@@ -26,9 +26,8 @@ CutChoice = Literal["median", "mean", "best", "soft"] | float
 
 
 def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
-    if given is not None and not isinstance(given, Mapping):
-        raise bad_option(f"{flag} is no mapping of measures to values")
-    lines = {name: tuple(values) for name, values in (given or {}).items()}
+    named = mapping(flag, given, "measures to values")
+    lines = {name: tuple(number(flag, v) for v in listed(values)) for name, values in named.items()}
     for name, values in lines.items():
         if name not in ISOMETRICS:
             raise UsageError(
@@ -44,14 +43,16 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
 
 def _cut(flag: str, given: Any) -> CutChoice | None:
     """Return a cut of whatever kind of number as a float; a word as it is."""
-    if given is None or given in CUTS:
-        return given  # type: ignore[no-any-return]
+    if given is None:
+        return None
     if isinstance(given, str):
+        if given in CUTS:
+            return given  # type: ignore[return-value]
         what = f"{flag} '{given}' is no number and none of {', '.join(CUTS)}"
         raise UsageError.of(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
         raise bad_option(f"{flag} '{given}' is neither a word nor a number")
-    cut = float(given)  # type: ignore[arg-type]
+    cut = number(flag, given)
     if not math.isfinite(cut):
         raise bad_option(f"{flag} {cut} is no finite number")
     return cut

@@ -102,7 +102,8 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
             raise bad_option(
                 f"{flag}: four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
             )
-    return {str(model): tuple(numbers) for model, numbers in by_model.items() if len(numbers)}
+    tables = {str(model): tuple(listed(numbers)) for model, numbers in by_model.items()}
+    return {model: table for model, table in tables.items() if table}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
