@@ -56,6 +56,11 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: --cost FP:FN, such as --cost 1:10 where a miss",
         "hint: cost=(FP, FN), such as cost=(1, 10) where a miss",
     ),
+    "two sources": (
+        clfeval.tune_jpt, None, {"counts": (1, 2, 3, 4), "specificity": 0.5},
+        "--counts and --sensitivity and --specificity each say what to tune: give one",
+        "counts and sensitivity and specificity each say what to tune: give one",
+    ),
     "numbers of models": (
         clfeval.tune_jpt, None, {"counts": {"": (1, 2, 3, 4)}},
         "for example --counts rf=69,15,31,85", "for example counts={'rf': (69, 15, 31, 85)}",

@@ -20,7 +20,8 @@ import clfeval
 from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.command import built
-from clfeval.cli.run import Gates, Output
+from clfeval.cli.output import Output
+from clfeval.cli.run import Gates
 from clfeval.errors import UsageError
 from clfeval.options import (
     Command,

@@ -6,7 +6,7 @@ from typing import Any
 
 from clfeval.api.entry import OnOpen, entry, tables_of
 from clfeval.counts.sample import read_sample
-from clfeval.errors import Problem, UsageError, bad_option, listing
+from clfeval.errors import Problem, UsageError, bad_option
 from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.methods.tune_jpt.result import tune_result
@@ -61,4 +61,4 @@ def _one_source(**given: bool) -> None:
             "--specificity",
         )
     if len(named) > 1:
-        raise bad_option(f"{listing(named)} say each what to tune: give one")
+        raise bad_option(f"{' and '.join(named)} each say what to tune: give one")

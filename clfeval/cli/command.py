@@ -12,7 +12,8 @@ import typer
 from typer.main import get_command
 
 from clfeval.cli import complete
-from clfeval.cli.run import OUTPUT, Gates, Output, opened, run
+from clfeval.cli.output import OUTPUT, Output
+from clfeval.cli.run import Gates, opened, run
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 

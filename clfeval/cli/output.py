@@ -4,23 +4,88 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.options import Opt
 
 if TYPE_CHECKING:
     from clfeval.result import Result
-import signal
-import threading
-from contextlib import contextmanager
 
-SUFFIXES = (".json", ".csv", ".md", ".html", ".xml")
+OUTPUT = "Output"  # panel
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of a result: the suffix of its files, who writes it, and which options he asks for.
+
+    title: said beside a suffix that does not tell.
+    """
+
+    suffix: str
+    home: str
+    writer: str
+    asks: tuple[str, ...] = ()
+    title: str = ""
+    lists_gates: bool = False
+
+
+FORMATS = {
+    "json": Form(".json", "clfeval.result", "Result.json_lines"),
+    "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
+    "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits",)),
+    "html": Form(".html", "clfeval.views.html", "as_page", ("digits",)),
+    "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
+}
+BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
+SUFFIXES = " or ".join(
+    ", ".join(form.suffix + form.title for form in some)
+    for some in ([*FORMATS.values()][:-1], [*FORMATS.values()][-1:])
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Output:
+    """What is printed, saved and said."""
+
+    format: Annotated[
+        Literal["table", "json", "csv", "markdown"],
+        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format")),
+    ] = "table"
+    table: Annotated[
+        str | None, Opt("Which table CSV holds; default the first.", OUTPUT, completes="table")
+    ] = None
+    save: Annotated[
+        tuple[str, ...],
+        Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE"),
+    ] = ()
+    digits: Annotated[
+        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
+    ] = 3
+    plot: Annotated[
+        bool | None, Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",))
+    ] = None
+    color: Annotated[
+        Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
+    ] = "auto"
+    quiet: Annotated[
+        bool,
+        Opt("No notes on standard error; missed gates are said all the same.", OUTPUT,
+            flags=("-q", "--quiet")),
+    ] = False  # fmt: skip
+    verbose: Annotated[  # read at the boundary, where errors are printed
+        bool, Opt("List all problems; say more.", OUTPUT, flags=("-v", "--verbose"))
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +128,12 @@ class SavedFiles:
     def _open(self, name: str, *, gates: bool) -> tuple[Path, str, IO[str]]:
         path = Path(name)
         suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
+        if suffix not in BY_SUFFIX:
             raise UsageError(
                 Problem(f"--save '{name}': the suffix says no format", "bad-suffix"),
-                hint=f"one of {', '.join(SUFFIXES)}",
+                hint=f"one of {', '.join(BY_SUFFIX)}",
             )
-        if suffix == ".xml" and not gates:
+        if BY_SUFFIX[suffix].lists_gates and not gates:
             raise UsageError(
                 Problem(
                     f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"
@@ -94,8 +159,8 @@ class SavedFiles:
         """Write every file whole, then put all in place; return their names."""
         try:
             for path, _, stream in self._files:
-                for text in render(result, path.suffix.lower(), table=table, digits=digits):
-                    stream.write(text)
+                form = BY_SUFFIX[path.suffix.lower()]
+                stream.writelines(render(form, result, table=table, digits=digits))
                 stream.close()
             for path, temporary, _ in self._files:
                 os.chmod(temporary, 0o666 & ~_umask())
@@ -105,25 +170,12 @@ class SavedFiles:
         return [str(path) for path, _, _ in self._files]
 
 
-def render(result: Result, suffix: str, *, table: str | None, digits: int) -> Iterable[str]:
-    """Return the pieces of a file by its suffix."""
-    if suffix == ".json":
-        return result.json_lines()
-    if suffix == ".csv":
-        from clfeval.views.csv import csv_lines
-
-        return csv_lines(result, known_table(result, table))
-    if suffix == ".md":
-        from clfeval.views.markdown import markdown_lines
-
-        return markdown_lines(result, digits=digits)
-    if suffix == ".html":
-        from clfeval.views.html import as_page
-
-        return [as_page(result, digits=digits)]
-    from clfeval.views.junit import as_junit
-
-    return [as_junit(result)]
+def render(form: Form, result: Result, *, table: str | None, digits: int) -> Iterable[str]:
+    """Return the pieces of a result in a form."""
+    given = {"table": known_table(result, table), "digits": digits}
+    writer = attrgetter(form.writer)(import_module(form.home))
+    made: str | Iterable[str] = writer(result, **{name: given[name] for name in form.asks})
+    return [made] if isinstance(made, str) else made
 
 
 def known_table(result: Result, table: str | None) -> str:
@@ -150,8 +202,7 @@ def stdout_pieces(
 ) -> Iterator[str]:
     """Yield what standard output gets."""
     if format != "table":
-        suffix = {"json": ".json", "csv": ".csv", "markdown": ".md"}[format]
-        yield from render(result, suffix, table=table, digits=screen.digits)
+        yield from render(FORMATS[format], result, table=table, digits=screen.digits)
         return
     from clfeval.views.terminal import as_text
 

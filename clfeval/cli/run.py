@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from clfeval.errors import Problem, UsageError
-from clfeval.options import Opt
-
-if TYPE_CHECKING:
-    from clfeval.api.entry import Described
-    from clfeval.gates import Limit
-    from clfeval.result import Result
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clfeval.cli.output import (
+    Output,
     SavedFiles,
     Screen,
     known_table,
@@ -30,47 +20,15 @@ from clfeval.cli.output import (
     stop_at_once,
     waiting,
 )
-from clfeval.errors import ExitCode
+from clfeval.errors import ExitCode, Problem, UsageError
+from clfeval.options import Opt
 
 if TYPE_CHECKING:
+    from clfeval.api.entry import Described
+    from clfeval.gates import Limit
     from clfeval.result import Result
 
-
-OUTPUT, GATES = "Output", "Gates"  # panels
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Output:
-    """What is printed, saved and said."""
-
-    format: Annotated[
-        Literal["table", "json", "csv", "markdown"],
-        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format")),
-    ] = "table"
-    table: Annotated[
-        str | None, Opt("Which table CSV holds; default the first.", OUTPUT, completes="table")
-    ] = None
-    save: Annotated[
-        tuple[str, ...],
-        Opt("Also write .json, .csv, .md, .html or .xml (JUnit); repeat.", OUTPUT, metavar="FILE"),
-    ] = ()
-    digits: Annotated[
-        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
-    ] = 3
-    plot: Annotated[
-        bool | None, Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",))
-    ] = None
-    color: Annotated[
-        Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
-    ] = "auto"
-    quiet: Annotated[
-        bool,
-        Opt("No notes on standard error; missed gates are said all the same.", OUTPUT,
-            flags=("-q", "--quiet")),
-    ] = False  # fmt: skip
-    verbose: Annotated[  # read at the boundary, where errors are printed
-        bool, Opt("List all problems; say more.", OUTPUT, flags=("-v", "--verbose"))
-    ] = False
+GATES = "Gates"  # panel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -140,7 +98,7 @@ def read_baseline(name: str) -> Result:
         raise UsageError.of(
             f"cannot read the baseline: {error.strerror}", "baseline", name
         ) from error
-    except (ValueError, json.JSONDecodeError) as error:
+    except ValueError as error:
         raise UsageError(
             Problem(f"no usable baseline: {error}", "baseline", name),
             hint="a baseline is written with --save RESULT.json",
