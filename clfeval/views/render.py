@@ -61,7 +61,6 @@ def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
     rows = every[: shown.most]
-    between = shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}"
     write = shown.write or number
     headings: list[str] = []
     cells: list[list[str]] = []
@@ -77,7 +76,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
         numeric.append(head in shown.right or not any(isinstance(v, (str, list)) for v in values))
         intervals = [interval(value, digits, write) for value in values]
         if any(intervals):
-            headings.append(between)
+            headings.append(shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}")
             cells.append(intervals)
             numeric.append(True)
     texts = tuple(zip(*cells, strict=True)) if cells and rows else ()

@@ -66,3 +66,8 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
     assert part.numeric == (False, True, True)
     assert part.note == "3 more rows"
+
+
+def test_a_table_without_intervals_needs_no_level() -> None:
+    result = Result("other", "", (), {}, {}, {"models": [{"model": "a", "hits": 2}]})
+    assert section(Shown("models", "t", "model hits"), result).rows == (("a", "2"),)
