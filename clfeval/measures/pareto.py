@@ -22,8 +22,10 @@ _PAUSE = 8  # metrics after which models that nobody can dominate any more leave
 _SAMPLE = 32  # judges and judged that tell which metrics part them
 
 
-def front(d: ArrayLike, *, levels: Levels | None = None) -> Bools:
-    """Return for each model whether it is on the Pareto front.
+def under(d: ArrayLike, order: ArrayLike) -> Ints:
+    """Return for each model one model of the Pareto front that dominates it, -1 on the front.
+
+    Of several it is the one that comes first in the order, the best ranked one, say.
 
     A model has a greater sum of ranks than the models it dominates, ranks counted per metric from
     the worst up. So models queue in the order of that sum, greatest first, and a slice at a time
@@ -34,39 +36,16 @@ def front(d: ArrayLike, *, levels: Levels | None = None) -> Bools:
     of 10 random metrics, a quarter of them on the front, that is half a second; with all of them on
     the front seconds, and up to half a minute when there are 200 metrics.
 
-    Shapes: d (k, n), higher better; (k,). `levels` are those of `levels_of(d)`, where known.
-    Errors: ValueError for NaN, or without a metric.
+    Shapes: d (k, n), higher better; order (k,), the indices of all models; (k,) indices.
+    Errors: ValueError for NaN, without a metric, or unless the order has each model once.
     Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
     Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
     """
-    ranks = levels_of(d) if levels is None else levels
-    result = np.zeros(ranks.shape[1], np.bool_)
-    queue = np.argsort(-ranks[-1])
-    size = _FEW
-    while queue.size:
-        left = _first(ranks, queue[:size], queue) < 0
-        result[queue[:size][left[:size]]] = True
-        queue = queue[size:][left[size:]]
-        size = min(2 * size, _MANY)
-    return result
-
-
-def example(
-    d: ArrayLike, front: ArrayLike, order: ArrayLike, *, levels: Levels | None = None
-) -> Ints:
-    """Return for each dominated model one model of the front that dominates it.
-
-    Of several it is the one that comes first in the order, the best ranked one, say.
-
-    Shapes: d (k, n), higher better; front (k,) as `front` returns it; order (k,), the indices of
-    all models; (k,) indices, -1 for the models of the front.
-    Errors: ValueError for NaN, without a metric, or unless front and order have each model once.
-    """
-    ranks = levels_of(d) if levels is None else levels
-    best, models = np.asarray(front, np.bool_), np.asarray(order, np.int64)
+    ranks, models = _levels(d), np.asarray(order, np.int64)
     result = np.full(ranks.shape[1], -1, np.int64)
-    if best.shape != result.shape or not np.array_equal(np.sort(models), np.arange(len(result))):
-        raise ValueError("front and order must have each model once")
+    if not np.array_equal(np.sort(models), np.arange(len(result))):
+        raise ValueError("the order must have each model once")
+    best = _front(ranks)
     judges, queue = models[best[models]], np.flatnonzero(~best)
     size = _FEW
     while judges.size and queue.size:
@@ -78,6 +57,18 @@ def example(
     return result
 
 
+def _front(ranks: Levels) -> Bools:
+    result = np.zeros(ranks.shape[1], np.bool_)
+    queue = np.argsort(-ranks[-1])
+    size = _FEW
+    while queue.size:
+        left = _first(ranks, queue[:size], queue) < 0
+        result[queue[:size][left[:size]]] = True
+        queue = queue[size:][left[size:]]
+        size = min(2 * size, _MANY)
+    return result
+
+
 def dominators(d: ArrayLike) -> list[Ints]:
     """Return for each model all models that dominate it, be they on the front or not.
 
@@ -85,14 +76,14 @@ def dominators(d: ArrayLike) -> list[Ints]:
     The work is k**2 n: for hundreds of models.
     Errors: ValueError for NaN, or without a metric.
     """
-    ranks = levels_of(d)
+    ranks = _levels(d)
     dominated = ranks[-1] > ranks[-1][:, None]
     for metric in ranks[:-1]:
         dominated &= metric >= metric[:, None]
     return [np.flatnonzero(row) for row in dominated]
 
 
-def levels_of(d: ArrayLike) -> Levels:
+def _levels(d: ArrayLike) -> Levels:
     """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
     given = np.asarray(d, np.float64)
     if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():

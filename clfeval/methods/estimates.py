@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, isinf, nan
 from typing import Any
 
 import numpy as np
@@ -226,19 +227,19 @@ def column(
 
 
 def estimate(
-    value: float, low: float = np.nan, high: float = np.nan,
+    value: float, low: float = nan, high: float = nan,
     undefined: Sequence[str] = ("zero_margin",), table: Confusion | None = None,
 ) -> Estimate:  # fmt: skip
     """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
     if value != value:
         return Estimate(None, reason=why(undefined, table))
     if low != low or high != high:
-        low = high = np.nan
+        low = high = nan
     else:  # rounding must not part a value from its limits
         low, high = min(low, value), max(high, value)
-    lower = low if np.isfinite(low) else None
-    upper = high if np.isfinite(high) else None
-    if np.isinf(value):
+    lower = low if isfinite(low) else None
+    upper = high if isfinite(high) else None
+    if isinf(value):
         return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
     return Estimate(value, lower, upper)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from clfeval.arrays import Floats, Ints
 from clfeval.errors import DataError, Problem, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
 from clfeval.measures.catalog import same_thing
+from clfeval.methods.estimates import estimate
 from clfeval.methods.mlcps.ranking import Ranking, dense_ranks, firsts
 from clfeval.result import Estimate, Row, Warn
 
@@ -32,29 +34,24 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     sign = np.array([-1 if metric in less else 1 for metric in metrics])
     over = "models" if k >= SURE else "three models, maybe by chance"
     rows: list[Row] = []
-    for i in range(n):
-        for j in range(i + 1, n):
-            same = bool((values[:, i] == values[:, j]).all())
-            words = same_thing(metrics[i], metrics[j])
-            number = None if np.isnan(r[i, j]) else float(r[i, j])
-            close = number is not None and abs(number) > CLOSE
-            if not (same or words or close):
-                continue
-            turned = sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE
-            why = "identical" if same else "same measure" if words else "correlated"
-            note = words or (
-                "every model has the same value in both"
-                if same
-                else f"r = {number:.5f} over {over}"
-            )
-            if turned:
-                why = "opposite"
-                note += (
-                    ": as one gets better the other gets worse, and they pull against each other"
-                )
-            rows.append(
-                {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
-            )
+    for i, j in combinations(range(n), 2):
+        same = bool((values[:, i] == values[:, j]).all())
+        words = same_thing(metrics[i], metrics[j])
+        number = None if np.isnan(r[i, j]) else float(r[i, j])
+        if same:
+            why, note = "identical", words or "every model has the same value in both"
+        elif words:
+            why, note = "same measure", words
+        elif number is not None and abs(number) > CLOSE:
+            why, note = "correlated", f"r = {number:.5f} over {over}"
+        else:
+            continue
+        if sign[i] * sign[j] * (1.0 if same else number or 0.0) < -CLOSE:
+            why = "opposite"
+            note += ": as one gets better the other gets worse, and they pull against each other"
+        rows.append(
+            {"first": metrics[i], "second": metrics[j], "why": why, "r": number, "note": note}
+        )
     return rows
 
 
@@ -62,15 +59,14 @@ def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
     """Say which metrics count twice, and which against each other."""
     said = []
     for opposite, words in (
-        (False, "together they weigh double"),
-        (True, "they pull against each other"),
+        (False, "say the same: together they weigh double"),
+        (True, "say the opposite: they pull against each other"),
     ):
         found = [row for row in rows if (row["why"] == "opposite") == opposite]
         if found:
             pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
             more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
-            what = "say the opposite" if opposite else "say the same"
-            said.append(Warn("redundant", f"{', '.join(pairs)}{more} {what}: {words}"))
+            said.append(Warn("redundant", f"{', '.join(pairs)}{more} {words}"))
     return said
 
 
@@ -118,7 +114,7 @@ def compared(here: Ranking, there: Ranking) -> tuple[list[Row], list[Row], list[
         _agreement(names, scale.metric, here.d[ours, i], there.d[theirs, i])
         for i, scale in enumerate(here.scales)
     ]
-    return agreement, _places(names, *scores[here.main]), _absent(here, there, names)
+    return agreement, _places(names, *scores[here.main]), _absent(here, there, set(names))
 
 
 def _agreement(names: Sequence[str], measure: str, here: Floats, there: Floats) -> Row:
@@ -135,30 +131,24 @@ def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Int
     """Return a coefficient of two rankings: what ranks call a tie is one here too."""
     if not (here.all() and there.all()):
         return Estimate(None, reason="too_few_metrics")
-    value = float(function(here, there))
-    return Estimate(value) if value == value else Estimate(None, reason="constant")
+    return estimate(float(function(here, there)), undefined=("constant",))
 
 
 def _places(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
     ranks = [dense_ranks(column).tolist() for column in (here, there)]
     return [
         {
-            "model": name, "here": _score(x), "there": _score(y), "rank_here": a or None,
+            "model": name, "here": estimate(x, undefined=("too_few_metrics",)),
+            "there": estimate(y, undefined=("too_few_metrics",)), "rank_here": a or None,
             "rank_there": b or None, "moved": b - a if a and b else None,
         }
         for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
     ]  # fmt: skip
 
 
-def _score(value: float) -> Estimate:
-    return Estimate(value) if value == value else Estimate(None, reason="too_few_metrics")
-
-
-def _absent(here: Ranking, there: Ranking, names: Sequence[str]) -> list[Warn]:
-    both = set(names)
+def _absent(here: Ranking, there: Ranking, names: Collection[str]) -> list[Warn]:
     parts = []
     for where, ranking in (("here", here), ("there", there)):
-        alone = [name for name in ranking.given.models if name not in both]
-        if alone:
+        if alone := [name for name in ranking.given.models if name not in names]:
             parts.append(f"only {where}: {listing(alone, 5)}")
     return [Warn("different-models", f"compared without {'; '.join(parts)}")] if parts else []

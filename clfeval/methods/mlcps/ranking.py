@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.desirability import overall
-from clfeval.measures.pareto import example, front, levels_of
+from clfeval.measures.pareto import under
 from clfeval.measures.polygon import (
     area,
     areas_over,
@@ -47,11 +47,6 @@ def dense_ranks(values: Floats) -> Ints:
     out = np.empty_like(ranks)
     np.put_along_axis(out, order, ranks, axis=0)
     return out
-
-
-def ascending_ranks(values: Floats) -> Ints:
-    """Return dense ranks with 1 for the least, 0 for NaN: fewer is better."""
-    return dense_ranks(-values)
 
 
 def firsts(ranks: Ints) -> list[int]:
@@ -179,16 +174,19 @@ _PIECE = 2**22  # replicates x models x metrics scored at a time
 class Ranking:
     """Models scored and ranked.
 
-    d (k, n): the rays before weighting; wished (k, m): desirabilities. scores: each (k,), among
-    them `desirability` where wanted; limits: of scores with replicates; first: share of replicates
-    in which a model is first. ranks: by each score, 0 where it is undefined; `main` is the score
-    that decides. on_front (k,), under (k,): a front model that dominates, -1 for none.
+    weights (n,); d (k, n): the rays before weighting; rays (k, n): what weights multiply, 0 where
+    one is kept with weight 0. wished (k, m): desirabilities. scores: each (k,), among them
+    `desirability` where wanted; limits: of scores with replicates; first: share of replicates in
+    which a model is first. ranks: by each score, 0 where it is undefined; `main` is the score that
+    decides, `best` who is first by it. under (k,): a front model that dominates, -1 on the front.
     """
 
     given: Given
     options: MlcpsOptions
     scales: tuple[Scale, ...]
+    weights: Floats
     d: Floats
+    rays: Floats
     wished: Floats
     scores: Mapping[str, Floats]
     limits: Mapping[str, Limits]
@@ -196,25 +194,10 @@ class Ranking:
     failed: int
     ranks: Mapping[str, Ints]
     main: str
+    best: list[int]
     better: Floats
-    on_front: Bools
     under: Ints
     orders: OrderRanks | None
-
-    @property
-    def weights(self) -> Floats:
-        """The weights of the rays, (n,)."""
-        return np.array([scale.weight for scale in self.scales], np.float64)
-
-    @property
-    def rays(self) -> Floats:
-        """What weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
-        return self.d * (self.weights > 0)
-
-    @property
-    def best(self) -> list[int]:
-        """Who is first by the score that decides."""
-        return firsts(self.ranks[self.main])
 
 
 def ranking_of(
@@ -222,34 +205,23 @@ def ranking_of(
 ) -> Ranking:
     """Score and rank the models; without `all_orders` the orders are not gone through."""
     weights = np.array([scale.weight for scale in scales], np.float64)
-    d = rays_of(scales, given.values)
-    wished = wished_of(given.metrics, given.values, options.desirability)
-    scores = _scored(d, weights, wished, options.desirability)
-    main = "desirability" if options.desirability else "mlcps"
+    wishes, d = options.desirability, rays_of(scales, given.values)
+    wished = desirabilities(wishes, given.metrics, given.values)
+    scores = _scored(d, weights, wished, wishes)
+    main = "desirability" if wishes else "mlcps"
     ranks = {
-        name: ascending_ranks(column) if name == "sd" else dense_ranks(column)
-        for name, column in scores.items()
+        name: dense_ranks(-column if name == "sd" else column) for name, column in scores.items()
     }
     limits, first, failed = _resampled(given, scales, weights, options, main)
-    better = _better(given, d, scales, wished, options.desirability)
-    levels = levels_of(better)
-    on_front = front(better, levels=levels)
+    better = _better(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     orders = None
     if all_orders and len(scales) >= RAYS:
         orders = order_ranks(d * weights, seed=options.seed)
     return Ranking(
-        given, options, scales, d, wished, scores, limits, first, failed, ranks, main, better,
-        on_front, example(better, on_front, by_rank, levels=levels), orders,
+        given, options, scales, weights, d, d * (weights > 0), wished, scores, limits, first,
+        failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,
     )  # fmt: skip
-
-
-def wished_of(metrics: Sequence[str], values: Floats, wishes: Sequence[Wish]) -> Floats:
-    """Return the desirabilities (..., k, m) of raw values (..., k, all metrics)."""
-    if not wishes:
-        return np.empty((*values.shape[:-1], 0))
-    columns = {wish.metric: values[..., metrics.index(wish.metric)] for wish in wishes}
-    return desirabilities(wishes, columns)
 
 
 def _scored(
@@ -290,15 +262,11 @@ def _resampled(
     step = max(1, _PIECE // max(1, replicates[0].size))
     for start in range(0, len(replicates), step):
         piece = replicates[start : start + step]
-        wished = wished_of(given.metrics, piece, options.desirability)
+        wished = desirabilities(options.desirability, given.metrics, piece)
         scored = _scored(rays_of(scales, piece), weights, wished, options.desirability)
         for name in names:
             found[name].append(scored[name])
     columns = {name: np.concatenate(parts) for name, parts in found.items()}
-    limits: dict[str, Limits] = {}
-    for name, column in columns.items():
-        low, high, _ = percentiles(column, level=options.level)
-        limits[name] = low, high
-    decided = columns[main]
-    wins = (dense_ranks(decided.T) == 1).mean(axis=1)
-    return limits, np.asarray(wins), int(np.isnan(decided).sum(axis=0).max())
+    limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
+    wins = (dense_ranks(columns[main].T) == 1).mean(axis=1)
+    return limits, np.asarray(wins), int(np.isnan(columns[main]).sum(axis=0).max())

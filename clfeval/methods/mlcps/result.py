@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -11,25 +10,14 @@ import numpy as np
 from clfeval.errors import bad_option, listing
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.document import cuts_in_force, parameters, signature
-from clfeval.methods.mlcps.compare import compared, redundancy_note, redundant_rows
-from clfeval.methods.mlcps.dethroning import dethroning_rows, factors_of, weight_rows
+from clfeval.methods.mlcps.compare import compared, redundancy_note
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import Ranking, ranking_of
-from clfeval.methods.mlcps.scale import RAYS, Scale, scaled_alike, scales_of
-from clfeval.methods.mlcps.tables import (
-    MOST_PAIRS,
-    desirability_rows,
-    dominance_rows,
-    metric_rows,
-    model_rows,
-    profile_rows,
-    rank_rows,
-    scored_splits,
-    split_rows,
-)
+from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
+from clfeval.methods.mlcps.tables import tables_of
 from clfeval.methods.mlcps.wishes import Wish
-from clfeval.result import Result, Rows, Warn
+from clfeval.result import Result, Warn
 
 
 def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
@@ -64,7 +52,7 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
     names, orders = ranking.given.models, ranking.orders
     return {
         "models": len(names), "metrics": len(ranking.scales),
-        "best": [names[i] for i in ranking.best], "pareto_front": int(ranking.on_front.sum()),
+        "best": [names[i] for i in ranking.best], "pareto_front": int((ranking.under < 0).sum()),
         "order_dependent": None if orders is None else int(orders.dependent.sum()),
         "winners": [] if orders is None else [names[i] for i in orders.winners],
     }  # fmt: skip
@@ -178,31 +166,8 @@ def mlcps_result(
     ranking = ranking_of(given, scales, options)
     if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
-    splits = scored_splits(ranking)
-    tables: dict[str, Rows] = {
-        "models": model_rows(ranking, splits), "ranks": rank_rows(ranking),
-        "metrics": metric_rows(ranking), "profile": profile_rows(ranking),
-    }  # fmt: skip
-    used = {scale.metric for scale in scales if scale.weight > 0}
-    used |= {wish.metric for wish in options.desirability if wish.weight > 0}
-    places = [place for place, metric in enumerate(given.metrics) if metric in used]
-    redundant = redundant_rows(
-        [given.metrics[place] for place in places],
-        given.values[:, places],
-        _less_is_better(scales, options),
-    )
-    tables["redundant"] = redundant
-    notes += redundancy_note(redundant)
-    if len(given.models) <= MOST_PAIRS:
-        tables["dominance"] = dominance_rows(ranking)
-    if splits is not None:
-        tables["splits"] = split_rows(ranking, splits)
-    if options.drawn is not None:
-        factors = factors_of(ranking)
-        tables["weights"] = weight_rows(ranking, factors, options.drawn)
-        tables["dethroning"] = dethroning_rows(ranking, factors)
-    if options.desirability:
-        tables["desirability"] = desirability_rows(ranking)
+    tables = tables_of(ranking)
+    notes += redundancy_note(tables["redundant"])
     if other is not None:
         tables["agreement"], tables["compared"], absent = compared(
             ranking, ranking_of(other, scaled_alike(other, scales), options, all_orders=False)
@@ -215,13 +180,6 @@ def mlcps_result(
         summary=summary_of(ranking), tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
     )  # fmt: skip
-
-
-def _less_is_better(scales: Sequence[Scale], options: MlcpsOptions) -> set[str]:
-    """Return the metrics of which less is better: as rays, else as wished."""
-    wished = {w.metric for w in options.desirability if w.goal == "minimize" and w.weight > 0}
-    rays = {scale.metric for scale in scales}
-    return {scale.metric for scale in scales if scale.best == "min"} | (wished - rays)
 
 
 def _notes_of(other: Given | None) -> list[Warn]:

@@ -1,15 +1,18 @@
-"""The tables of a ranking: models, ranks, profile, dominance, splits, influence, desirability."""
+"""The tables of a ranking: scores, ranks, metrics, and what was asked for besides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.inference.resampling import percentiles
+from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.pareto import dominators
+from clfeval.methods.estimates import estimate, proportions
+from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import (
     SCORES,
     OrderRanks,
@@ -19,64 +22,8 @@ from clfeval.methods.mlcps.ranking import (
     scores_of,
 )
 from clfeval.methods.mlcps.scale import RAYS, rays_of
-from clfeval.methods.mlcps.weights import weight_dependent
+from clfeval.methods.mlcps.weights import alone, dethroner, factors, weight_dependent, winner_shares
 from clfeval.result import Cell, Estimate, LazyRows, Row, Rows
-
-
-def metric_rows(ranking: Ranking) -> list[Row]:
-    """Return a row per ray: its scale, its values, and what it changes by MLcps in this order."""
-    rows: list[Row] = []
-    rays = ranking.d * ranking.weights
-    ranks = ranking.ranks["mlcps"]
-    names = ranking.given.models
-    n = len(ranking.scales)
-    areas = _areas(rays) if n >= RAYS else None
-    for i, scale in enumerate(ranking.scales):
-        raw = ranking.given.values[:, scale.place]
-        row: dict[str, object] = {
-            "metric": scale.metric, "direction": scale.best, "low": scale.low, "high": scale.high,
-            "weight": scale.weight, "least": float(raw.min()),
-            "average": float(np.sort(raw).mean()),  # the order of models is no matter
-            "most": float(raw.max()),
-        }  # fmt: skip
-        without, doubled = (None, None) if areas is None else areas(i)
-        for key, area in (("without", without), ("doubled", doubled)):
-            moved = None if area is None else dense_ranks(area)
-            row[f"winner_{key}"] = None if moved is None else _named(names, moved)
-            row[f"moved_{key}"] = None if moved is None else int((moved != ranks).sum())
-        rows.append(row)  # type: ignore[arg-type]
-    return rows
-
-
-def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats]]:
-    """Return the function from a ray to the areas without it, and with twice its length.
-
-    Up to the factor that all models share; without it only where three rays are left. Products
-    are added up, never taken away again: that would leave their rounding.
-    """
-    n = rays.shape[1]
-    products = rays * np.roll(rays, -1, axis=1)
-    up_to = np.cumsum(products, axis=1)
-    onward = np.cumsum(products[:, ::-1], axis=1)[:, ::-1]
-
-    def areas(i: int) -> tuple[Floats | None, Floats]:
-        doubled = up_to[:, -1] + products[:, i] + products[:, i - 1]
-        if n <= RAYS:
-            return None, doubled
-        if i == 0:
-            rest = products[:, 1:-1].sum(axis=1)
-        else:
-            rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
-        return rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
-
-    return areas
-
-
-def _named(names: tuple[str, ...], ranks: Ints) -> str:
-    """Name who is first; of several that tie, the first and how many more."""
-    first, *others = firsts(ranks)
-    return names[first] + (f" (and {len(others)} more)" if others else "")
-
 
 Splits = Mapping[str, Floats]
 
@@ -84,37 +31,69 @@ MOST_PAIRS = 500  # models whose dominators are all named
 MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
 
 
-def model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
+def tables_of(ranking: Ranking) -> dict[str, Rows]:
+    """Return what is known of every ranking, then what its table or its options give rise to."""
+    options, by_split = ranking.options, ranking.given.by_split
+    splits = None
+    if by_split is not None and len(ranking.scales) >= RAYS:
+        splits = scores_of(rays_of(ranking.scales, by_split), ranking.weights)
+    tables: dict[str, Rows] = {
+        "models": _models(ranking, splits), "ranks": _ranks(ranking), "metrics": _metrics(ranking),
+        "profile": _profile(ranking), "redundant": _redundant(ranking),
+    }  # fmt: skip
+    if len(ranking.given.models) <= MOST_PAIRS:
+        tables["dominance"] = _dominance(ranking)
+    if splits is not None:
+        tables["splits"] = _splits(ranking, splits)
+    if options.drawn is not None:
+        first = firsts(ranking.ranks["mlcps"])
+        needed = factors(ranking.d, ranking.weights, first[0])
+        needed[first] = nan  # who ties for the first place is first
+        tables["weights"] = _weights(ranking, needed, options.drawn)
+        tables["dethroning"] = _dethroning(ranking, needed, first[0])
+    if options.desirability:
+        tables["desirability"] = _desirability(ranking)
+    return tables
+
+
+def _models(ranking: Ranking, splits: Splits | None) -> Rows:
     """Return a row per model, in the order of the input."""
-    given, spread = ranking.given, None if splits is None else _spread(splits["mlcps"])
-    scored = {name: estimates(ranking, name) for name in ranking.scores}
-    ranks, on_front, under = (
-        column.tolist() for column in (ranking.ranks[ranking.main], ranking.on_front, ranking.under)
-    )
+    models, spread = ranking.given.models, None if splits is None else _spread(splits["mlcps"])
+    scored = {name: _estimates(ranking, name) for name in ranking.scores}
+    ranks, under = ranking.ranks[ranking.main].tolist(), ranking.under.tolist()
     first = None if ranking.first is None else ranking.first.tolist()
 
     def row(i: int) -> Row:
-        cells: dict[str, Cell] = {"model": given.models[i], "mlcps": scored["mlcps"](i)}
+        cells: dict[str, Cell] = {"model": models[i], "mlcps": scored["mlcps"](i)}
         cells["rank"] = ranks[i] or None
         cells |= {name: scored[name](i) for name in SCORES[1:]}
-        cells["pareto"] = on_front[i]
-        cells["dominated_by"] = given.models[under[i]] if under[i] >= 0 else None
+        cells["pareto"] = under[i] < 0
+        cells["dominated_by"] = models[under[i]] if under[i] >= 0 else None
         if ranking.options.desirability:
             cells["desirability"] = scored["desirability"](i)
-            cells["dealbreakers"] = _dealbreakers(ranking, i)
+            pairs = zip(ranking.options.desirability, ranking.wished[i].tolist(), strict=True)
+            # each makes D 0
+            cells["dealbreakers"] = [w.metric for w, d in pairs if d == 0 and w.weight > 0]
         if first is not None:
             cells["first"] = Estimate(first[i])
         if spread is not None:
             mean, sd, wins = (part[i].item() for part in spread)
-            cells["split_mean"] = _value(mean, "outside_scale")
-            cells["split_sd"] = _value(sd, "too_few_splits" if mean == mean else "outside_scale")
+            cells["split_mean"] = estimate(mean, undefined=("outside_scale",))
+            why = "too_few_splits" if mean == mean else "outside_scale"
+            cells["split_sd"] = estimate(sd, undefined=(why,))
             cells["split_wins"] = int(wins)
         return cells
 
-    return LazyRows(len(given.models), row)
+    return LazyRows(len(models), row)
 
 
-def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
+def _spread(areas: Floats) -> Sequence[Floats]:
+    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
+    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], nan)
+    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
+
+
+def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     """Return the function from a model's place to one score with its limits, or why it has none."""
     values = ranking.scores[name].tolist()
     # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
@@ -122,24 +101,13 @@ def estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     lacking = "zero_weight" if enough else "too_few_metrics"
     if name == "desirability":
         lacking = "missing_component"
-    low, high = ([None] * len(values),) * 2
     if name in ranking.limits:
-        low, high = (
-            [x if x == x else None for x in side.tolist()] for side in ranking.limits[name]
-        )
-
-    def estimate(i: int) -> Estimate:
-        value, lower, upper = values[i], low[i], high[i]
-        if value != value:
-            return Estimate(None, reason=lacking)
-        if lower is None or upper is None:
-            return Estimate(value)
-        return Estimate(value, min(lower, value), max(upper, value))
-
-    return estimate
+        low, high = (side.tolist() for side in ranking.limits[name])
+        return lambda i: estimate(values[i], low[i], high[i], undefined=(lacking,))
+    return lambda i: estimate(values[i], undefined=(lacking,))
 
 
-def rank_rows(ranking: Ranking) -> Rows:
+def _ranks(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
     nobody: list[Any] = [None] * k
@@ -171,29 +139,73 @@ def _known(orders: OrderRanks) -> list[bool | None]:
     return [d if k else None for d, k in zip(orders.dependent.tolist(), known, strict=True)]
 
 
-def profile_rows(ranking: Ranking) -> Rows:
+def _metrics(ranking: Ranking) -> list[Row]:
+    """Return a row per ray: its scale, its values, and what it changes by MLcps in this order."""
+    rows: list[Row] = []
+    ranks, areas = ranking.ranks["mlcps"], _areas(ranking.d * ranking.weights)
+    for i, scale in enumerate(ranking.scales):
+        raw = ranking.given.values[:, scale.place]
+        row: dict[str, Cell] = {
+            "metric": scale.metric, "direction": scale.best, "low": scale.low, "high": scale.high,
+            "weight": scale.weight, "least": float(raw.min()),
+            "average": float(np.sort(raw).mean()),  # the order of models is no matter
+            "most": float(raw.max()),
+        }  # fmt: skip
+        for key, area in zip(("without", "doubled"), areas(i), strict=True):
+            moved = None if area is None else dense_ranks(area)
+            row[f"winner_{key}"] = None if moved is None else _named(ranking.given.models, moved)
+            row[f"moved_{key}"] = None if moved is None else int((moved != ranks).sum())
+        rows.append(row)
+    return rows
+
+
+def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
+    """Return the function from a ray to the areas without it, and with twice its length.
+
+    Up to the factor that all models share; only where three rays are left. Products are added up,
+    never taken away again: that would leave their rounding.
+    """
+    n = rays.shape[1]
+    products = rays * np.roll(rays, -1, axis=1)
+    up_to = np.cumsum(products, axis=1)
+    onward = np.cumsum(products[:, ::-1], axis=1)[:, ::-1]
+
+    def areas(i: int) -> tuple[Floats | None, Floats | None]:
+        if n < RAYS:
+            return None, None
+        doubled = up_to[:, -1] + products[:, i] + products[:, i - 1]
+        if n == RAYS:
+            return None, doubled
+        if i == 0:
+            rest = products[:, 1:-1].sum(axis=1)
+        else:
+            rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
+        return rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
+
+    return areas
+
+
+def _named(names: Sequence[str], ranks: Ints) -> str:
+    """Name who is first; of several that tie, the first and how many more."""
+    first, *others = firsts(ranks)
+    return names[first] + (f" (and {len(others)} more)" if others else "")
+
+
+def _profile(ranking: Ranking) -> Rows:
     """Return a row per model and ray: the raw value, and the length of the ray before weighting."""
     scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
     sides = None
     if given.replicates is not None:
-        low, high, _ = percentiles(given.replicates, level=ranking.options.level)
-        sides = low, high
+        sides = percentiles(given.replicates, level=ranking.options.level)[:2]
 
     def row(at: int) -> Row:
         i, j = divmod(at, n)
         place = scales[j].place
         value = given.values[i, place].item()
-        cell = Estimate(value)
-        if sides is not None and not np.isnan(sides[0][i, place]):
-            low, high = (side[i, place].item() for side in sides)
-            lower, upper = min(low, value), max(high, value)
-            # an end without number is infinite
-            cell = Estimate(
-                value, lower if np.isfinite(lower) else None, upper if np.isfinite(upper) else None
-            )
+        low, high = (nan, nan) if sides is None else (side[i, place].item() for side in sides)
         cells: dict[str, Cell] = {
-            "model": given.models[i], "metric": scales[j].metric, "value": cell,
-            "d": ranking.d[i, j].item(),
+            "model": given.models[i], "metric": scales[j].metric,
+            "value": estimate(value, low, high), "d": ranking.d[i, j].item(),
         }  # fmt: skip
         if given.sds is not None:  # of the raw value over splits
             sd = given.sds[i, place].item()
@@ -203,7 +215,19 @@ def profile_rows(ranking: Ranking) -> Rows:
     return LazyRows(len(given.models) * n, row)
 
 
-def dominance_rows(ranking: Ranking) -> list[Row]:
+def _redundant(ranking: Ranking) -> list[Row]:
+    """Return the pairs of metrics that say the same; less is better as rays, else as wished."""
+    given, wishes = ranking.given, [w for w in ranking.options.desirability if w.weight > 0]
+    used = {scale.metric for scale in ranking.scales if scale.weight > 0}
+    used |= {wish.metric for wish in wishes}
+    less = {wish.metric for wish in wishes if wish.goal == "minimize"}
+    less -= {scale.metric for scale in ranking.scales if scale.best == "max"}
+    less |= {scale.metric for scale in ranking.scales if scale.best == "min"}
+    places = [place for place, metric in enumerate(given.metrics) if metric in used]
+    return redundant_rows([given.metrics[place] for place in places], given.values[:, places], less)
+
+
+def _dominance(ranking: Ranking) -> list[Row]:
     """Return who dominates each dominated model."""
     names = ranking.given.models
     return [
@@ -213,26 +237,62 @@ def dominance_rows(ranking: Ranking) -> list[Row]:
     ]
 
 
-def split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
+def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
     """Return a row per split and model."""
-    given = ranking.given
-    rows: list[Row] = []
-    ranks = dense_ranks(scored["mlcps"].T).T
-    for s, split in enumerate(given.splits):
-        for i, model in enumerate(given.models):
-            rows.append(
-                {
-                    "split": split,
-                    "model": model,
-                    "mlcps": _value(scored["mlcps"][s, i].item(), "outside_scale"),
-                    "normalised": _value(scored["normalised"][s, i].item(), "outside_scale"),
-                    "rank": int(ranks[s, i]) or None,
-                }
-            )
-    return rows
+    given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
+    return [
+        {
+            "split": split, "model": model,
+            **{name: estimate(scored[name][s, i].item(), undefined=("outside_scale",))
+               for name in ("mlcps", "normalised")},
+            "rank": int(ranks[s, i]) or None,
+        }
+        for s, split in enumerate(given.splits) for i, model in enumerate(given.models)
+    ]  # fmt: skip
 
 
-def desirability_rows(ranking: Ranking) -> Rows:
+def _weights(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
+    """Return per model the share of all weights that make it first, and the factor needed."""
+    options = ranking.options
+    wins = winner_shares(ranking.rays, draws=draws, rng=stream(options.seed, "weights"))
+    shares = [
+        proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
+        for part in wins
+    ]
+    return [
+        {
+            "model": model, "share": share, "share_order_free": order_free,
+            "factor": estimate(factor if isfinite(factor) else nan,
+                               undefined=("never" if factor == inf else "winner",)),
+        }
+        for model, share, order_free, factor in zip(
+            ranking.given.models, *shares, needed.tolist(), strict=True
+        )
+    ]  # fmt: skip
+
+
+def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:
+    """Return per metric the weight at which the winner loses, all moving, and each alone."""
+    d, w, names = ranking.d, ranking.weights, ranking.given.models
+    _, rival, joint = dethroner(d, w, winner, needed)
+    both = zip(joint.tolist(), *(part.tolist() for part in alone(d, w, winner)), strict=True)
+
+    def named(place: int) -> str | None:
+        return names[place] if place >= 0 else None
+
+    return [
+        {
+            "metric": scale.metric, "weight": scale.weight,
+            "joint": together if rival >= 0 else None, "joint_winner": named(rival),
+            "lower": estimate(lower, undefined=("never",)), "lower_winner": named(lower_by),
+            "upper": estimate(upper, undefined=("never",)), "upper_winner": named(upper_by),
+        }
+        for scale, (together, lower, lower_by, upper, upper_by)
+        in zip(ranking.scales, both, strict=True)
+    ]  # fmt: skip
+
+
+def _desirability(ranking: Ranking) -> Rows:
     """Return a row per model and wish."""
     given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]
@@ -247,27 +307,3 @@ def desirability_rows(ranking: Ranking) -> Rows:
         }  # fmt: skip
 
     return LazyRows(len(given.models) * len(wishes), row)
-
-
-def _dealbreakers(ranking: Ranking, i: int) -> list[str]:
-    """Name the wishes a model fails altogether: each makes its D 0."""
-    pairs = zip(ranking.options.desirability, ranking.wished[i].tolist(), strict=True)
-    return [wish.metric for wish, d in pairs if d == 0 and wish.weight > 0]
-
-
-def scored_splits(ranking: Ranking) -> Splits | None:
-    """Return the scores (splits, k) of each split; None without splits or without a polygon."""
-    by_split = ranking.given.by_split
-    if by_split is None or len(ranking.scales) < RAYS:
-        return None
-    return scores_of(rays_of(ranking.scales, by_split), ranking.weights)
-
-
-def _spread(areas: Floats) -> Sequence[Floats]:
-    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
-    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], np.nan)
-    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
-
-
-def _value(value: float, reason: str) -> Estimate:
-    return Estimate(value) if value == value else Estimate(None, reason=reason)

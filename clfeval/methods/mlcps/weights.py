@@ -1,4 +1,8 @@
-"""Which model would be first under other weights, and whose place depends on the weights."""
+"""What weights do to the first place: who wins under others, and which change of them dethrones.
+
+Under weights w a rival B leads the winner A by the sum of w_i w_(i+1) c_i around the polygon, with
+c_i = b_i b_(i+1) - a_i a_(i+1). In each weight by itself that lead is a straight line.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from clfeval.methods.mlcps.ranking import TIE
 Real = NDArray[np.floating[Any]]
 Score = Callable[[Real, Real], Real]
 
-
 _CLEAR = 1 + 10 * TIE
 _STRONG = 64  # models that others are held against, metric by metric
 _LEADERS = 512  # models that others are held against, draw by draw, besides winners so far
@@ -25,17 +28,19 @@ _CELLS = 2**20  # exact scores at a time
 _PAIRS = 2**19  # pairs of models at a time
 _BLOCK = 10  # metrics whose pairs are multiplied out
 _PIECE = 2**18  # multiplications in one call of the library
+_RIVALS = 2**18  # products of rivals at a time
+_SHORTER = 1 - 4 * float(np.finfo(np.float64).eps)
 
 
 def products(d: Real) -> Real:
-    """Return d_i d_(i+1), with d_(n+1) = d_1, of every model.
+    """Return d_i d_(i+1), with d_(n+1) = d_1.
 
-    Shapes: d (k, n), result (k, n).
+    Shapes: d (..., n), result (..., n).
     Errors: ValueError with fewer than three metrics, which span no polygon.
     """
-    if d.shape[1] < 3:
+    if d.shape[-1] < 3:
         raise ValueError("a polygon needs at least three metrics")
-    return d * np.roll(d, -1, axis=1)
+    return d * np.roll(d, -1, axis=-1)
 
 
 def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -80,7 +85,7 @@ def weight_dependent(d: Floats) -> Bools:
     k = len(d)
     columns = np.ascontiguousarray(products(d).T, np.float64)
     turning = np.zeros(k, bool)
-    step = max(1, _PAIRS // max(k, 1))
+    step = max(1, _PAIRS // k)
     parts = [slice(start, start + step) for start in range(0, k, step)]
     for rows in parts:
         above, below = _sides(columns, rows, np.ones(k, bool))
@@ -153,17 +158,15 @@ def _near(score: Score, a: Floats, w: Floats, leaders: Ints) -> Ints:
 
 
 def _firsts(score: Score, a: Floats, w: Floats) -> Ints:
-    """Return in how many of the weightings w (m, n) each of the models a (k, n) is first: (k,)."""
     wins = np.zeros(len(a), np.int64)
-    step = max(1, _CELLS // max(len(a), 1))
-    for start in range(0, len(w) if len(a) else 0, step):
+    step = max(1, _CELLS // len(a))
+    for start in range(0, len(w), step):
         scores = score(a, w[start : start + step])
         wins += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
     return wins
 
 
 def _around(a: Real, w: Real) -> Real:
-    """Return the sum over neighbours of models (k, n) under weightings (m, n): (k, m)."""
     return _summed(products(a), products(w))
 
 
@@ -188,9 +191,7 @@ def _all_pairs(a: Real, w: Real) -> Real:
 
 
 def _pairs(x: Real) -> Real:
-    """Return the products of every two columns."""
-    parts = [x[:, i, None] * x[:, i + 1 :] for i in range(x.shape[1])]
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([x[:, i, None] * x[:, i + 1 :] for i in range(x.shape[1])], axis=1)
 
 
 def _summed(a: Real, w: Real) -> Real:
@@ -209,3 +210,191 @@ def _summed(a: Real, w: Real) -> Real:
     np.matmul(pieces, across, out=out[:whole].reshape(-1, rows, len(w)))
     np.matmul(a[whole:], across, out=out[whole:])
     return out
+
+
+def factors(d: Floats, w0: Floats, winner: int) -> Floats:
+    """Return for each rival the least f such that weights from w0/f to w0 f bring it level.
+
+    f = min f >= 1 such that Q_B(w) >= Q_A(w) for some w with w0_i / f <= w_i <= w0_i f
+
+    The lead Q_B - Q_A is linear in each weight, so it is greatest in a corner of the box, and the
+    best of all 2**n corners is found exactly by dynamic programming around the polygon. A metric
+    of weight 0, kept as a ray, stays at 0. Level is within one part in 10**12.
+
+    Shapes: d (k, n) in 0..1, w0 (n,) >= 0; result (k,), 1..inf. 1: level as it is. inf: no product
+    of neighbours is greater than the winner's, so no weights do it. NaN: the winner itself.
+    Errors: ValueError with fewer than three metrics.
+    """
+    step = max(1, _RIVALS // d.shape[1])
+    parts = [_stretched(d[i : i + step], d[winner], w0)[0] for i in range(0, len(d), step)]
+    found = np.concatenate(parts)
+    found[winner] = np.nan
+    return found
+
+
+def dethroner(d: Floats, w0: Floats, winner: int, needed: Floats) -> tuple[float, int, Floats]:
+    """Return the smallest factor, the rival whose it is, the first of several, and such weights.
+
+    `needed` is what `factors` found. The weights are the corner of the box: w0 f or w0 / f, or w0
+    itself where either makes no difference. Where no weights do it: inf, -1 and NaN.
+
+    Shapes: as `factors`; the weights (n,).
+    Errors: ValueError with fewer than three metrics.
+    """
+    needed = np.where(np.isnan(needed), np.inf, needed)
+    rival, n = int(needed.argmin()), len(w0)
+    if np.isinf(needed[rival]):
+        return np.inf, -1, np.full(n, np.nan)
+    factor, high = _stretched(d[[rival]], d[winner], w0)
+    times = np.where(high[0], factor[0], 1 / factor[0])
+    gains = _gains(d[[rival]], d[winner], w0)[0][0]
+    for i in range(n):
+        before, after = gains[i - 1] * times[i - 1], gains[i] * times[(i + 1) % n]
+        if abs(before + after) <= TIE * max(abs(before), abs(after)):
+            times[i] = 1.0
+    return float(factor[0]), rival, w0 * times
+
+
+def alone(d: Floats, w0: Floats, winner: int) -> tuple[Floats, Ints, Floats, Ints]:
+    """Return the weights at which the winner is passed when one metric's weight changes alone.
+
+    lower_i: the greatest weight below which a rival leads; upper_i: the least weight above which
+    one does; both where the straight line of its lead, level + slope w_i, is 0. A rival that is
+    level at w0 passes there, on the side on which its line rises. Of several that pass at one
+    weight, the one whose line is steepest leads from there on, and of equal ones the first.
+    Weight 0 is here a ray of length 0, not a metric left out, and who is only level there does
+    not pass.
+
+    Shapes: d (k, n) in 0..1, w0 (n,) >= 0; lower, lower_by, upper, upper_by (n,) each: the weight
+    and the rival's index, NaN and -1 where no rival ever passes.
+    Errors: ValueError with fewer than three metrics.
+    """
+    n, unit = len(w0), _unit(w0)
+    w = w0 / unit
+    c, own = _differences(d, d[winner])
+    around = products(w)
+    lead, tie = c @ around, TIE * (own @ around)
+    lead = np.where(lead < -tie, lead, 0.0)
+    bounds, leaders = np.full((2, n), np.nan), np.full((2, n), -1)
+    for i in range(n):
+        before, after = w[i - 1], w[(i + 1) % n]
+        slope = before * c[:, i - 1] + after * c[:, i]
+        slope[np.abs(slope) <= TIE * (before * own[i - 1] + after * own[i])] = 0
+        level = lead - slope * w[i]
+        falls, rises = (slope < 0) & (level > tie), slope > 0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            crossing = np.where(lead < 0, -level / slope, w[i])
+        bounds[0, i], leaders[0, i] = _first(np.where(falls, -crossing, np.inf), slope)
+        bounds[1, i], leaders[1, i] = _first(np.where(rises, crossing, np.inf), slope)
+    return -bounds[0] * unit, leaders[0], bounds[1] * unit, leaders[1]
+
+
+def _first(crossing: Floats, slope: Floats) -> tuple[float, int]:
+    least = float(crossing.min())
+    if np.isinf(least):
+        return np.nan, -1
+    there = np.flatnonzero(crossing <= least + TIE * abs(least))
+    return least, int(there[np.abs(slope[there]).argmax()])
+
+
+def _unit(w0: Floats) -> float:
+    # over a power of two at the greatest weight no product of weights overflows
+    return float(np.ldexp(1.0, np.frexp(w0.max(initial=0))[1] - 1))
+
+
+def _differences(d: Floats, best: Floats) -> tuple[Floats, Real]:
+    """Return by how much rivals' products exceed the winner's (m, n), and the winner's (n,).
+
+    0 for those within one part in 10**12: rounding makes no rival.
+    """
+    own, theirs = products(best), products(d)
+    c = theirs - own
+    c[np.abs(c) <= TIE * np.maximum(theirs, own)] = 0
+    return c, own
+
+
+def _gains(d: Floats, best: Floats, w0: Floats) -> tuple[Floats, float]:
+    """Return what each pair of neighbours gives rivals (m, n), and the winner's whole score."""
+    c, own = _differences(d, best)
+    around = products(w0 / _unit(w0))
+    return c * around, float(own @ around)
+
+
+def _stretched(d: Floats, best: Floats, w0: Floats) -> tuple[Floats, Bools]:
+    """Return the factors of rivals (m,) and in which metrics the weight is the high one (m, n)."""
+    gains, score = _gains(d, best, w0)
+    behind = gains.sum(axis=1) < -TIE * score
+    factor, high = np.where(behind, np.inf, 1.0), np.zeros(gains.shape, bool)
+    able = np.flatnonzero(behind & (gains > 0).any(axis=1))
+    gains = gains[able]
+    gains /= np.abs(gains).max(axis=1, initial=0)[:, None]
+    stretch, high[able] = _least(gains)
+    factor[able] = np.sqrt(1 + stretch)
+    return factor, high
+
+
+def _least(gains: Floats) -> tuple[Floats, Bools]:
+    """Return the least f**2 - 1 at which some corner's lead is 0, and that corner: (m,), (m, n).
+
+    From above: the corner with the best pair of neighbours high gets level somewhere, for its lead
+    is a parabola. If another corner leads there, that one gets level at a smaller f, and so on: a
+    few steps. Each row needs a gain above 0 and a sum of gains below 0.
+    """
+    m, n = gains.shape
+    most = gains.argmax(axis=1)
+    high = np.zeros((m, n), bool)
+    high[np.arange(m), most] = high[np.arange(m), (most + 1) % n] = True
+    stretch = _level(gains, high)
+    open_ = np.arange(m)
+    while open_.size:
+        corner = _corner(gains[open_], stretch[open_])
+        shorter = _level(gains[open_], corner)
+        better = shorter < stretch[open_] * _SHORTER
+        open_ = open_[better]
+        stretch[open_], high[open_] = shorter[better], corner[better]
+    return stretch, high
+
+
+def _level(gains: Floats, high: Bools) -> Floats:
+    """Return the f**2 - 1 > 0 at which a corner is level, inf where it never is: (m,).
+
+    With s = f**2 - 1 and both, mixed, all: the sums of gains of neighbours that are both high, of
+    which one is, and of all neighbours, which is less than 0, the lead in units of the low weights
+    is both s**2 + (2 both + mixed) s + all.
+    """
+    after = np.roll(high, -1, axis=1)
+    both, mixed = (np.where(x, gains, 0).sum(axis=1) for x in (high & after, high ^ after))
+    behind, rise = -gains.sum(axis=1), 2 * both + mixed
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        root = np.sqrt(rise**2 + 4 * both * behind)
+        # two forms of one root, of which one loses no digits
+        found = np.where(rise > 0, 2 * behind / (rise + root), (root - rise) / (2 * both))
+    return np.where((found > 0) & ((rise > 0) | (both > 0)), found, np.inf)
+
+
+def _corner(gains: Floats, stretch: Floats) -> Bools:
+    """Return in which metrics the weight is high in the corner of greatest lead: (m, n).
+
+    Dynamic programming along the polygon, for either choice of the first metric, then closed. Two
+    high neighbours count 1, a high and a low one u = 1 / f**2, two low ones u**2.
+    """
+    m, n = gains.shape
+    u = 1 / (1 + stretch)
+    # first axis: the choice of the first metric
+    low = np.stack([np.zeros(m), np.full(m, -np.inf)])
+    up = low[::-1].copy()
+    came = np.empty((n, 2, 2, m), bool)
+    *columns, last = np.ascontiguousarray(gains.T)
+    for i, gain in enumerate(columns, start=1):
+        to_low = low + gain * u * u, up + gain * u
+        to_high = low + gain * u, up + gain
+        came[i] = to_low[1] > to_low[0], to_high[1] > to_high[0]
+        low, up = np.maximum(*to_low), np.maximum(*to_high)
+    ends = np.stack([low[0] + last * u * u, low[1] + last * u, up[0] + last * u, up[1] + last])
+    choice, first = np.divmod(ends.argmax(axis=0), 2)
+    high = np.empty((n, m), bool)
+    for i in range(n - 1, 0, -1):
+        high[i] = choice
+        choice = came[i, choice, first, np.arange(m)].astype(np.int64)
+    high[0] = first
+    return high.T

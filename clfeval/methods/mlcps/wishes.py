@@ -106,9 +106,12 @@ class Wish:
         return {**entry, "weight": self.weight}
 
 
-def desirabilities(wishes: Sequence[Wish], columns: Mapping[str, ArrayLike]) -> Floats:
-    """Return d of every wish: columns of shape (...,) by metric give (..., m), m wishes."""
-    return np.stack([wish.of(columns[wish.metric]) for wish in wishes], axis=-1)
+def desirabilities(wishes: Sequence[Wish], metrics: Sequence[str], values: Floats) -> Floats:
+    """Return d of every wish, (..., m), of raw values (..., all metrics)."""
+    if not wishes:
+        return np.empty((*values.shape[:-1], 0))
+    columns = (values[..., metrics.index(wish.metric)] for wish in wishes)
+    return np.stack([wish.of(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
 
 
 CODE = "configuration"

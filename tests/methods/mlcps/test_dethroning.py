@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from clfeval.methods.mlcps import dethroning
-from clfeval.methods.mlcps.dethroning import alone, dethroner, factors
+from clfeval.methods.mlcps import weights
+from clfeval.methods.mlcps.weights import alone, factors
 from tests.methods.mlcps.by_weights import around
 from tests.thoroughness import examples
 
@@ -21,6 +22,16 @@ ONES = np.ones(3)
 #                       rival - winner: -.1 .25 -.3
 HAND = np.array([[1.0, 0.5, 0.5], [0.4, 1.0, 0.5]])
 seeds = st.integers(0, 2**32 - 1)
+
+
+class Dethroning(NamedTuple):
+    factor: float
+    rival: int
+    weights: np.ndarray
+
+
+def dethroner(d: np.ndarray, w0: np.ndarray, winner: int) -> Dethroning:
+    return Dethroning(*weights.dethroner(d, w0, winner, factors(d, w0, winner)))
 
 
 def lead(d: np.ndarray, w: np.ndarray, rival: int, winner: int) -> float:
@@ -159,7 +170,7 @@ def test_factors_as_all_corners(seed: int, k: int, n: int, steps: int, ray: bool
     winner = first(d, w0)
     expected = [slow_factor(d, w0, b, winner) if b != winner else math.nan for b in range(k)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dethroning, "_CELLS", 2 * n)
+        patch.setattr(weights, "_RIVALS", 2 * n)
         found = factors(d, w0, winner)
     assert found.tolist() == pytest.approx(expected, rel=1e-9, nan_ok=True)
     assert factors(d, 1e200 * w0, winner).tolist() == pytest.approx(expected, rel=1e-9, nan_ok=True)
@@ -173,7 +184,7 @@ def test_nothing_in_the_box_dethrones_and_its_corner_does(
     d, w0, winner = models(seed, k, n, steps)
     found = dethroner(d, w0, winner)
     if found.rival < 0:
-        found = dethroning.Dethroning(50.0, -1, w0)  # nothing does, however far
+        found = Dethroning(50.0, -1, w0)  # nothing does, however far
     f, rng = found.factor, np.random.default_rng(seed)
     change = rng.uniform(-1, 1, (4000, n))
     change[::2] = np.sign(change[::2])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.methods.mlcps.dethroning import alone
+from clfeval.methods.mlcps.weights import alone
 from tests.methods.mlcps.by_weights import around
 from tests.thoroughness import examples
 

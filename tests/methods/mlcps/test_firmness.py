@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.methods.mlcps.compare import redundant_rows
-from clfeval.methods.mlcps.ranking import ascending_ranks, dense_ranks, order_ranks
+from clfeval.methods.mlcps.ranking import dense_ranks, order_ranks
 
 
 def frame(models: dict[str, list[float]], names: str = "abcdefghij") -> pl.DataFrame:
@@ -153,7 +153,7 @@ def test_a_constant_metric_correlates_with_nothing() -> None:
 def test_dense_ranks() -> None:
     assert dense_ranks(np.array([0.3, 0.9, 0.3, 0.1])).tolist() == [2, 1, 2, 3]
     assert dense_ranks(np.array([0.1 + 0.2, 0.3, np.nan])).tolist() == [1, 1, 0]
-    assert ascending_ranks(np.array([0.3, 0.9, np.nan, 0.1])).tolist() == [2, 3, 0, 1]
+    assert dense_ranks(-np.array([0.3, 0.9, np.nan, 0.1])).tolist() == [2, 3, 0, 1]
     assert dense_ranks(np.array([0.0, 1e-300])).tolist() == [2, 1]
     both = dense_ranks(np.array([[1.0, 0.0], [2.0, 0.0]]))
     assert both.tolist() == [[2, 1], [1, 1]]

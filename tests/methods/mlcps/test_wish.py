@@ -122,14 +122,12 @@ MODELS: dict[str, tuple[list[float], list[float]]] = {
 D = [(0.64 * 0.6) ** (1 / 4), (0.81 * 0.8) ** (1 / 4), 0, 0, 0, 0, NAN]
 
 
-def columns() -> dict[str, list[float]]:
-    rows = [row for row, _ in MODELS.values()]
-    return dict(zip(CHAPTER, map(list, zip(*rows, strict=True)), strict=True))
+ROWS = np.array([row for row, _ in MODELS.values()])
 
 
 def test_the_example_of_the_chapter() -> None:
     wishes = wishes_of(CHAPTER)
-    d = desirabilities(wishes, columns())
+    d = desirabilities(wishes, list(CHAPTER), ROWS)
     expected = np.array([parts for _, parts in MODELS.values()])
     np.testing.assert_allclose(d, expected, rtol=1e-13, atol=1e-15)
     found = overall(d, [wish.weight for wish in wishes])
@@ -141,7 +139,7 @@ def test_the_example_with_weights() -> None:
     """The box of predictors left out, sensitivity three times: roots of 1 + 3 + 1 = 5."""
     weights = {"predictors": 0, "sensitivity": 3}
     wishes = wishes_of({m: {**e, "weight": weights.get(m, 1)} for m, e in CHAPTER.items()})
-    found = overall(desirabilities(wishes, columns()), [wish.weight for wish in wishes])
+    found = overall(desirabilities(wishes, list(CHAPTER), ROWS), [wish.weight for wish in wishes])
     many = (0.95**3 * 0.9) ** (1 / 5)
     expected = [(0.64**3 * 0.6) ** (1 / 5), (0.81**3 * 0.8) ** (1 / 5), many, 0, 0, 0, NAN]
     assert found == pytest.approx(expected, rel=1e-13, abs=0, nan_ok=True)
@@ -153,7 +151,7 @@ def test_columns_of_any_shape_are_judged_together() -> None:
     wishes = wishes_of(
         {"a": {"goal": "maximize", "low": 0, "high": 1}, "b": {"goal": "box", "low": 1}}
     )
-    d = desirabilities(wishes, {"a": values, "b": values, "c": values})
+    d = desirabilities(wishes, ["c", "a", "b"], np.stack([values] * 3, axis=-1))
     assert d.shape == (2, 3, 2)
     np.testing.assert_array_equal(d[..., 0], values)
     np.testing.assert_array_equal(d[..., 1], [[0, 0, 0], [0, 0, 1]])
