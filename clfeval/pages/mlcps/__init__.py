@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from clfeval.pages.mars import MODEL
-from clfeval.pages.mlcps.look import Best, ends, estimate, rays
-from clfeval.pages.mlcps.sections import shown
-from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, value_of
+from clfeval.pages.mlcps.sections import Best, ends, estimate, shown
+from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number
 from clfeval.result import Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 
@@ -103,7 +103,7 @@ DOTS = 5000  # models without a letter that are drawn
 
 def charts(result: Result) -> Iterator[Chart]:
     """Yield what the ranking rests on; every model has a letter."""
-    best, metrics = Best.of(result, len(LETTERS)), rays(result)
+    best, metrics = Best.of(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics and best.rows:
         yield _profile(best, metrics)
     if FEWEST <= len(metrics) <= MOST and best.rows:
@@ -117,12 +117,10 @@ def charts(result: Result) -> Iterator[Chart]:
         yield _spread(best, series)
 
 
-def _values(best: Best, metrics: list[str]) -> Iterator[tuple[float | None, ...]]:
+def _values(best: Best) -> Iterator[tuple[float, ...]]:
     """Yield the rays of each model before weighting, in the order of the metrics."""
-    for rows in best.blocks(best.result.tables["profile"]).values():
-        found = {str(row["metric"]): row["d"] for row in rows}
-        cells = (found.get(metric) for metric in metrics)
-        yield tuple(float(d) if isinstance(d, (int, float)) else value_of(d) for d in cells)
+    for rows in best.of_table("profile"):
+        yield tuple(d for row in rows if isinstance(d := row["d"], float))
 
 
 def _profile(best: Best, metrics: list[str]) -> Chart:
@@ -130,10 +128,12 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
     flipped = f" {ARROWS['min']} flipped"
     names = tuple(name + flipped * (ways.get(name, "max") == "min") for name in metrics)
-    values = zip(best.names, _values(best, metrics[:METRICS]), strict=True)
     return Chart(
         "profile", "Metrics as they enter the score: 0 to 1, higher is better", names=names,
-        series=tuple(Series(name, values=of) for name, of in values),
+        series=tuple(
+            Series(name, values=values[:METRICS])
+            for name, values in zip(best.names, _values(best), strict=True)
+        ),
         left=best.result.summary["models"] - len(best.rows),
         key=(Note("--format csv --table profile"),),
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _radars(best: Best, metrics: list[str]) -> Chart:
         names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
         series=tuple(
             Series(name, values=values, letter=letter, words=score) for letter, name, values, score
-            in zip(LETTERS, best.names, _values(best, metrics), words, strict=False)
+            in zip(LETTERS, best.names, _values(best), words, strict=False)
         ),
     )  # fmt: skip
 
@@ -204,7 +204,7 @@ def _read(result: Result) -> str:
 def _rays(result: Result) -> list[str]:
     """Name the metrics in the order of the rays, with weights other than 1."""
     weights = result.parameters["weights"]
-    weighted = [f"{m} (weight {weights[m]:g})" if weights[m] != 1 else m for m in rays(result)]
+    weighted = [f"{m} (weight {w:g})" if w != 1 else m for m, w in weights.items()]
     return [f"metrics in this order: {_some(weighted)}"] if weighted else []
 
 
@@ -236,23 +236,22 @@ def _verdict(result: Result) -> str:
     if not best:
         return "no model has a score, so none is first"
     by = result.parameters["ranked_by"] == "desirability"
-    first = Best.first(result)
+    first = Best.of(result).few(len(best))
     if by and not estimate(first.rows[0], "desirability"):
         return "no model meets what is wanted: every D is 0 (dealbreakers below)"
     who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
     who += ", a tie" if len(best) > 1 else ""
-    firm, not_so = _orders(result, best, by=by)
+    said = [_orders(result, best, by=by)]
     if not by and len(best) == 1:
-        more_firm, more_not_so = _weights(result, best[0], first.in_table(result.tables["ranks"]))
-        firm, not_so = firm + more_firm, not_so + more_not_so
+        said.append(_weights(result, best[0], first.of_table("ranks")[0][0]))
     splits = len({row["split"] for row in result.tables.get("splits", ())})
     if splits and not by:
         wins = first.rows[0]["split_wins"]
-        part = firm if 2 * int(str(wins)) > splits else not_so
-        part.append(f"{'' if part is firm else 'only '}in {wins} of {splits} splits")
+        words = f"in {wins} of {splits} splits"
+        said.append(([words], []) if 2 * int(str(wins)) > splits else ([], [f"only {words}"]))
     if len(best) == 1:
-        more_firm, more_not_so = _shares(estimate(first.rows[0], "first"), "in", "resamples")
-        firm, not_so = firm + more_firm, not_so + more_not_so
+        said.append(_shares(estimate(first.rows[0], "first"), "in", "resamples"))
+    firm, not_so = ([*chain.from_iterable(part)] for part in zip(*said, strict=True))
     so = f"; so {listed(firm)}" if firm else ""
     but = f"; but {', and '.join(not_so)}" if not_so else ""
     return f"{who}, {_front(result, first.rows)}{so}{but}"
@@ -278,7 +277,7 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> tuple[list[str]
     return [f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"], []
 
 
-def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str], list[str]]:
+def _weights(result: Result, best: str, rank: Row) -> tuple[list[str], list[str]]:
     """Say what is known of the weights: from draws of all weights, else one metric at a time."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
@@ -288,7 +287,7 @@ def _weights(result: Result, best: str, ranks: Sequence[Row]) -> tuple[list[str]
         firm, not_so = _shares(share, "with", "weights drawn")
         rival = [f"{name} if weights change {f:.3g}-fold" for f, name in sorted(factors)[:1]]
         return firm, not_so + rival
-    if any(row["weight_dependent"] is False for row in ranks):
+    if rank["weight_dependent"] is False:
         return ["with any weights above 0 in this order"], []
     found: dict[str, dict[str, None]] = {"winners": {}, "metrics": {}}
     for row in metrics:

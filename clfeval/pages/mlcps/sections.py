@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from math import inf
+from typing import Any
 
-from clfeval.pages.mlcps.look import Best, ends, estimate, rays
 from clfeval.pages.write import ABSENT, ARROWS, bar, close, joined, listed, many, show, value_of
-from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows
 from clfeval.schema import Shown, Source
 
+BEST = 20  # models shown to a person; files get them all
+PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
 LISTED = 60  # rows of tables of metrics
 MATRIX = 24  # metrics side by side
 SCORES = {
     "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
     "mean": "mean", "sd": "SD", "desirability": "D",
 }  # fmt: skip
+SPREAD = ("order_free", "lowest", "highest")
 UNKNOWN, BREAKER = "?", "✗"
-SIDES = ("lower", "upper")
 DECIDES = (
     ("order\ndecides", "order_dependent", "the order of the metrics decides"),
     ("weights\ndecide", "weight_dependent", "weights decide"),
@@ -29,11 +34,76 @@ _FIRM = (
     "order-free: mean area over all orders of the metrics, between lowest and highest; ranks: over "
     f"these orders; {_PLAIN}"
 )
-_TOO_FEW = f"{ABSENT} fewer than 3 metrics would be left"
 _SHARE = (
     "share: of weights drawn evenly from all that add up to one, by MLcps and by the order-free "
     "score; ×f: where each weight w may be anything from w/f to f w, the model can pass the first"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best models of a result: their places in its tables and their rows."""
+
+    result: Result
+    places: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, result: Result, most: int = BEST) -> Best:
+        """Find them: by rank, then as in the table; a model without rank is last."""
+        ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
+        columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
+        column = columns[by] if by in columns else (row[by] for row in ranks)
+        order = ((rank if isinstance(rank, int) else inf, i) for i, rank in enumerate(column))
+        places = tuple(i for _, i in nsmallest(most, order))
+        return cls(result, places, tuple(result.tables["models"][i] for i in places))
+
+    def few(self, most: int) -> Best:
+        """Return the best of the best."""
+        return Best(self.result, self.places[:most], self.rows[:most])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(str(row["model"]) for row in self.rows)
+
+    @property
+    def by_desirability(self) -> bool:
+        """True where desirability ranks them."""
+        return bool(self.result.parameters["ranked_by"] == "desirability")
+
+    def of_table(self, name: str) -> list[list[Row]]:
+        """Return the rows of each in a table of as many rows for every model, in their order."""
+        table = self.result.tables[name]
+        size = len(table) // len(self.result.tables["models"])
+        return [list(table[i * size : (i + 1) * size]) for i in self.places]
+
+    def found_in(self, table: Rows) -> list[Row]:
+        """Return their rows of a table that has at most one for each model, in any order."""
+        found = {str(row["model"]): row for row in table}
+        return [found[name] for name in self.names if name in found]
+
+    def table(
+        self, name: str, title: str, columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None, **more: Any,
+    ) -> Shown:  # fmt: skip
+        """Show the models' rows of a table, or other rows of it."""
+        rows = self.rows if rows is None else rows
+        # how many models are not among the best, whatever of them is shown
+        left = len(self.result.tables["models"]) - len(self.rows)
+        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        whole = {"more": "--format csv"} if name == "models" else {}
+        return Shown(name, title, columns, rows, split=True, **{**whole, **total, **more})
+
+
+def ends(limits: Sequence[object]) -> str:
+    """Write a range as `-1..1`."""
+    return "..".join(f"{end:g}" for end in limits)
+
+
+def estimate(row: Row, column: str) -> float | None:
+    """Return the value of a column; None where there is none."""
+    return value_of(row.get(column))
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
@@ -70,8 +140,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         columns = {"model": "model", "here": "here", "there": "there", "rank here": "rank_here",
                    "rank there": "rank_there", "there it stands": _move}  # fmt: skip
         rows = best.found_in(tables["compared"])
-        title = f"The models in {result.parameters['compare']}"
-        yield best.table("compared", title, columns, rows)
+        yield best.table("compared", f"The models in {result.parameters['compare']}", columns, rows)
 
 
 def _ranking(best: Best) -> Shown:
@@ -79,7 +148,7 @@ def _ranking(best: Best) -> Shown:
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {
-        "rank": lambda row: ABSENT if row["rank"] is None else str(row["rank"]), "model": "model",
+        "rank": lambda row: show(row["rank"]), "model": "model",
         "bar": lambda row: bar(estimate(row, score)),
         **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
         "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
@@ -94,15 +163,14 @@ def _ranking(best: Best) -> Shown:
 def _firm(best: Best) -> Shown:
     """Show what else may be said of each model: other orders, the plain mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    over = {row["model"]: row for row in best.in_table(best.result.tables["ranks"])}
-    spread: dict[str, Source] = {
-        "order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest",
-    }  # fmt: skip
-    columns: dict[str, Source] = {
-        "model": "model", **(spread if polygon else {}), "mean\n↑": "mean", "SD": "sd",
-        **({"ranks": lambda row: _span(over.get(row["model"], {}))} if polygon else {}),
-        "Pareto\nfront": _pareto,
-    }  # fmt: skip
+    over = {row["model"]: row for (row,) in best.of_table("ranks")}
+    columns: dict[str, Source] = {"model": "model"}
+    if polygon:
+        columns |= {f"{name.replace('_', '-')}\n↑": name for name in SPREAD}
+    columns |= {"mean\n↑": "mean", "SD": "sd"}
+    if polygon:
+        columns["ranks"] = lambda row: _span(over[row["model"]])
+    columns["Pareto\nfront"] = _pareto
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN
@@ -111,15 +179,14 @@ def _firm(best: Best) -> Shown:
 
 def _ranks(best: Best) -> Iterator[Shown]:
     """Show the ranks by every score, of the models for which they differ."""
-    rows = best.in_table(best.result.tables["ranks"])
-    scores = {name: head for name, head in SCORES.items()
-              if any(row.get(name) is not None for row in rows)}  # fmt: skip
+    rows = [row for (row,) in best.of_table("ranks")]
+    scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
     telling = [name for name in scores if name != "sd"]
     differ = [row for row in rows if len({row[name] for name in telling}) > 1
               or row["order_dependent"] or row["weight_dependent"]]  # fmt: skip
     if not differ:
         return
-    columns: dict[str, Source] = {"model": "model", **{scores[name]: name for name in scores}}
+    columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
     notes = ["SD: the smallest first"]
     for head, name, words in DECIDES if best.result.parameters["orders"] else ():
         known = [row for row in differ if row[name] is not None]
@@ -140,9 +207,9 @@ def _depends(name: str) -> Source:
 
 def _metrics(best: Best) -> Shown:
     """Show what each metric is and how its values lie, numbered as its ray is in the radar."""
-    numbers = {metric: str(i) for i, metric in enumerate(rays(best.result), start=1)}
+    rays = best.result.parameters["metrics"]
     columns: dict[str, Source] = {
-        "ray": lambda row: numbers.get(str(row["metric"]), ABSENT),
+        "ray": lambda row: str(rays.index(row["metric"]) + 1),
         "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
         "scale": lambda row: "as is" if row["low"] is None else ends([row["low"], row["high"]]),
         "weight": lambda row: f"{row['weight']:g}",
@@ -172,7 +239,11 @@ def _changes(best: Best) -> Iterator[Shown]:
         return
 
     def first(word: str) -> Source:
-        return lambda row: _winner(row[f"winner_{word}"], now)
+        def write(row: Row) -> str:
+            name = row[f"winner_{word}"]
+            return f"{name}, as now" if name == now else show(name)
+
+        return write
 
     columns: dict[str, Source] = {
         "metric": "metric", "first without it": first("without"),
@@ -181,43 +252,31 @@ def _changes(best: Best) -> Iterator[Shown]:
     }  # fmt: skip
     same = len(known) - len(rows)
     notes = [f"{many(same, 'more metric')}: no rank moves"] if same else []
-    notes += [_TOO_FEW] if any(row["winner_without"] is None for row in rows[:LISTED]) else []
+    if any(row["winner_without"] is None for row in rows[:LISTED]):
+        notes.append(f"{ABSENT} fewer than 3 metrics would be left")
     yield best.table("metrics", title, columns, rows, note="; ".join(notes))
 
 
 def _first_now(best: Best) -> str | None:
     """Name who is first by MLcps as the metrics table does: of several the first, and how many."""
-    ranks = best.in_table(best.result.tables["ranks"])
-    names = [str(row["model"]) for row in ranks if row["mlcps"] == 1]
+    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
     if not best.by_desirability:
         names = list(best.result.summary["best"])
-    more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
-    return f"{names[0]}{more}" if names else None
-
-
-def _winner(name: Cell, now: str | None) -> str:
-    if name is None:
-        return ABSENT
-    return f"{name}, as now" if name == now else str(name)
+    return names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
 
 
 def _pareto(row: Row) -> str:
-    if row["pareto"]:
-        return "yes"
-    return f"no: under {row['dominated_by']}" if row["dominated_by"] else "no"
+    return "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
 
 
-def _span(row: Mapping[str, Cell]) -> str:
+def _span(row: Row) -> str:
     """Write the ranks a model has over the orders as `1-3`."""
-    low, high = row.get("best_over_orders"), row.get("worst_over_orders")
-    if low is None or high is None:
-        return UNKNOWN
+    low, high = row["best_over_orders"], row["worst_over_orders"]
     return f"{low}" if low == high else f"{low}-{high}"
 
 
 def _dominance(best: Best) -> Shown:
-    table = best.result.tables["dominance"]
-    wished = "desirability" in best.result.tables
+    table, wished = best.result.tables["dominance"], "desirability" in best.result.tables
     measured = "by every wish and metric" if wished else "in every metric"
     columns: dict[str, Source] = {
         "model": "model",
@@ -232,25 +291,27 @@ def _weights(best: Best) -> Shown:
         "model": "model", "bar": lambda row: bar(estimate(row, "share")), "share": "share",
         "order-free\nshare": "share_order_free", "passes the\nfirst at": _factor,
     }  # fmt: skip
-    draws = best.result.parameters.get("draws")
-    title = "How often each is first if weights are drawn at random"
-    title += f" ({draws:,} draws)" if draws else ""
-    rows, right = best.in_table(best.result.tables["weights"]), ["bar", "passes the\nfirst at"]
+    draws = best.result.parameters["draws"]
+    title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
+    rows, right = [row for (row,) in best.of_table("weights")], ["bar", "passes the\nfirst at"]
     return best.table("weights", title, columns, rows, note=_SHARE, right=right)
 
 
 def _factor(row: Row) -> str:
-    cell = row["factor"]
-    value = value_of(cell)
-    if value is not None:
+    if (value := estimate(row, "factor")) is not None:
         return f"×{value:.3g}"
-    reason = cell.reason if isinstance(cell, Estimate) else None
-    return {"winner": "is first", "never": "never"}.get(reason or "", ABSENT)
+    return "is first" if _is_first(row) else "never"
+
+
+def _is_first(row: Row) -> bool:
+    cell = row["factor"]
+    return isinstance(cell, Estimate) and cell.reason == "winner"
 
 
 def _dethroning(best: Best) -> Shown:
     """Show the weights beyond which another model is first."""
     rows = best.result.tables["dethroning"]
+    first = next(row["model"] for row in best.result.tables["weights"] if _is_first(row))
 
     def beyond(side: str, word: str) -> Source:
         def write(row: Row) -> str:
@@ -266,34 +327,22 @@ def _dethroning(best: Best) -> Shown:
     note = ""
     joint = [row for row in rows if row["joint"] is not None]
     if joint:
-        columns["together"] = lambda row: _weight(row["joint"])
+        columns["together"] = lambda row: f"{row['joint']:.3g}"
         winner = joint[0]["joint_winner"]
         note = f"together: the smallest change of all weights that puts {winner} first"
-    title = f"Weights at which another model passes {_first(best)}"
-    if not joint and all(estimate(row, side) is None for row in rows for side in SIDES):
+    title = f"Weights at which another model passes {first}"
+    if not joint and all(
+        estimate(row, side) is None for row in rows for side in ("lower", "upper")
+    ):
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none])
     right = ["weight", "together"]
     return best.table("dethroning", title, columns, rows[:LISTED], note=note, right=right)
 
 
-def _first(best: Best) -> str:
-    """Name the model the others have to pass: the first by MLcps."""
-    for row in best.result.tables.get("weights", ()):
-        cell = row["factor"]
-        if isinstance(cell, Estimate) and cell.reason == "winner":
-            return str(row["model"])
-    return listed(list(best.result.summary["best"]))
-
-
-def _weight(cell: Cell) -> str:
-    return ABSENT if cell is None else f"{float(str(cell)):.3g}"
-
-
 def _goals(best: Best) -> Shown:
     """Say what is wanted of each metric."""
-    table = best.result.tables["desirability"]
-    wanted = [row for row in table[:LISTED] if row["model"] == table[0]["model"]]
+    wanted = best.of_table("desirability")[0][:LISTED]
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
     }  # fmt: skip
@@ -303,19 +352,17 @@ def _goals(best: Best) -> Shown:
 
 def _desirability(best: Best, digits: int) -> Shown:
     """Lay the desirabilities out as models by metrics; those that break a deal are marked."""
-    blocks = best.blocks(best.result.tables["desirability"])
-    metrics = [str(row["metric"]) for row in blocks[best.names[0]]]
-    overall = {str(row["model"]): row["desirability"] for row in best.rows}
+    blocks = best.of_table("desirability")
+    metrics = [str(row["metric"]) for row in blocks[0]]
     rows = [
-        {"model": name, "D": show(overall[name], digits), **{
-            f"d of\n{row['metric']}": f"{BREAKER} " * bool(row["dealbreaker"])
-            + show(row["d"], digits) for row in there
+        {"model": str(row["model"]), "D": show(row["desirability"], digits), **{
+            f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
+            + show(one["d"], digits) for one in there
         }}
-        for name, there in blocks.items()
+        for row, there in zip(best.rows, blocks, strict=True)
     ]  # fmt: skip
-    columns: dict[str, Source] = {"model": "model", "D": "D"}
-    columns |= {head: head for head in (f"d of\n{metric}" for metric in metrics[:MATRIX])}
-    right = [head for head in columns if head != "model"]
+    right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
+    columns: dict[str, Source] = {head: head for head in ("model", *right)}
     broken = any(BREAKER in cell for row in rows for cell in row.values())
     notes = [f"{BREAKER} a dealbreaker: d = 0 makes D = 0"] if broken else []
     more = {}
@@ -323,8 +370,7 @@ def _desirability(best: Best, digits: int) -> Shown:
         left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "
         notes.insert(0, f"{left}--format csv --table desirability")
         more = {"total": 0}
-    title = "How desirable each value is, 0 to 1"
-    note = "; ".join(notes)
+    title, note = "How desirable each value is, 0 to 1", "; ".join(notes)
     return best.table("desirability", title, columns, rows, note=note, right=right, **more)
 
 
@@ -336,8 +382,8 @@ def _agreement(best: Best) -> Shown:
         "first here": lambda row: _names(row["top_here"]),
         "first there": lambda row: "the same" if row["same_top"] else _names(row["top_there"]),
     }  # fmt: skip
-    other = best.result.parameters["compare"]
-    title = f"Agreement with {other} on {many(int(str(rows[0]['models'])), 'model')}"
+    models = many(int(str(rows[0]["models"])), "model")
+    title = f"Agreement with {best.result.parameters['compare']} on {models}"
     return best.table("agreement", title, columns, rows[:LISTED])
 
 
