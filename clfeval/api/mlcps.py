@@ -113,13 +113,8 @@ def _measured(
     with open_predictions(tables_of(table), said) as predictions:
         if on_open is not None:
             on_open(predictions)
-        return of_predictions(
-            count(predictions, any_range=only_ranks(metrics)),
-            metrics,
-            resamples=options.replicates,
-            seed=options.seed,
-            unused=options.unused,
-        )
+        counted = count(predictions, any_range=only_ranks(metrics))
+        return of_predictions(counted, metrics, options)
 
 
 def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
@@ -127,13 +122,12 @@ def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
 
     Errors: DataError for what looks turned, headless, or like a known metric without numbers.
     """
-    if table.layout == "wide":
-        check_sides(table, chosen=chosen)
+    if table.layout == "wide" and not chosen:  # by name: then somebody knows what they are
+        _check_sides(table)
     notes = [Warn("partly-read", note) for note in table.notes]
     if table.dropped:
-        models = "model" if table.dropped == 1 else "models"
-        text = f"{table.dropped} {models} with missing values left out"
-        notes.append(Warn("dropped", text))
+        models = f"{table.dropped} model{'s' * (table.dropped > 1)}"
+        notes.append(Warn("dropped", f"{models} with missing values left out"))
     if table.splits:
         text = (
             f"means over {len(table.splits)} splits are scored; splits share training rows, so "
@@ -156,13 +150,8 @@ def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
     )
 
 
-def check_sides(table: MetricTable, *, chosen: bool) -> None:
-    """Raise DataError for a table whose numbers would be ranked and mean something else.
-
-    Not where the metrics were chosen by name: then somebody knows what they are.
-    """
-    if chosen:
-        return
+def _check_sides(table: MetricTable) -> None:
+    """Raise DataError for a table whose numbers would be ranked and mean something else."""
     known = [name for name in table.ignored if measure_of(name) is not None]
     if known:
         raise DataError(
@@ -170,22 +159,12 @@ def check_sides(table: MetricTable, *, chosen: bool) -> None:
             hint="write plain numbers, or name the metrics to take with --metric",
         )
     if all(map(_is_number, table.metrics)) and not all(map(str.isdigit, table.metrics)):
-        raise DataError(
-            Problem(
-                f"the columns are called {listing(table.metrics, 4)}: is the header missing?",
-                "no-header", table.name, 1,
-            ),
-            hint="put a line of names on top, such as model,f1,recall,roc_auc",
-        )  # fmt: skip
-    rows_known = all(measure_of(name) is not None for name in table.models)
-    if rows_known and not any(measure_of(name) is not None for name in table.metrics):
-        raise DataError(
-            Problem(
-                f"its rows are metrics ({listing(table.models, 3)}) and its columns models",
-                "turned-table", table.name,
-            ),
-            hint="add --transpose",
-        )  # fmt: skip
+        what = f"the columns are called {listing(table.metrics, 4)}: is the header missing?"
+        hint = "put a line of names on top, such as model,f1,recall,roc_auc"
+        raise DataError(Problem(what, "no-header", table.name, 1), hint=hint)
+    if all(map(measure_of, table.models)) and not any(map(measure_of, table.metrics)):
+        what = f"its rows are metrics ({listing(table.models, 3)}) and its columns models"
+        raise DataError.of(what, "turned-table", table.name, hint="add --transpose")
 
 
 def _is_number(name: str) -> bool:

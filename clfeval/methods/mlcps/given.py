@@ -18,8 +18,9 @@ from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, sp
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import mean_loss
 from clfeval.measures.record import why
-from clfeval.methods.document import counting_notes
+from clfeval.methods.document import counting_notes, inputs
 from clfeval.methods.estimates import undrawable_weights
+from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.result import InputFile, Warn
 
 # a bias is neither better high nor low; the others tell what stands there by another name
@@ -65,12 +66,6 @@ def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
     return evaluate
 
 
-def cells_of(joint: JointCounts) -> Confusion:
-    """Return the 2 x 2 tables of the models as they were counted, (k,) each."""
-    found = _cells(joint)(joint.n[None])
-    return Confusion(found.tp[0], found.fp[0], found.fn[0], found.tn[0])
-
-
 def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
     """Return the function from counts (b, m) to 2 x 2 tables, (b, k) each.
 
@@ -104,11 +99,9 @@ def _orders(joint: JointCounts) -> list[tuple[Counts, Counts, Counts]]:
     return found
 
 
-def _columns(joint: JointCounts) -> Sequence[Floats]:
-    """Return the scores of each model; ValueError where they were not counted."""
-    if joint.scores is None:
-        raise ValueError("no scores were counted")
-    return list(joint.scores.T)
+def _columns(joint: JointCounts) -> list[Floats]:
+    """Return the scores of each model; none where they were not counted."""
+    return [] if joint.scores is None else list(joint.scores.T)
 
 
 MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
@@ -181,14 +174,12 @@ def measured(
         rng = stream(seed, "mlcps")
         draws = resampled_counts(joint.n, resamples=resamples, rng=rng, cells=CELLS)
         replicates = np.concatenate([measure(counts) for counts in draws])
-    lost: dict[str, int | float] = {}
-    if joint.scores is not None and "log_loss" in names:
-        for name, p in zip(joint.models, joint.scores.T, strict=True):
-            lost[name] = probability.clipped(p, joint.truth, joint.n).item()
+    columns = _columns(joint) if "log_loss" in names else []
+    lost = [probability.clipped(p, joint.truth, joint.n).item() for p in columns]
     return Measured(
         models=joint.models, metrics=names, values=values, reasons=_reasons(joint, names, values),
         replicates=replicates, digest=joint.digest(),
-        clipped={name: count for name, count in lost.items() if count},
+        clipped={name: n for name, n in zip(joint.models, lost, strict=False) if n},
     )  # fmt: skip
 
 
@@ -206,16 +197,13 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
             "give a table of scores",
         )
     joint = counted.joint(scores=True)
-    of_probabilities = [name for name in wanted if name in OF_PROBABILITIES]
-    if of_probabilities and joint.scores is not None:
-        low, high = joint.scores.min(axis=0).tolist(), joint.scores.max(axis=0).tolist()
+    if of_probabilities := [name for name in wanted if name in OF_PROBABILITIES]:
+        need = f"where {_need(of_probabilities)} probabilities"
         problems = [
-            Problem(
-                f"scores from {least:g} to {most:g}, where {_need(of_probabilities)} probabilities",
-                "bad-probability", counted.name, None, model,
-            )
-            for model, least, most in zip(joint.models, low, high, strict=True)
-            if least < 0 or most > 1
+            Problem(f"scores from {p.min():g} to {p.max():g}, {need}", "bad-probability",
+                    counted.name, None, model)
+            for model, p in zip(joint.models, _columns(joint), strict=True)
+            if p.min() < 0 or p.max() > 1
         ]  # fmt: skip
         if problems:
             hint = "name other measures with --metric, or give scores between 0 and 1"
@@ -236,10 +224,10 @@ def _reasons(
     places = np.argwhere(~np.isfinite(values)).tolist()
     if not places:
         return found
-    cells = cells_of(joint)
+    cells = _cells(joint)(joint.n[None])
     for i, j in places:
         if math.isnan(values[i, j]):
-            table = Confusion(*(part[i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
+            table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
             found[i, j] = why(CATALOG[names[j]].undefined, table)
         else:
             found[i, j] = "infinite" if values[i, j] > 0 else "minus_infinite"
@@ -287,20 +275,17 @@ class Given:
         return None if self.replicates is None else len(self.replicates)
 
 
-def of_predictions(
-    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int,
-    unused: Collection[str] = (),
-) -> Given:  # fmt: skip
+def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptions) -> Given:
     """Measure the models of a prediction table, and resample its rows for all of them at once.
 
-    Measures that are `unused`, having weight 0, may be undefined.
+    Measures of which nothing is made, having weight 0, may be undefined.
 
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
     """
-    found = measured(counted, metrics, resamples=resamples, seed=seed)
-    name = counted.name
-    _refuse_undefined(name, found, unused)
+    resamples, name = options.replicates, counted.name
+    found = measured(counted, metrics, resamples=resamples, seed=options.seed)
+    _refuse_undefined(name, found, options.unused)
     notes = counting_notes(counted)
     others = [name for name in counted.classes if name != counted.positive]
     if len(others) > 1:
@@ -310,7 +295,7 @@ def of_predictions(
         )
         notes.append(Warn("merged-classes", text))
     drawn = None if found.replicates is None else len(found.replicates)
-    if resamples is None and drawn is not None and drawn < 1000:
+    if resamples is None and drawn is not None and drawn < RESAMPLES:
         text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
         notes.append(Warn("resamples", text))
     for model, rows in found.clipped.items():
@@ -321,7 +306,7 @@ def of_predictions(
         notes.append(Warn("clipped", text))
     return Given(
         name=name, models=found.models, metrics=found.metrics, values=found.values,
-        inputs=tuple(InputFile(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
+        inputs=inputs(counted.files),
         statistics=found.digest,
         problem=lambda i, j, what, code: Problem(
             f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
@@ -332,18 +317,14 @@ def of_predictions(
 
 
 def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> None:
-    reasons = {ij: why for ij, why in found.reasons.items() if found.metrics[ij[1]] not in unused}
+    reasons = {at: one for at, one in found.reasons.items() if found.metrics[at[1]] not in unused}
     if not reasons:
         return
-    problems = [
-        Problem(
-            f"{found.metrics[j]} of '{found.models[i]}' is "
-            + (reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"),
-            "undefined-metric",
-            name,
-        )
-        for (i, j), reason in sorted(reasons.items())
-    ]
+    problems = []
+    for (i, j), reason in sorted(reasons.items()):
+        why = reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"
+        what = f"{found.metrics[j]} of '{found.models[i]}' is {why}"
+        problems.append(Problem(what, "undefined-metric", name))
     metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(reasons)))
     raise DataError(
         problems,

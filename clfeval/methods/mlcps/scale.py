@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import floor, isfinite
 from shlex import quote
-from typing import Any
 
 import numpy as np
 
@@ -40,14 +39,14 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        if metric in wished and not _has_scale(metric, options):  # whatever its values are
-            left_out.append(metric)
+        known, said = measure_of(metric), metric in options.direction
+        if metric in wished and not (known or said or metric in options.rescale):
+            left_out.append(metric)  # whatever its values are
             continue
         scale, problem = _scale(given, place, weight, options)
         if problem is None:
             scales.append(scale)
-            known = measure_of(metric) is not None or negated(metric)
-            if metric not in options.direction and not known:
+            if not (known or said or negated(metric)):
                 assumed.append(metric)
         elif metric in wished or (given.lenient and problem.code in SCALELESS):
             left_out.append(metric)
@@ -61,7 +60,11 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
             "every metric has weight 0", "zero-weight", hint="give some a weight above 0"
         )
     if len(scales) < RAYS and not wished:
-        raise _too_few(given, [scale.metric for scale in scales])
+        names = [scale.metric for scale in scales]
+        there = f"{len(names)} metric{'s' * (len(names) != 1)} ({listing(names)})"
+        what = f"{there if names else 'no metric'}: a polygon has at least {RAYS} corners"
+        hint = "take in more metrics; --desirability FILE.yaml ranks by any number of them"
+        raise DataError.of(what, "too-few-metrics", given.name, hint=hint)
     return tuple(scales), _notes(given, options, scales, left_out, assumed)
 
 
@@ -89,27 +92,17 @@ def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
     return tuple(alike)
 
 
-def _has_scale(metric: str, options: MlcpsOptions) -> bool:
-    """Tell whether a metric is known, or its scale was given."""
-    return (
-        metric in options.rescale or metric in options.direction or measure_of(metric) is not None
-    )
-
-
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
-    groups: Iterable[tuple[str, Mapping[str, Any] | Sequence[str]]] = (
-        ("--weight", options.weight),
-        ("--direction", options.direction),
-        ("--rescale", options.rescale),
-        ("--desirability", [wish.metric for wish in options.desirability]),
-    )
-    for option, names in groups:
+    groups: dict[str, Iterable[str]] = {
+        "--weight": options.weight, "--direction": options.direction,
+        "--rescale": options.rescale, "--desirability": (w.metric for w in options.desirability),
+    }  # fmt: skip
+    for option, names in groups.items():
         for name in names:
             if name not in metrics:
-                raise UsageError(
-                    Problem(f"{option} names no metric: '{name}'", "unknown-metric"),
-                    hint=suggestion(name, metrics) or f"metrics: {listing(metrics)}",
-                )
+                hint = suggestion(name, metrics) or f"metrics: {listing(metrics)}"
+                what = f"{option} names no metric: '{name}'"
+                raise UsageError.of(what, "unknown-metric", hint=hint)
 
 
 def _scale(
@@ -117,42 +110,27 @@ def _scale(
 ) -> tuple[Scale, Problem | None]:
     """Return one metric's scale, and what is wrong with it."""
     metric = given.metrics[place]
-    measure = measure_of(metric)
-    said = options.direction.get(metric)
-    span = options.rescale.get(metric)
-    what = code = None
+    measure, said = measure_of(metric), options.direction.get(metric)
+    span, what, code = options.rescale.get(metric), "", ""
     best: Direction = said or "max"
-    if said is None and measure is not None and measure.best == "zero":
-        what, code = "is best at 0: neither more nor less of it is better", "no-direction"
-    elif said is None and measure is not None:
-        best = "min" if measure.best == "min" else "max"
-        if best == "min" and span is None:
-            if not (math.isfinite(measure.low) and math.isfinite(measure.high)):
+    if said is None and measure is not None:
+        if measure.best == "zero":
+            what, code = "is best at 0: neither more nor less of it is better", "no-direction"
+        elif measure.best == "min":
+            best = "min"
+            if span is None and not (isfinite(measure.low) and isfinite(measure.high)):
                 what = "less is better and it has no upper end: nothing to take it from"
                 code = "unbounded-metric"
-            elif (measure.low, measure.high) != (0, 1):
+            elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
     elif said is None and sounds_like_less(metric) and not negated(metric):
         what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
     low, high = span or (None, None)
     scale = Scale(metric, place, best, low, high, weight)
-    if what is not None and code is not None:
+    if code:
         return scale, given.problem(0, place, what, code)
-    if not weight:
-        return scale, None  # whatever it holds, its ray has length 0
-    return scale, outside(given, scale)
-
-
-def _too_few(given: Given, metrics: Sequence[str]) -> DataError:
-    there = f"{len(metrics)} metric{'s' * (len(metrics) != 1)} ({listing(metrics)})"
-    return DataError(
-        Problem(
-            f"{there if metrics else 'no metric'}: a polygon has at least {RAYS} corners",
-            "too-few-metrics",
-            given.name,
-        ),
-        hint="take in more metrics; --desirability FILE.yaml ranks by any number of them",
-    )
+    # whatever a metric of weight 0 holds, its ray has length 0
+    return scale, outside(given, scale) if weight else None
 
 
 def _notes(
@@ -160,20 +138,19 @@ def _notes(
     assumed: Sequence[str],
 ) -> list[Warn]:  # fmt: skip
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
-    said: list[Warn] = []
     dropped = options.zero_weight == "drop"
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
-    if removed:
-        said.append(Warn("zero-weight", f"weight 0 leaves out {listing(removed)}"))
-    if left_out:
-        text = f"{listing(left_out)}: no ray of the polygon, for want of a scale (--rescale)"
-        said.append(Warn("left-out", text))
     flipped = [s.metric for s in scales if s.best == "min"]
-    if flipped:
-        said.append(Warn("flipped", f"less is better, so 1 minus it is scored: {listing(flipped)}"))
-    if assumed:
-        text = f"no measures known here, taken as better the higher: {listing(assumed)}"
-        said.append(Warn("assumed-direction", text))
+    said = [
+        Warn(code, text.format(listing(names)))
+        for code, names, text in (
+            ("zero-weight", removed, "weight 0 leaves out {}"),
+            ("left-out", left_out, "{}: no ray of the polygon, for want of a scale (--rescale)"),
+            ("flipped", flipped, "less is better, so 1 minus it is scored: {}"),
+            ("assumed-direction", assumed,
+             "no measures known here, taken as better the higher: {}"),
+        ) if names
+    ]  # fmt: skip
     if options.weight and options.desirability:
         said.append(Warn("weights", "weights given change MLcps; those of D stand with the wishes"))
     for scale in scales:
@@ -185,7 +162,7 @@ def _notes(
                 said.append(Warn("narrow", f"{text}: it hardly tells models apart"))
         measure = measure_of(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
-            low = f"{measure.low:g}" if math.isfinite(measure.low) else "minus infinity"
+            low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' goes down to {low} and is scored as it is"
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 puts chance at 0.5"
@@ -222,16 +199,14 @@ class Scale:
 
     def of(self, values: Floats) -> Floats:
         """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, where no ray is."""
-        if self.low is None or self.high is None:
-            d = values
-        else:
+        d = values
+        if self.low is not None and self.high is not None:
             d = (values - self.low) / (self.high - self.low)
         if not self.weight:  # a ray of length 0 has no say in its scale
             d = np.nan_to_num(d)
         with np.errstate(invalid="ignore"):
             outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
-        d = np.where(outside & bool(self.weight), np.nan, d)
-        d = np.clip(d, 0.0, 1.0)
+        d = np.clip(np.where(outside & bool(self.weight), np.nan, d), 0.0, 1.0)
         return d if self.best == "max" else 1.0 - d
 
 
@@ -268,22 +243,17 @@ def outside(given: Given, scale: Scale) -> Problem | None:
 
 def hint_for(code: str, metric: str, given: Given) -> str:
     """Say what to type about a metric; its range is the one it can have, not what it happens to."""
-    measure = measure_of(metric)
-    values = given.values[:, given.metrics.index(metric)]
+    measure, values = measure_of(metric), given.values[:, given.metrics.index(metric)]
     values = values if len(values) else np.zeros(1)  # not measured yet
-    low = -1.0
-    if measure is not None and math.isfinite(measure.low):
-        low = measure.low
+    low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     hint, name = _HINTS[code], quote(metric)
-    unknown = measure is None and values.max() <= 0
     if code == "negative-metric" and measure is not None and measure.low == 0:
-        hint = "a share cannot be negative: mend the value"
-        if measure.high != 1:
-            hint = "this measure cannot be negative: mend the value"
+        what = "a share" if measure.high == 1 else "this measure"
+        hint = f"{what} cannot be negative: mend the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
         hint = "--rescale {metric}=LOW:HIGH, with the least and the most it can be"
-    elif code == "negative-metric" and (negated(metric) or unknown):
-        hint, low = "--rescale {metric}={low}:0 maps its range to 0..1", math.floor(values.min())
+    elif code == "negative-metric" and (negated(metric) or (measure is None and values.max() <= 0)):
+        hint, low = "--rescale {metric}={low}:0 maps its range to 0..1", floor(values.min())
     elif code == "above-one" and measure is not None and measure.high == 1:
         hint = "--rescale {metric}=0:100 maps percentages to 0..1"
         if values.max() <= NEARLY:
