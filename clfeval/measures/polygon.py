@@ -32,7 +32,8 @@ def area(rays: ArrayLike) -> Floats:
     The very same float for all turns and for the reversal of an order, and never less when a ray
     grows.
 
-    Shapes: rays (..., n); (...). Range 0 to greatest(weights) for metrics of 0..1; best high.
+    Shapes: rays (..., n); (...). Range 0 to area(weights), that of a perfect model, for metrics of
+    0..1: with n weights of 1 n sin(2 pi / n) / 2; best high.
     Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Source: Akshay et al. 2023, GigaScience 12:giad108.
     """
@@ -43,15 +44,6 @@ def area(rays: ArrayLike) -> Floats:
     products = d * np.roll(d, -1, axis=-1)
     products.sort(axis=-1)
     return _half_sine(given.shape[-1]) * _total(products)
-
-
-def greatest(weights: ArrayLike) -> Floats:
-    """Return the area of a perfect model: that of the weights, since all its metrics are 1.
-
-    Shapes: (..., n); (...). Range 0 up; with n weights of 1 it is n sin(2 pi / n) / 2.
-    Undefined (NaN) as `area` is.
-    """
-    return area(weights)
 
 
 def order_free(rays: ArrayLike) -> Floats:

@@ -13,11 +13,11 @@ from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.desirability import overall
 from clfeval.measures.pareto import under
 from clfeval.measures.polygon import (
+    MOST_LISTED,
     area,
     areas_over,
     cyclic_orders,
     extremes,
-    greatest,
     order_free,
     sampled_orders,
 )
@@ -69,7 +69,7 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     """
     rays = d * weights
     mlcps = area(rays)
-    most = greatest(weights)
+    most = area(weights)  # of a perfect model: all its metrics are 1
     lowest, highest = extremes(rays)
     # rounded each in its own way: they must not part
     free = np.clip(order_free(rays), lowest, highest)
@@ -82,20 +82,16 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
 
 def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
     """Return mean and standard deviation, NaN of no metrics and of one; the order is no matter."""
-    shape, n = d.shape[:-1], d.shape[-1]
-    mean, sd = np.full(shape, np.nan), np.full(shape, np.nan)
+    n, nothing = d.shape[-1], np.full(d.shape[:-1], np.nan)
     if not n:
-        return mean, sd
+        return nothing, nothing
     ordered = np.sort(d, axis=-1)
     # a sum of equal numbers may be off by a rounding, and their SD would not be 0
     constant = ordered[..., 0] == ordered[..., -1]
     mean = np.where(constant, ordered[..., 0], ordered.mean(axis=-1))
-    if n > 1:
-        sd = np.where(constant, 0.0, ordered.std(axis=-1, ddof=1))
-    return mean, sd
+    return mean, np.where(constant, 0.0, ordered.std(axis=-1, ddof=1)) if n > 1 else nothing
 
 
-ALL_UP_TO = 9  # metrics: 20 160 orders
 CELLS = 2**24  # models x orders looked at, at most, where not all can be
 FEWEST, SAMPLED = 10, 2000  # orders then
 _CHUNK = 2**20  # models x orders held at a time
@@ -130,12 +126,9 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     """
     k, n = rays.shape
     total = factorial(n - 1) // 2
-    everything = n <= ALL_UP_TO and k * total <= CELLS
-    if everything:
-        orders = cyclic_orders(n)
-    else:
-        count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
-        orders = sampled_orders(n, count, stream(seed, "orders"))
+    everything = n <= MOST_LISTED and k * total <= CELLS
+    count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
+    orders = cyclic_orders(n) if everything else sampled_orders(n, count, stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)
     first = np.zeros(k, bool)
@@ -147,7 +140,7 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
         first |= (ranks == 1).any(axis=1)
     dependent = best < worst
     settled = ~dependent if everything else ~dependent & _apart(rays)
-    winners = tuple(int(i) for i in np.flatnonzero(first))
+    winners = tuple(np.flatnonzero(first).tolist())
     return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
 
 

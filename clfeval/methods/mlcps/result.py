@@ -16,25 +16,19 @@ from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import Ranking, ranking_of
 from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
 from clfeval.methods.mlcps.tables import tables_of
-from clfeval.methods.mlcps.wishes import Wish
 from clfeval.result import Result, Warn
 
 
 def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
     """Return the settings of the score; how predictions were read stands in the signature."""
-    options, given, orders = ranking.options, ranking.given, ranking.orders
+    options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
-        "from": options.source, "metrics": [scale.metric for scale in ranking.scales],
-        "weights": {scale.metric: scale.weight for scale in ranking.scales},
-        "directions": {scale.metric: scale.best for scale in ranking.scales},
-        "scales": {
-            scale.metric: None if scale.low is None else [scale.low, scale.high]
-            for scale in ranking.scales
-        },
+        "from": options.source, "metrics": [s.metric for s in scales],
+        "weights": {s.metric: s.weight for s in scales},
+        "directions": {s.metric: s.best for s in scales},
+        "scales": {s.metric: None if s.low is None else [s.low, s.high] for s in scales},
         "ranked_by": ranking.main,
-        "orders": None
-        if orders is None
-        else {"looked_at": orders.looked_at, "all": orders.everything},
+        "orders": orders and {"looked_at": orders.looked_at, "all": orders.everything},
         "draws": options.drawn,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
         "compare": compare, "interval": "none" if given.replicates is None else "bootstrap",
@@ -71,7 +65,10 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
         "scale": _pairs({s.metric: (s.low, s.high) for s in ranking.scales if s.low is not None}),
-        "wish": ";".join(f"{w.metric} {_wish(w)}" for w in options.desirability),
+        "wish": ";".join(
+            " ".join([wish.metric, *(f"{name}={value}" for name, value in wish.as_dict().items())])
+            for wish in options.desirability
+        ),
         "draws": options.drawn and f"{options.drawn}-{options.level!r}",
         "compare": "yes" if other is not None else None, "miss": said.missing,
         "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
@@ -85,11 +82,6 @@ def signature_of(ranking: Ranking, said: Any, other: Given | None) -> str:
         "cmd from pos cut metrics weights zero less scale wish draws compare miss ci seed",
         found, options, said, files=inputs, statistics=statistics,
     )  # fmt: skip
-
-
-def _wish(wish: Wish) -> str:
-    """Write everything a wish says."""
-    return " ".join(f"{name}={value}" for name, value in wish.as_dict().items())
 
 
 def _pairs(values: dict[str, Any]) -> str:
@@ -134,17 +126,15 @@ def _wish_notes(ranking: Ranking) -> list[Warn]:
     """Say where a wish took its range from the catalogue, and which wishes go against it."""
     given, said = ranking.given, []
     for wish in ranking.options.desirability:
-        values = given.values[:, given.metrics.index(wish.metric)]
-        low, high = wish.low, wish.high
-        if wish.assumed and low is not None and high is not None:
-            outside = int(((values < low) | (values > high)).sum())
+        measure, values = measure_of(wish.metric), given.values[:, given.metrics.index(wish.metric)]
+        if wish.assumed and wish.low is not None and wish.high is not None:
+            outside = int(((values < wish.low) | (values > wish.high)).sum())
             if outside:
                 text = (
-                    f"'{wish.metric}': {outside} of {len(values)} values lie outside {low:g} to "
-                    f"{high:g}, the range of the measure; give low and high in its own unit"
+                    f"'{wish.metric}': {outside} of {len(values)} values lie outside {wish.low:g} "
+                    f"to {wish.high:g}, the range of the measure; give low and high in its own unit"
                 )
                 said.append(Warn("wish-range", text))
-        measure = measure_of(wish.metric)
         against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
         if measure is not None and measure.best == against:
             less = "less" if against == "min" else "more"
@@ -168,22 +158,16 @@ def mlcps_result(
         raise bad_option(f"--weight-sensitivity varies the weights of {RAYS} metrics or more")
     tables = tables_of(ranking)
     notes += redundancy_note(tables["redundant"])
+    of_other = []
     if other is not None:
-        tables["agreement"], tables["compared"], absent = compared(
-            ranking, ranking_of(other, scaled_alike(other, scales), options, all_orders=False)
-        )
+        there = ranking_of(other, scaled_alike(other, scales), options, all_orders=False)
+        tables["agreement"], tables["compared"], absent = compared(ranking, there)
         notes += absent
+        of_other = [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]
     return Result(
         command="mlcps", signature=signature_of(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),
         summary=summary_of(ranking), tables=tables,
-        warnings=(*given.notes, *notes, *ranking_notes(ranking), *_notes_of(other)),
+        warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
     )  # fmt: skip
-
-
-def _notes_of(other: Given | None) -> list[Warn]:
-    """Say what was left out of the table compared with."""
-    if other is None:
-        return []
-    return [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]

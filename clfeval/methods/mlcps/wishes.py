@@ -16,16 +16,15 @@ from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quoted, suggestion
 from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
-from clfeval.yaml import read_yaml
-
-HINT = "one metric a line with its weight, for example f1: 2"
+from clfeval.yaml import CODE, read_yaml
 
 
 def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     """Read a mapping of metrics to weights; UsageError with line and column for anything else."""
     file = read_yaml(name)
     if not isinstance(file.value, dict) or not file.value:
-        raise file.wrong((), "weights are a mapping of metrics to numbers", HINT)
+        hint = "one metric a line with its weight, for example f1: 2"
+        raise file.wrong((), "weights are a mapping of metrics to numbers", hint)
     entries = Entries(file.place)
     weights = {
         metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
@@ -37,6 +36,7 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
 
 Goal = Literal["maximize", "minimize", "target", "box", "custom"]
 
+ENDS = ("low", "target", "high", "above", "below")
 SHOWN_POINTS = 6
 
 
@@ -95,10 +95,8 @@ class Wish:
 
     def as_dict(self) -> dict[str, object]:
         """Return the wish as a mapping that `wishes_of` reads back."""
-        entry: dict[str, object] = {"goal": self.goal}
-        for name in ("low", "target", "high", "above", "below"):
-            if getattr(self, name) is not None:
-                entry[name] = getattr(self, name)
+        ends = {name: getattr(self, name) for name in ENDS if getattr(self, name) is not None}
+        entry: dict[str, object] = {"goal": self.goal, **ends}
         if self.gamma:
             entry["gamma"] = self.gamma[0] if len(self.gamma) == 1 else list(self.gamma)
         if self.points:
@@ -114,7 +112,6 @@ def desirabilities(wishes: Sequence[Wish], metrics: Sequence[str], values: Float
     return np.stack([wish.of(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
 
 
-CODE = "configuration"
 LONGEST = 40  # of a text in a message
 EntryPath: TypeAlias = "tuple[str | int, ...]"
 Bound = Literal["", ">= 0", "> 0"]
@@ -221,26 +218,21 @@ def _remedy(value: object) -> str | None:
     return f"write {number:.10g}" + ("" if percent else ", a plain number without quotes")
 
 
-__all__ = ["Wish", "desirabilities", "read_wishes", "wishes_of"]
-
 SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
-# what each goal takes besides a weight, what it cannot do without, and how it is written
+# what each goal takes besides a weight, and how it is written
 TAKES: dict[str, tuple[str, ...]] = {
     "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
     "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
     "box": ("low", "high", "above", "below"), "custom": ("points",),
 }  # fmt: skip
-NEEDS: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high"), "minimize": ("low", "high"), "target": ("low", "target", "high"),
-    "box": (), "custom": ("points",),
-}  # fmt: skip
 EXAMPLES = {
-    "maximize": "{goal: maximize, low: 0.8, high: 1}: low is worth 0, high 1",
-    "minimize": "{goal: minimize, low: 0, high: 0.1}: low is worth 1, high 0",
-    "target": "{goal: target, low: 0.1, target: 0.3, high: 0.6}",
-    "box": "{goal: box, low: 0.8}, {goal: box, above: 0, below: 20}",
-    "custom": "{goal: custom, points: [[0, 1], [50, 0.8], [200, 0]]}: [raw value, 0..1]",
+    "maximize": "for example {goal: maximize, low: 0.8, high: 1}: low is worth 0, high 1",
+    "minimize": "for example {goal: minimize, low: 0, high: 0.1}: low is worth 1, high 0",
+    "target": "for example {goal: target, low: 0.1, target: 0.3, high: 0.6}",
+    "box": "for example {goal: box, low: 0.8}, {goal: box, above: 0, below: 20}",
+    "custom": "for example {goal: custom, points: [[0, 1], [50, 0.8], [200, 0]]}: [raw value, "
+    "0..1]",
 }
 
 
@@ -283,7 +275,7 @@ def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
         entries.wrong((metric,), f"the name of a metric is text, not {shown(metric)}")
     elif not isinstance(entry, Mapping):
         what = f"{quoted(metric)} is {shown(given)}, neither a goal nor a mapping with one"
-        hint = "a space goes after the ':'" if ":" in metric else _example("maximize")
+        hint = "a space goes after the ':'" if ":" in metric else EXAMPLES["maximize"]
         entries.wrong((metric,), what, hint)
     elif "goal" not in entry:
         known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
@@ -308,19 +300,22 @@ def _checked(
 ) -> Wish | None:
     ends = {
         name: entries.number((metric, name), name, entry[name])
-        for name in ("low", "target", "high", "above", "below")
+        for name in ENDS
         if name in entry and name in TAKES[goal]
     }
-    known = _range_of(metric) if goal in ("maximize", "minimize") else {}
-    assumed = {name: end for name, end in known.items() if name not in entry}
-    missing = [name for name in NEEDS[goal] if name not in entry and name not in assumed]
+    directed = goal in ("maximize", "minimize")
+    measure = find_measure(metric) if directed else None
+    known = {"low": measure.low, "high": measure.high} if measure else {}
+    assumed = {n: float(x) for n, x in known.items() if n not in entry and isfinite(x)}
+    needs = () if goal == "box" else (n for n in TAKES[goal] if not n.startswith("gamma"))
+    missing = [name for name in needs if name not in entry and name not in assumed]
     if missing:
         what = f"{goal} needs {' and '.join(missing)}"
-        if goal in ("maximize", "minimize"):
+        if directed:
             ends_of = {"low": "lower end", "high": "upper end"}
             lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
             what += f": no {lacks} is known for {quoted(metric)}"
-        entries.wrong((metric,), what, _example(goal))
+        entries.wrong((metric,), what, EXAMPLES[goal])
     gamma = _gamma(metric, goal, entry, entries)
     points = _points(metric, entry["points"], entries) if not missing and goal == "custom" else ()
     weight = entries.number((metric, "weight"), "weight", entry.get("weight", 1), ">= 0")
@@ -333,20 +328,9 @@ def _checked(
     try:
         wish.of(0.0)
     except ValueError as error:
-        entries.wrong((metric,), str(error), _example(goal))
+        entries.wrong((metric,), str(error), EXAMPLES[goal])
         return None
     return wish
-
-
-def _range_of(metric: str) -> dict[str, float]:
-    """Return the finite ends of the range of a known measure."""
-    measure = find_measure(metric)
-    ends = {"low": measure.low, "high": measure.high} if measure else {}
-    return {name: float(end) for name, end in ends.items() if isfinite(end)}
-
-
-def _example(goal: Goal) -> str:
-    return f"for example {EXAMPLES[goal]}"
 
 
 def _gamma(
@@ -356,22 +340,17 @@ def _gamma(
     if "gamma" not in TAKES[goal]:
         return ()
     path, given = (metric, "gamma"), entry.get("gamma", 1)
-    if goal != "target":
-        one = entries.number(path, "gamma", given, "> 0")
-        return () if one is None else (one,)
     sides = ("gamma_low", "gamma_high")
-    if any(side in entry for side in sides):
+    both: Sequence[float | None]
+    if goal != "target":
+        both = [entries.number(path, "gamma", given, "> 0")]
+    elif any(side in entry for side in sides):
         if "gamma" in entry:
-            entries.wrong(
-                path,
-                "gamma beside gamma_low or gamma_high",
-                "for example gamma: [1, 2], below the target and above it",
-            )
+            hint = "for example gamma: [1, 2], below the target and above it"
+            entries.wrong(path, "gamma beside gamma_low or gamma_high", hint)
         both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
     elif items_of(given) is not None:
-        both = list(
-            entries.pair(path, "gamma", given, ("below the target", "above it"), "> 0") or ()
-        )
+        both = entries.pair(path, "gamma", given, ("below the target", "above it"), "> 0") or ()
     else:
         both = [entries.number(path, "gamma", given, "> 0")] * 2
     return tuple(one for one in both if one is not None)
@@ -382,7 +361,7 @@ def _points(metric: str, given: object, entries: Entries) -> tuple[tuple[float, 
     items = items_of(given)
     if items is None:
         what = f"points is {shown(given)}, not a list of [raw value, 0..1]"
-        entries.wrong((metric, "points"), what, _example("custom"))
+        entries.wrong((metric, "points"), what, EXAMPLES["custom"])
     points = [
         entries.pair((metric, "points", i), f"point {i + 1}", item, ("raw value", "0..1"))
         for i, item in enumerate(items or ())
