@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from clfeval.pages.mars import MODEL
 from clfeval.pages.mlcps.sections import Best, ends, estimate, shown
-from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number
+from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, show, value_of
 from clfeval.result import Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 
 BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 SD = Column("sd", "mlcps_share", "SD", best="min")
-
-
-def says(text: str) -> Json:
-    """Return a description."""
-    return {"description": text}
 
 
 TABLES = (
@@ -29,7 +23,7 @@ TABLES = (
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
-            **says("share of resamples"), "properties": {"value": {"$ref": "#/$defs/part"}},
+            "description": "share of resamples", "properties": {"value": {"$ref": "#/$defs/part"}},
         }),
         Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
         Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
@@ -48,15 +42,15 @@ TABLES = (
     Table("metrics", (
         *of("text", "metric"), Column("direction", "text", among=("max", "min")),
         *of("number?", "low high"), *of("weight", "weight"), *of("number", "least average most"),
-        Column("winner_without", "text?", more=says("null: no polygon without it")),
+        Column("winner_without", "text?", more={"description": "null: no polygon without it"}),
         *of("count?", "moved_without"), *of("text?", "winner_doubled"),
         *of("count?", "moved_doubled"),
     ), ""),
     Table("profile", (
         MODEL, *of("text", "metric"), Column("value", "estimate", more=VALUE),
-        Column("d", "part", more=says("the ray before weighting")),
+        Column("d", "part", more={"description": "the ray before weighting"}),
         Column("sd", "weight?", "SD", "?",
-               more=says("of the value over splits, as the table gives it")),
+               more={"description": "of the value over splits, as the table gives it"}),
     ), ""),
     Table("redundant", (
         *of("text", "first second"),
@@ -74,7 +68,7 @@ TABLES = (
                       *of("mlcps_factor", "factor")), "draws", 1),
     Table("dethroning", (
         *of("text", "metric"), *of("weight", "weight"),
-        Column("joint", "weight?", more=says("null: no weights dethrone")),
+        Column("joint", "weight?", more={"description": "null: no weights dethrone"}),
         *of("text?", "joint_winner"), *of("mlcps_crossing", "lower"), *of("text?", "lower_winner"),
         *of("mlcps_crossing", "upper"), *of("text?", "upper_winner"),
     ), "draws", 3),
@@ -104,16 +98,15 @@ DOTS = 5000  # models without a letter that are drawn
 def charts(result: Result) -> Iterator[Chart]:
     """Yield what the ranking rests on; every model has a letter."""
     best, metrics = Best.of(result, len(LETTERS)), list(result.parameters["metrics"])
-    if metrics and best.rows:
+    if metrics:
         yield _profile(best, metrics)
-    if FEWEST <= len(metrics) <= MOST and best.rows:
+    if FEWEST <= len(metrics) <= MOST:
         yield _radars(best.few(RADARS), metrics)
-    lettered = [(letter, row, at) for letter, row in zip(LETTERS, best.rows, strict=False)
-                if (at := _point(row))]  # fmt: skip
-    if len(lettered) > 1:
-        series = [
-            Series(str(row["model"]), ((at,),), letter=letter) for letter, row, at in lettered
-        ]
+    series = [
+        Series(str(row["model"]), ((at,),), letter=letter)
+        for letter, row in zip(LETTERS, best.rows, strict=False) if (at := _point(row))
+    ]  # fmt: skip
+    if len(series) > 1:
         yield _spread(best, series)
 
 
@@ -127,7 +120,7 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
     """Every metric of the best models; one that was flipped stands here as 1 - value."""
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
     flipped = f" {ARROWS['min']} flipped"
-    names = tuple(name + flipped * (ways.get(name, "max") == "min") for name in metrics)
+    names = tuple(name + flipped * (ways[name] == "min") for name in metrics)
     return Chart(
         "profile", "Metrics as they enter the score: 0 to 1, higher is better", names=names,
         series=tuple(
@@ -141,16 +134,14 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
 
 def _radars(best: Best, metrics: list[str]) -> Chart:
     """The polygon whose area is the score, of the best models."""
-    weights = [float(best.result.parameters["weights"].get(metric, 1)) for metric in metrics]
+    weights = best.result.parameters["weights"].values()
     longest = max(weights) or 1.0
-    scores = (estimate(row, "mlcps") for row in best.rows)
-    words = (number(score, DIGITS) if score is not None else "" for score in scores)
     return Chart(
         "radar", "Radars of the best: the area is MLcps, the dotted rim a perfect model",
         names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
         series=tuple(
-            Series(name, values=values, letter=letter, words=score) for letter, name, values, score
-            in zip(LETTERS, best.names, _values(best), words, strict=False)
+            Series(str(row["model"]), values=values, letter=letter, words=show(row["mlcps"]))
+            for letter, row, values in zip(LETTERS, best.rows, _values(best), strict=False)
         ),
     )  # fmt: skip
 
@@ -241,73 +232,76 @@ def _verdict(result: Result) -> str:
         return "no model meets what is wanted: every D is 0 (dealbreakers below)"
     who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
     who += ", a tie" if len(best) > 1 else ""
-    said = [_orders(result, best, by=by)]
+    said = [*_orders(result, best, by=by)]
     if not by and len(best) == 1:
-        said.append(_weights(result, best[0], first.of_table("ranks")[0][0]))
+        said += _weights(result, best[0], first.of_table("ranks")[0][0])
     splits = len({row["split"] for row in result.tables.get("splits", ())})
     if splits and not by:
-        wins = first.rows[0]["split_wins"]
-        words = f"in {wins} of {splits} splits"
-        said.append(([words], []) if 2 * int(str(wins)) > splits else ([], [f"only {words}"]))
-    if len(best) == 1:
-        said.append(_shares(estimate(first.rows[0], "first"), "in", "resamples"))
-    firm, not_so = ([*chain.from_iterable(part)] for part in zip(*said, strict=True))
+        wins = int(str(first.rows[0]["split_wins"]))
+        said.append(_tries(2 * wins > splits, f"in {wins} of {splits} splits"))
+    share = estimate(first.rows[0], "first")
+    if len(best) == 1 and share is not None:
+        said.append(_tries(share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
+    firm, not_so = ([words for holds, words in said if holds == wanted] for wanted in (True, False))
     so = f"; so {listed(firm)}" if firm else ""
     but = f"; but {', and '.join(not_so)}" if not_so else ""
     return f"{who}, {_front(result, first.rows)}{so}{but}"
 
 
-def _orders(result: Result, best: Sequence[str], *, by: bool) -> tuple[list[str], list[str]]:
+Said = tuple[bool, str]  # whether it bears out who is first, and the words
+
+
+def _tries(most: bool, words: str) -> Said:
+    return most, words if most else f"only {words}"
+
+
+def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     """Say in how many orders of the metrics that is so, and who else is first in some."""
-    winners = list(result.summary["winners"])
+    winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in best]
     if by:  # D knows no order: the area only stands beside it
         decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
-        return [], [f"{listed(winners, word='or')} by MLcps{decides}"] if others else []
-    if others:
+        if others:
+            yield False, f"{listed(winners, word='or')} by MLcps{decides}"
+    elif others:
         orders = "another order" if len(others) == 1 else "other orders"
-        return [], [f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"]
-    looked = result.parameters["orders"]
-    if not winners or not looked:
-        return [], []
-    if len(best) > 1:
-        return ["one of them in every order of the metrics"], []
-    if looked["all"]:
-        return ["in every order of the metrics"], []
-    return [f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"], []
+        yield False, f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"
+    elif winners and looked:
+        if len(best) > 1:
+            yield True, "one of them in every order of the metrics"
+        elif looked["all"]:
+            yield True, "in every order of the metrics"
+        else:
+            yield True, f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"
 
 
-def _weights(result: Result, best: str, rank: Row) -> tuple[list[str], list[str]]:
+def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     """Say what is known of the weights: from draws of all weights, else one metric at a time."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
-        share = next((estimate(row, "share") for row in shares if row["model"] == best), None)
+        share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
+        yield _tries(share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
         factors = [(value, str(row["model"])) for row in shares
                    if (value := estimate(row, "factor")) is not None]  # fmt: skip
-        firm, not_so = _shares(share, "with", "weights drawn")
-        rival = [f"{name} if weights change {f:.3g}-fold" for f, name in sorted(factors)[:1]]
-        return firm, not_so + rival
+        if factors:
+            yield False, "{1} if weights change {0:.3g}-fold".format(*min(factors))
+        return
     if rank["weight_dependent"] is False:
-        return ["with any weights above 0 in this order"], []
-    found: dict[str, dict[str, None]] = {"winners": {}, "metrics": {}}
-    for row in metrics:
-        for winner in (row["winner_without"], row["winner_doubled"]):
-            if winner is not None and str(winner).split(" (and ")[0] != best:
-                found["winners"][str(winner)] = found["metrics"][str(row["metric"])] = None
-    others, touched = (list(names) for names in found.values())
+        yield True, "with any weights above 0 in this order"
+        return
+    changes = [
+        (str(winner), str(row["metric"]))
+        for row in metrics for winner in (row["winner_without"], row["winner_doubled"])
+        if winner is not None and str(winner).split(" (and ")[0] != best
+    ]  # fmt: skip
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
-    if not others:
-        return [f"whichever metric is {spared}doubled"] if metrics else [], []
-    which = listed(touched, word="or")
-    return [], [f"{listed(others, word='or')} if one metric is {spared}doubled ({which})"]
-
-
-def _shares(share: float | None, word: str, of: str) -> tuple[list[str], list[str]]:
-    """Say in how many of the tries the model is first: bearing it out when in most of them."""
-    if share is None:
-        return [], []
-    said = f"{word} {close(100 * share, 1)} % of the {of}"
-    return ([said], []) if share >= MOSTLY else ([], [f"only {said}"])
+    if changes:
+        others, which = (
+            listed(list(dict.fromkeys(names)), word="or") for names in zip(*changes, strict=True)
+        )
+        yield False, f"{others} if one metric is {spared}doubled ({which})"
+    elif metrics:
+        yield True, f"whichever metric is {spared}doubled"
 
 
 def _front(result: Result, rows: Sequence[Row]) -> str:
