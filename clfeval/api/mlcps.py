@@ -45,26 +45,23 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
     """
     if [*named(table), *named(options.compare)].count("-") > 1:
         raise UsageError.of("named twice: standard input can be read once", "repeated-file", "-")
-    # another table may be of another format
-    other_said, other = replace(said, input_format=None), None
+    read, wanted = _read, options.metric
     if options.source == "predictions":
         if options.transpose:
             raise bad_option("--transpose turns a metric table, and these are predictions")
         if options.interval == "none" and options.resamples is not None:
             raise bad_option("--resamples is of the bootstrap, and --interval none wants none")
-        wanted = measure_names(options.metric) or DEFAULT
+        read, wanted = _measured, measure_names(wanted) or DEFAULT
         options = options.over(wanted)
         check_ahead(wanted, options)
-        given = _measured(table, said, wanted, options, on_open)
-        if options.compare is not None:
-            plain = replace(options, interval="none")  # its intervals are not shown
-            other = _measured(options.compare, other_said, given.metrics, plain, on_open)
-        return mlcps_result(given, options, said, other=other)
-    _refuse_predicted(said, options)
-    given = _read(table, said, options.metric, options, on_open)
+    else:
+        _refuse_predicted(said, options)
+    given, other = read(table, said, wanted, options, on_open), None
     if options.compare is not None:
+        # another table may be of another format, and its intervals are not shown
+        said_of_it, plain = replace(said, input_format=None), replace(options, interval="none")
         try:
-            other = _read(options.compare, other_said, given.metrics, options, on_open)
+            other = read(options.compare, said_of_it, given.metrics, plain, on_open)
             if lacking := [name for name in given.metrics if name not in other.metrics]:
                 what = f"no metric {listing(lacking)}; metrics: {listing(other.metrics)}"
                 raise UsageError.of(what, "unknown-metric", other.name)
@@ -81,10 +78,9 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     given = [one.flag for one in changed(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
-        raise UsageError(
-            Problem(f"{given[0]} is for predictions, and this is a metric table", "bad-option"),
-            hint="--from predictions measures the models of a prediction table",
-        )
+        hint = "--from predictions measures the models of a prediction table"
+        what = f"{given[0]} is for predictions, and this is a metric table"
+        raise UsageError.of(what, "bad-option", hint=hint)
     if options.transpose and said.layout == "long":
         raise bad_option("--transpose turns a wide table, and --layout long says it is none")
 
@@ -107,14 +103,14 @@ def _read(
 
 
 def _measured(
-    table: Any, said: Input, metrics: Sequence[str], options: MlcpsOptions, on_open: OnOpen
+    table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
     """Measure the models of a prediction table."""
     with open_predictions(tables_of(table), said) as predictions:
         if on_open is not None:
             on_open(predictions)
-        counted = count(predictions, any_range=only_ranks(metrics))
-        return of_predictions(counted, metrics, options)
+        counted = count(predictions, any_range=only_ranks(wanted))
+        return of_predictions(counted, wanted, options)
 
 
 def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
@@ -161,7 +157,7 @@ def _check_sides(table: MetricTable) -> None:
     if all(map(_is_number, table.metrics)) and not all(map(str.isdigit, table.metrics)):
         what = f"the columns are called {listing(table.metrics, 4)}: is the header missing?"
         hint = "put a line of names on top, such as model,f1,recall,roc_auc"
-        raise DataError(Problem(what, "no-header", table.name, 1), hint=hint)
+        raise DataError.of(what, "no-header", table.name, 1, hint=hint)
     if all(map(measure_of, table.models)) and not any(map(measure_of, table.metrics)):
         what = f"its rows are metrics ({listing(table.models, 3)}) and its columns models"
         raise DataError.of(what, "turned-table", table.name, hint="add --transpose")

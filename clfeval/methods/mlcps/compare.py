@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import DataError, listing
 from clfeval.inference.agreement import kendall_tau_b, spearman
 from clfeval.measures.catalog import same_thing
 from clfeval.methods.estimates import estimate
@@ -95,14 +95,10 @@ def compared(here: Ranking, there: Ranking) -> tuple[list[Row], list[Row], list[
     names = [here.given.models[i] for i in ours]
     theirs = [others[name] for name in names]
     if len(names) < 2:
-        raise DataError(
-            Problem(
-                f"{len(names)} of its models {'is' if len(names) == 1 else 'are'} also in "
-                f"{here.given.name}",
-                "different-models",
-                there.given.name,
-            ),
-            hint=f"models here: {listing(here.given.models)}; there: {listing(there.given.models)}",
+        what = f"{len(names)} of its models {'is' if len(names) == 1 else 'are'} also in"
+        hint = f"models here: {listing(here.given.models)}; there: {listing(there.given.models)}"
+        raise DataError.of(
+            f"{what} {here.given.name}", "different-models", there.given.name, hint=hint
         )
     scores = {
         name: (here.scores[name][ours], there.scores[name][theirs])

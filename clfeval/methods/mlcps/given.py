@@ -138,8 +138,7 @@ def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, 
             what = f"no measure '{name}'"
             if other is not None:
                 what = f"{other.id} is not computed from predictions here"
-            problem = Problem(f"{option}: {what}", "unknown-measure")
-            raise UsageError(problem, hint=_hint(option, name))
+            raise UsageError.of(f"{option}: {what}", "unknown-measure", hint=_hint(option, name))
         found.append(one)
     return tuple(dict.fromkeys(found))
 
@@ -191,11 +190,12 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
     labels = [model.name for model in counted.models if model.kind == "label"]
     if labels:
         hold = f"{listing(labels)} hold{'s' * (len(labels) == 1)} labels"
-        raise UsageError(
-            Problem(f"{_need(wanted)} scores, but {hold}", "needs-scores", counted.name),
-            hint="name measures of labels with --metric, leave these models out with --model, or "
-            "give a table of scores",
+        hint = (
+            "name measures of labels with --metric, leave these models out with --model, or give a "
+            "table of scores"
         )
+        what = f"{_need(wanted)} scores, but {hold}"
+        raise UsageError.of(what, "needs-scores", counted.name, hint=hint)
     joint = counted.joint(scores=True)
     if of_probabilities := [name for name in wanted if name in OF_PROBABILITIES]:
         need = f"where {_need(of_probabilities)} probabilities"
@@ -326,8 +326,5 @@ def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> No
         what = f"{found.metrics[j]} of '{found.models[i]}' is {why}"
         problems.append(Problem(what, "undefined-metric", name))
     metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(reasons)))
-    raise DataError(
-        problems,
-        hint=f"name other measures than {metrics} with --metric, or the models to rank with "
-        "--model",
-    )
+    hint = f"name other measures than {metrics} with --metric, or the models to rank with --model"
+    raise DataError(problems, hint=hint)

@@ -56,9 +56,8 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     if problems:
         raise DataError(problems, hint=hint_for(problems[0].code, unfit[0], given))
     if not any(scale.weight for scale in scales) and not wished:
-        raise UsageError.of(
-            "every metric has weight 0", "zero-weight", hint="give some a weight above 0"
-        )
+        hint = "give some a weight above 0"
+        raise UsageError.of("every metric has weight 0", "zero-weight", hint=hint)
     if len(scales) < RAYS and not wished:
         names = [scale.metric for scale in scales]
         there = f"{len(names)} metric{'s' * (len(names) != 1)} ({listing(names)})"
