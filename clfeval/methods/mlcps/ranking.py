@@ -170,8 +170,9 @@ class Ranking:
     weights (n,); d (k, n): the rays before weighting; rays (k, n): what weights multiply, 0 where
     one is kept with weight 0. wished (k, m): desirabilities. scores: each (k,), among them
     `desirability` where wanted; limits: of scores with replicates; first: share of replicates in
-    which a model is first. ranks: by each score, 0 where it is undefined; `main` is the score that
-    decides, `best` who is first by it. under (k,): a front model that dominates, -1 on the front.
+    which a model is first; failed: those without a score, of the model that has most of them.
+    ranks: by each score, 0 where it is undefined; `main` is the score that decides, `best` who is
+    first by it. under (k,): a front model that dominates, -1 on the front.
     """
 
     given: Given
@@ -198,14 +199,30 @@ def ranking_of(
 ) -> Ranking:
     """Score and rank the models; without `all_orders` the orders are not gone through."""
     weights = np.array([scale.weight for scale in scales], np.float64)
-    wishes, d = options.desirability, rays_of(scales, given.values)
-    wished = desirabilities(wishes, given.metrics, given.values)
-    scores = _scored(d, weights, wished, wishes)
+    wishes = options.desirability
+
+    def scored(values: Floats) -> tuple[Floats, Floats, dict[str, Floats]]:
+        d, wished = rays_of(scales, values), desirabilities(wishes, given.metrics, values)
+        scores = dict(scores_of(d, weights))
+        if wishes:
+            scores["desirability"] = overall(wished, np.array([wish.weight for wish in wishes]))
+        return d, wished, scores
+
+    d, wished, scores = scored(given.values)
     main = "desirability" if wishes else "mlcps"
     ranks = {
         name: dense_ranks(-column if name == "sd" else column) for name, column in scores.items()
     }
-    limits, first, failed = _resampled(given, scales, weights, options, main)
+    limits: dict[str, Limits] = {}
+    first, failed = None, 0
+    if given.replicates is not None:
+        step = max(1, _PIECE // max(1, given.values.size))
+        parts = np.split(given.replicates, range(step, len(given.replicates), step))
+        pieces = [scored(part)[2] for part in parts]
+        columns = {name: np.concatenate([one[name] for one in pieces]) for name in scores}
+        limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
+        first = np.asarray((dense_ranks(columns[main].T) == 1).mean(axis=1))
+        failed = int(np.isnan(columns[main]).sum(axis=0).max())
     better = _better(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     orders = None
@@ -215,15 +232,6 @@ def ranking_of(
         given, options, scales, weights, d, d * (weights > 0), wished, scores, limits, first,
         failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,
     )  # fmt: skip
-
-
-def _scored(
-    d: Floats, weights: Floats, wished: Floats, wishes: Sequence[Wish]
-) -> dict[str, Floats]:
-    scores = dict(scores_of(d, weights))
-    if wishes:
-        scores["desirability"] = overall(wished, np.array([wish.weight for wish in wishes]))
-    return scores
 
 
 def _better(
@@ -241,25 +249,3 @@ def _better(
             directed = {"maximize": raw, "minimize": -raw}
             columns[wish.metric] = directed.get(wish.goal, wished[:, i])
     return np.column_stack(list(columns.values()))
-
-
-def _resampled(
-    given: Given, scales: Sequence[Scale], weights: Floats, options: MlcpsOptions, main: str
-) -> tuple[dict[str, Limits], Floats | None, int]:
-    """Return limits of each score, the share of replicates each model wins, and lost replicates."""
-    replicates = given.replicates
-    if replicates is None:
-        return {}, None, 0
-    names = (*SCORES, "desirability") if options.desirability else SCORES
-    found: dict[str, list[Floats]] = {name: [] for name in names}
-    step = max(1, _PIECE // max(1, replicates[0].size))
-    for start in range(0, len(replicates), step):
-        piece = replicates[start : start + step]
-        wished = desirabilities(options.desirability, given.metrics, piece)
-        scored = _scored(rays_of(scales, piece), weights, wished, options.desirability)
-        for name in names:
-            found[name].append(scored[name])
-    columns = {name: np.concatenate(parts) for name, parts in found.items()}
-    limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
-    wins = (dense_ranks(columns[main].T) == 1).mean(axis=1)
-    return limits, np.asarray(wins), int(np.isnan(columns[main]).sum(axis=0).max())
