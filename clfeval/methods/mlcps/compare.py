@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -55,9 +55,8 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     return rows
 
 
-def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
+def redundancy_note(rows: Sequence[Row]) -> Iterator[Warn]:
     """Say which metrics count twice, and which against each other."""
-    said = []
     for opposite, words in (
         (False, "say the same: together they weigh double"),
         (True, "say the opposite: they pull against each other"),
@@ -66,8 +65,7 @@ def redundancy_note(rows: Sequence[Row]) -> list[Warn]:
         if found:
             pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
             more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
-            said.append(Warn("redundant", f"{', '.join(pairs)}{more} {words}"))
-    return said
+            yield Warn("redundant", f"{', '.join(pairs)}{more} {words}")
 
 
 def _correlations(values: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +17,7 @@ from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import Ranking, ranking_of
 from clfeval.methods.mlcps.scale import RAYS, scaled_alike, scales_of
 from clfeval.methods.mlcps.tables import tables_of
+from clfeval.methods.mlcps.wishes import Wish
 from clfeval.result import Result, Warn
 
 
@@ -91,56 +93,48 @@ def _pairs(values: dict[str, Any]) -> str:
     )
 
 
-def ranking_notes(ranking: Ranking) -> list[Warn]:
+def ranking_notes(ranking: Ranking) -> Iterator[Warn]:
     """Say whether order or rounding decides who is first."""
-    said: list[Warn] = []
     names, orders, best = ranking.given.models, ranking.orders, ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
             winners = listing([names[i] for i in orders.winners], 5)
             text = f"who is first depends on the order of the metrics: {winners}"
-            said.append(Warn("order", f"{text}; order-free scores do not"))
+            yield Warn("order", f"{text}; order-free scores do not")
         if not orders.everything:
-            text = (
-                f"{orders.looked_at:,} of all orders looked at: more ranks than these may depend "
-                "on the order"
-            )
-            said.append(Warn("some-orders", text))
+            text = f"{orders.looked_at:,} of all orders looked at: more ranks than these may depend"
+            yield Warn("some-orders", f"{text} on the order")
     if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
-        text = "no two neighbours have a weight above 0: every area is 0"
-        said.append(Warn("no-area", text))
+        yield Warn("no-area", "no two neighbours have a weight above 0: every area is 0")
     if len(best) > 1:
-        said.append(Warn("tie", f"first together: {listing([names[i] for i in best], 5)}"))
-    said += _wish_notes(ranking)
+        yield Warn("tie", f"first together: {listing([names[i] for i in best], 5)}")
+    for wish in ranking.options.desirability:
+        yield from _wish_notes(wish, ranking.given)
     if ranking.failed:
-        text = (
+        yield Warn(
+            "resamples-lost",
             f"up to {ranking.failed} of {ranking.given.resamples} resamples of a model have no "
             "score (a metric undefined, or outside its scale): its interval leaves them out, and "
-            "it is first in none of them"
+            "it is first in none of them",
         )
-        said.append(Warn("resamples-lost", text))
-    return said
 
 
-def _wish_notes(ranking: Ranking) -> list[Warn]:
-    """Say where a wish took its range from the catalogue, and which wishes go against it."""
-    given, said = ranking.given, []
-    for wish in ranking.options.desirability:
-        measure, values = measure_of(wish.metric), given.values[:, given.metrics.index(wish.metric)]
-        if wish.assumed and wish.low is not None and wish.high is not None:
-            outside = int(((values < wish.low) | (values > wish.high)).sum())
-            if outside:
-                text = (
-                    f"'{wish.metric}': {outside} of {len(values)} values lie outside {wish.low:g} "
-                    f"to {wish.high:g}, the range of the measure; give low and high in its own unit"
-                )
-                said.append(Warn("wish-range", text))
-        against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
-        if measure is not None and measure.best == against:
-            less = "less" if against == "min" else "more"
-            text = f"'{wish.metric}' is to be {wish.goal}d, and {less} of it is better"
-            said.append(Warn("wish-direction", text))
-    return said
+def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
+    """Say whether values leave the range a wish took from the catalogue, and what goes against."""
+    measure, values = measure_of(wish.metric), given.values[:, given.metrics.index(wish.metric)]
+    if wish.assumed and wish.low is not None and wish.high is not None:
+        outside = int(((values < wish.low) | (values > wish.high)).sum())
+        if outside:
+            yield Warn(
+                "wish-range",
+                f"'{wish.metric}': {outside} of {len(values)} values lie outside {wish.low:g} to "
+                f"{wish.high:g}, the range of the measure; give low and high in its own unit",
+            )
+    against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
+    if measure is not None and measure.best == against:
+        less = "less" if against == "min" else "more"
+        text = f"'{wish.metric}' is to be {wish.goal}d, and {less} of it is better"
+        yield Warn("wish-direction", text)
 
 
 def mlcps_result(

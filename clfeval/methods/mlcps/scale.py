@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import floor, isfinite
 from shlex import quote
@@ -31,30 +31,20 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     _check_names(given.metrics, options)
     wished = {wish.metric for wish in options.desirability}
     scales: list[Scale] = []
-    problems: list[Problem] = []
-    unfit: list[str] = []
-    left_out: list[str] = []
-    assumed: list[str] = []
+    unfit: list[tuple[str, Problem]] = []
     for place, metric in enumerate(given.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        known, said = measure_of(metric), metric in options.direction
-        if metric in wished and not (known or said or metric in options.rescale):
-            left_out.append(metric)  # whatever its values are
-            continue
+        known = measure_of(metric) or metric in options.direction or metric in options.rescale
+        if metric in wished and not known:
+            continue  # whatever its values are
         scale, problem = _scale(given, place, weight, options)
         if problem is None:
             scales.append(scale)
-            if not (known or said or negated(metric)):
-                assumed.append(metric)
-        elif metric in wished or (given.lenient and problem.code in SCALELESS):
-            left_out.append(metric)
-        else:
-            problems.append(problem)
-            unfit.append(metric)
-    if problems:
-        raise DataError(problems, hint=hint_for(problems[0].code, unfit[0], given))
+        elif metric not in wished and not (given.lenient and problem.code in SCALELESS):
+            unfit.append((metric, problem))
+    _refuse(unfit, given)
     if not any(scale.weight for scale in scales) and not wished:
         hint = "give some a weight above 0"
         raise UsageError.of("every metric has weight 0", "zero-weight", hint=hint)
@@ -64,7 +54,7 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         what = f"{there if names else 'no metric'}: a polygon has at least {RAYS} corners"
         hint = "take in more metrics; --desirability FILE.yaml ranks by any number of them"
         raise DataError.of(what, "too-few-metrics", given.name, hint=hint)
-    return tuple(scales), _notes(given, options, scales, left_out, assumed)
+    return tuple(scales), list(_notes(given, options, scales))
 
 
 def check_ahead(metrics: Sequence[str], options: MlcpsOptions) -> None:
@@ -84,11 +74,15 @@ def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
     """
     alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
     found = [(scale.metric, outside(given, scale)) for scale in alike if scale.weight]
-    problems = [(metric, problem) for metric, problem in found if problem is not None]
-    if problems:
-        metric, first = problems[0]
-        raise DataError([p for _, p in problems], hint=hint_for(first.code, metric, given))
+    _refuse([(metric, problem) for metric, problem in found if problem is not None], given)
     return tuple(alike)
+
+
+def _refuse(unfit: Sequence[tuple[str, Problem]], given: Given) -> None:
+    if unfit:
+        metric, first = unfit[0]
+        hint = hint_for(first.code, metric, given)
+        raise DataError([problem for _, problem in unfit], hint=hint)
 
 
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
@@ -132,41 +126,38 @@ def _scale(
     return scale, outside(given, scale) if weight else None
 
 
-def _notes(
-    given: Given, options: MlcpsOptions, scales: Sequence[Scale], left_out: Sequence[str],
-    assumed: Sequence[str],
-) -> list[Warn]:  # fmt: skip
+def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
     """Say what was removed, flipped, assumed, and what is on a scale of its own."""
-    dropped = options.zero_weight == "drop"
+    dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
-    flipped = [s.metric for s in scales if s.best == "min"]
-    said = [
-        Warn(code, text.format(listing(names)))
-        for code, names, text in (
-            ("zero-weight", removed, "weight 0 leaves out {}"),
-            ("left-out", left_out, "{}: no ray of the polygon, for want of a scale (--rescale)"),
-            ("flipped", flipped, "less is better, so 1 minus it is scored: {}"),
-            ("assumed-direction", assumed,
-             "no measures known here, taken as better the higher: {}"),
-        ) if names
-    ]  # fmt: skip
+    assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
+    for code, names, text in (
+        ("zero-weight", removed, "weight 0 leaves out {}"),
+        ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
+         "{}: no ray of the polygon, for want of a scale (--rescale)"),
+        ("flipped", [scale.metric for scale in scales if scale.best == "min"],
+         "less is better, so 1 minus it is scored: {}"),
+        ("assumed-direction", [m for m in assumed if not (measure_of(m) or negated(m))],
+         "no measures known here, taken as better the higher: {}"),
+    ):  # fmt: skip
+        if names:
+            yield Warn(code, text.format(listing(names)))
     if options.weight and options.desirability:
-        said.append(Warn("weights", "weights given change MLcps; those of D stand with the wishes"))
+        yield Warn("weights", "weights given change MLcps; those of D stand with the wishes")
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
                 text = f"'{scale.metric}': all values lie at one end of the scale {ends}"
-                said.append(Warn("narrow", f"{text}: it hardly tells models apart"))
+                yield Warn("narrow", f"{text}: it hardly tells models apart")
         measure = measure_of(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' goes down to {low} and is scored as it is"
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 puts chance at 0.5"
-            said.append(Warn("other-scale", text))
-    return said
+            yield Warn("other-scale", text)
 
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
