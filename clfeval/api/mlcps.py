@@ -88,7 +88,7 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
 def _read(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
-    """Read a metric table."""
+    """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
     layout = said.layout
     if layout not in (None, "wide", "long"):
         raise bad_option(f"--layout {layout} is for predictions: a metric table is wide or long")
@@ -99,7 +99,32 @@ def _read(
     )  # fmt: skip
     if on_open is not None:
         on_open(found)
-    return of_metrics(found, chosen=bool(wanted))
+    if found.layout == "wide" and not wanted:  # by name: then somebody knows what they are
+        _check_sides(found)
+    notes = [Warn("partly-read", note) for note in found.notes]
+    if found.dropped:
+        models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
+        notes.append(Warn("dropped", f"{models} with missing values left out"))
+    if found.splits:
+        text = (
+            f"means over {len(found.splits)} splits are scored; splits share training rows, so "
+            "their spread is no interval"
+        )
+        notes.append(Warn("splits", text))
+    return Given(
+        name=found.name,
+        models=found.models,
+        metrics=found.metrics,
+        values=found.values,
+        inputs=(InputFile(found.display, found.sha256, len(found.models), found.dropped),),
+        statistics=_digest(found),
+        problem=found.problem,
+        splits=found.splits,
+        by_split=found.by_split,
+        sds=found.sds,
+        lenient=found.layout == "result" and not wanted,
+        notes=tuple(notes),
+    )
 
 
 def _measured(
@@ -111,39 +136,6 @@ def _measured(
             on_open(predictions)
         counted = count(predictions, any_range=only_ranks(wanted))
         return of_predictions(counted, wanted, options)
-
-
-def of_metrics(table: MetricTable, *, chosen: bool = False) -> Given:
-    """Take a metric table as it is; `chosen` where somebody named the metrics.
-
-    Errors: DataError for what looks turned, headless, or like a known metric without numbers.
-    """
-    if table.layout == "wide" and not chosen:  # by name: then somebody knows what they are
-        _check_sides(table)
-    notes = [Warn("partly-read", note) for note in table.notes]
-    if table.dropped:
-        models = f"{table.dropped} model{'s' * (table.dropped > 1)}"
-        notes.append(Warn("dropped", f"{models} with missing values left out"))
-    if table.splits:
-        text = (
-            f"means over {len(table.splits)} splits are scored; splits share training rows, so "
-            "their spread is no interval"
-        )
-        notes.append(Warn("splits", text))
-    return Given(
-        name=table.name,
-        models=table.models,
-        metrics=table.metrics,
-        values=table.values,
-        inputs=(InputFile(table.display, table.sha256, len(table.models), table.dropped),),
-        statistics=_digest(table),
-        problem=table.problem,
-        splits=table.splits,
-        by_split=table.by_split,
-        sds=table.sds,
-        lenient=table.layout == "result" and not chosen,
-        notes=tuple(notes),
-    )
 
 
 def _check_sides(table: MetricTable) -> None:

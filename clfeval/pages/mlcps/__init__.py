@@ -172,10 +172,7 @@ NAMED = 12  # metrics named on top
 
 def headline(result: Result) -> list[str]:
     """Say what was read, how it became a polygon, who is first, and how firm that is."""
-    return [
-        _read(result), *_rays(result), *_changed(result), *_resampled(result), _verdict(result),
-        *_compared(result),
-    ]  # fmt: skip
+    return [_read(result), *_scored(result), _verdict(result), *_compared(result)]
 
 
 def _read(result: Result) -> str:
@@ -192,31 +189,23 @@ def _read(result: Result) -> str:
     return f"MLcps of {names}: {read}"
 
 
-def _rays(result: Result) -> list[str]:
-    """Name the metrics in the order of the rays, with weights other than 1."""
-    weights = result.parameters["weights"]
-    weighted = [f"{m} (weight {w:g})" if w != 1 else m for m, w in weights.items()]
-    return [f"metrics in this order: {_some(weighted)}"] if weighted else []
-
-
-def _changed(result: Result) -> list[str]:
-    """Name the metrics that are not taken as they stand."""
+def _scored(result: Result) -> Iterator[str]:
+    """Name the metrics in the order of the rays, those not taken as they stand, and the limits."""
     parameters = result.parameters
+    weights = parameters["weights"].items()
+    if weights:
+        weighted = [f"{name} (weight {w:g})" if w != 1 else name for name, w in weights]
+        yield f"metrics in this order: {_some(weighted)}"
     flipped = [name for name, way in parameters["directions"].items() if way == "min"]
     scales = {m: s for m, s in parameters["scales"].items() if s is not None and list(s) != [0, 1]}
     rescaled = [f"{metric} from {ends(scale)}" for metric, scale in scales.items()]
     said = [f"rescaled to 0..1: {_some(rescaled)}"] if rescaled else []
     said += [f"flipped, as lower is better: {_some(flipped)}"] if flipped else []
-    return ["; ".join(said)] if said else []
-
-
-def _resampled(result: Result) -> list[str]:
-    parameters = result.parameters
-    if parameters.get("interval") != "bootstrap":
-        return []
-    resamples = many(parameters["resamples"], "resample")
-    return [f"{parameters['level'] * 100:g} % intervals: bootstrap, {resamples} of the rows, "
-            "the same for all models"]  # fmt: skip
+    if said:
+        yield "; ".join(said)
+    if parameters["interval"] == "bootstrap":
+        level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
+        yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
 
 
 def _verdict(result: Result) -> str:

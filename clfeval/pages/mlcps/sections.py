@@ -170,7 +170,9 @@ def _firm(best: Best) -> Shown:
     columns |= {"mean\n↑": "mean", "SD": "sd"}
     if polygon:
         columns["ranks"] = lambda row: _span(over[row["model"]])
-    columns["Pareto\nfront"] = _pareto
+    columns["Pareto\nfront"] = lambda row: (
+        "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
+    )
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN
@@ -263,10 +265,6 @@ def _first_now(best: Best) -> str | None:
     if not best.by_desirability:
         names = list(best.result.summary["best"])
     return names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
-
-
-def _pareto(row: Row) -> str:
-    return "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
 
 
 def _span(row: Row) -> str:
