@@ -167,12 +167,11 @@ _PIECE = 2**22  # replicates x models x metrics scored at a time
 class Ranking:
     """Models scored and ranked.
 
-    weights (n,); d (k, n): the rays before weighting; rays (k, n): what weights multiply, 0 where
-    one is kept with weight 0. wished (k, m): desirabilities. scores: each (k,), among them
-    `desirability` where wanted; limits: of scores with replicates; first: share of replicates in
-    which a model is first; failed: those without a score, of the model that has most of them.
-    ranks: by each score, 0 where it is undefined; `main` is the score that decides, `best` who is
-    first by it. under (k,): a front model that dominates, -1 on the front.
+    weights (n,); d (k, n): the rays before weighting; wished (k, m): desirabilities. scores: each
+    (k,), among them `desirability` where wanted; limits: of scores with replicates; first: share
+    of replicates in which a model is first; failed: those without a score, of the model that has
+    most of them. ranks: by each score, 0 where it is undefined; `main` is the score that decides,
+    `best` who is first by it. under (k,): a front model that dominates, -1 on the front.
     """
 
     given: Given
@@ -180,7 +179,6 @@ class Ranking:
     scales: tuple[Scale, ...]
     weights: Floats
     d: Floats
-    rays: Floats
     wished: Floats
     scores: Mapping[str, Floats]
     limits: Mapping[str, Limits]
@@ -229,7 +227,7 @@ def ranking_of(
     if all_orders and len(scales) >= RAYS:
         orders = order_ranks(d * weights, seed=options.seed)
     return Ranking(
-        given, options, scales, weights, d, d * (weights > 0), wished, scores, limits, first,
+        given, options, scales, weights, d, wished, scores, limits, first,
         failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,
     )  # fmt: skip
 

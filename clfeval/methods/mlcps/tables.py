@@ -124,13 +124,18 @@ def _ranks(ranking: Ranking) -> Rows:
         "weight_dependent": nobody,
     }
     if orders is not None and k <= MOST_WEIGHED:
-        columns["weight_dependent"] = weight_dependent(ranking.rays).tolist()
+        columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
     names, lists = tuple(columns), tuple(columns.values())
 
     def row(i: int) -> Row:
         return dict(zip(names, [column[i] for column in lists], strict=True))
 
     return LazyRows(k, row, columns)
+
+
+def _weighable(ranking: Ranking) -> Floats:
+    """Return what weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
+    return ranking.d * (ranking.weights > 0)
 
 
 def _known(orders: OrderRanks) -> list[bool | None]:
@@ -254,7 +259,7 @@ def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
 def _weights(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
     """Return per model the share of all weights that make it first, and the factor needed."""
     options = ranking.options
-    wins = winner_shares(ranking.rays, draws=draws, rng=stream(options.seed, "weights"))
+    wins = winner_shares(_weighable(ranking), draws=draws, rng=stream(options.seed, "weights"))
     shares = [
         proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
         for part in wins
