@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -108,24 +108,39 @@ MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
 RESAMPLES, FEWEST = 1000, 100
 MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
+INFINITE = ("infinite", "minus_infinite")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """Measures of k models and, where wanted, their joint replicates.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Raw values (k, n) of models by metrics, and what else the source knows.
 
-    values: (k, n), NaN where undefined. reasons: why value i, j is undefined, or that it is
-    infinite. replicates: (B, k, n), NaN where undefined; all models on the same rows in each.
-    clipped: per model, rows whose truth had a probability too small for log_loss.
+    reasons: why value i, j is undefined, NaN, or that it is infinite. by_split: (s, k, n) of
+    cross-validation splits. replicates: (B, k, n), all models on the same rows in each. problem:
+    builds the error for value i, j, naming its file, row and column.
     """
 
+    name: str
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: Floats
-    reasons: Mapping[tuple[int, int], str]
-    replicates: Floats | None
-    digest: str
-    clipped: Mapping[str, int | float]
+    inputs: tuple[InputFile, ...]
+    statistics: str
+    problem: Callable[[int, int, str, str], Problem]
+    splits: tuple[str, ...] = ()
+    by_split: Floats | None = None
+    sds: Floats | None = None  # (k, n) over splits, as the table gives them
+    reasons: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    replicates: Floats | None = None
+    positive: str | None = None
+    lenient: bool = False  # of a result of clfeval nobody chose the metrics
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    notes: tuple[Warn, ...] = ()
+
+    @property
+    def resamples(self) -> int | None:
+        """How many replicates there are; None without a bootstrap."""
+        return None if self.replicates is None else len(self.replicates)
 
 
 def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, ...]:
@@ -150,7 +165,7 @@ def only_ranks(metrics: Sequence[str]) -> bool:
 
 def measured(
     counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int
-) -> Measured:
+) -> Given:
     """Measure every model of a table; `resamples` 0 for no replicates, None for a fit number.
 
     Without a number there are 1000 replicates, or fewer where 1000 times the distinct rows would
@@ -160,25 +175,40 @@ def measured(
     replicates of rows of fractional weight; DataError where probabilities are none.
     """
     names = measure_names(metrics) or DEFAULT
-    joint = _joint(counted, names)
-    m = len(joint.n)
-    if resamples is None:
-        resamples = max(FEWEST, min(RESAMPLES, MOST_DRAWN // m))
-    if resamples and joint.n.dtype.kind == "f":
+    joint, notes = _joint(counted, names), counting_notes(counted)
+    name, models = counted.name, joint.models  # the rows need not outlive their measures
+    drawn = resamples
+    if drawn is None:
+        drawn = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
+    if drawn and joint.n.dtype.kind == "f":
         raise undrawable_weights()
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
     replicates = None
-    if resamples:
+    if drawn:
         rng = stream(seed, "mlcps")
-        draws = resampled_counts(joint.n, resamples=resamples, rng=rng, cells=CELLS)
+        draws = resampled_counts(joint.n, resamples=drawn, rng=rng, cells=CELLS)
         replicates = np.concatenate([measure(counts) for counts in draws])
+    others = [one for one in counted.classes if one != counted.positive]
+    if len(others) > 1:
+        text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
+        notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
+    if resamples is None and drawn < RESAMPLES:
+        text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
+        notes.append(Warn("resamples", text))
     columns = _columns(joint) if "log_loss" in names else []
-    lost = [probability.clipped(p, joint.truth, joint.n).item() for p in columns]
-    return Measured(
-        models=joint.models, metrics=names, values=values, reasons=_reasons(joint, names, values),
-        replicates=replicates, digest=joint.digest(),
-        clipped={name: n for name, n in zip(joint.models, lost, strict=False) if n},
+    for model, p in zip(models, columns, strict=False):
+        if rows := probability.clipped(p, joint.truth, joint.n).item():
+            text = f"'{model}': {rows:,.10g} rows of probability 0 for the true class count"
+            notes.append(Warn("clipped", f"{text} as 2**-52 in log_loss"))
+    return Given(
+        name=name, models=models, metrics=names, values=values,
+        inputs=inputs(counted.files), statistics=joint.digest(),
+        problem=lambda i, j, what, code: Problem(
+            f"model '{models[i]}': {what}", code, name, None, names[j]
+        ),
+        reasons=_reasons(joint, names, values), replicates=replicates, positive=counted.positive,
+        thresholds=counted.thresholds, notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -242,39 +272,6 @@ def _hint(option: str, name: str) -> str:
     return suggestion(name, spellings(MEASURED)) or f"one of {', '.join(MEASURED)}"
 
 
-INFINITE = ("infinite", "minus_infinite")
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Raw values (k, n) of models by metrics, and what else the source knows.
-
-    by_split: (s, k, n) of cross-validation splits. replicates: (B, k, n), jointly resampled.
-    problem: builds the error for value i, j, naming its file, row and column.
-    """
-
-    name: str
-    models: tuple[str, ...]
-    metrics: tuple[str, ...]
-    values: Floats
-    inputs: tuple[InputFile, ...]
-    statistics: str
-    problem: Callable[[int, int, str, str], Problem]
-    splits: tuple[str, ...] = ()
-    by_split: Floats | None = None
-    sds: Floats | None = None  # (k, n) over splits, as the table gives them
-    replicates: Floats | None = None
-    positive: str | None = None
-    lenient: bool = False  # of a result of clfeval nobody chose the metrics
-    thresholds: Mapping[str, float | None] = field(default_factory=dict)
-    notes: tuple[Warn, ...] = ()
-
-    @property
-    def resamples(self) -> int | None:
-        """How many replicates there are; None without a bootstrap."""
-        return None if self.replicates is None else len(self.replicates)
-
-
 def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptions) -> Given:
     """Measure the models of a prediction table, and resample its rows for all of them at once.
 
@@ -283,48 +280,16 @@ def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptio
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
     """
-    resamples, name = options.replicates, counted.name
-    found = measured(counted, metrics, resamples=resamples, seed=options.seed)
-    _refuse_undefined(name, found, options.unused)
-    notes = counting_notes(counted)
-    others = [name for name in counted.classes if name != counted.positive]
-    if len(others) > 1:
-        text = (
-            f"every measure is of '{counted.positive}' against the other {len(others)} classes as "
-            f"one: {listing(others)}"
-        )
-        notes.append(Warn("merged-classes", text))
-    drawn = None if found.replicates is None else len(found.replicates)
-    if resamples is None and drawn is not None and drawn < RESAMPLES:
-        text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
-        notes.append(Warn("resamples", text))
-    for model, rows in found.clipped.items():
-        text = (
-            f"'{model}': {rows:,.10g} rows of probability 0 for the true class count as 2**-52 in "
-            "log_loss"
-        )
-        notes.append(Warn("clipped", text))
-    return Given(
-        name=name, models=found.models, metrics=found.metrics, values=found.values,
-        inputs=inputs(counted.files),
-        statistics=found.digest,
-        problem=lambda i, j, what, code: Problem(
-            f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
-        ),
-        replicates=found.replicates, positive=counted.positive, thresholds=counted.thresholds,
-        notes=tuple(notes),
-    )  # fmt: skip
-
-
-def _refuse_undefined(name: str, found: Measured, unused: Collection[str]) -> None:
-    reasons = {at: one for at, one in found.reasons.items() if found.metrics[at[1]] not in unused}
-    if not reasons:
-        return
-    problems = []
-    for (i, j), reason in sorted(reasons.items()):
-        why = reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"
-        what = f"{found.metrics[j]} of '{found.models[i]}' is {why}"
-        problems.append(Problem(what, "undefined-metric", name))
-    metrics = listing(dict.fromkeys(found.metrics[j] for _, j in sorted(reasons)))
-    hint = f"name other measures than {metrics} with --metric, or the models to rank with --model"
-    raise DataError(problems, hint=hint)
+    given = measured(counted, metrics, resamples=options.replicates, seed=options.seed)
+    names, problems = given.metrics, []
+    undefined = {at: why for at, why in sorted(given.reasons.items())
+                 if names[at[1]] not in options.unused}  # fmt: skip
+    for (i, j), reason in undefined.items():
+        words = reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"
+        what = f"{names[j]} of '{given.models[i]}' is {words}"
+        problems.append(Problem(what, "undefined-metric", given.name))
+    if problems:
+        lost = listing(dict.fromkeys(names[j] for _, j in undefined))
+        hint = f"name other measures than {lost} with --metric, or the models to rank with --model"
+        raise DataError(problems, hint=hint)
+    return given

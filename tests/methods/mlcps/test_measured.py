@@ -18,7 +18,7 @@ from clfeval.methods.mlcps.given import (
     DEFAULT,
     MEASURED,
     OF_TABLE,
-    Measured,
+    Given,
     measure_names,
     measured,
 )
@@ -32,7 +32,7 @@ CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 
 def measures(
     table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **roles: Any
-) -> Measured:
+) -> Given:
     cuts = {"any_range": True} if roles.pop("any_range", False) else {}
     with open_predictions(table, Input(**roles)) as predictions:
         counted = count(predictions, **cuts)
@@ -125,7 +125,7 @@ def test_class_probabilities_are_measured_as_the_positives_scores() -> None:
     classes = measures([CANCER / "probabilities.csv"], *names, positive="malignant", resamples=20)
     np.testing.assert_array_equal(classes.values, wide.values)
     np.testing.assert_array_equal(classes.replicates, wide.replicates)
-    assert classes.digest == wide.digest
+    assert classes.statistics == wide.statistics
 
 
 UNDEFINED = {  # TP, FP, FN, TN and the reason why measures are undefined
@@ -171,14 +171,19 @@ def test_one_class_has_no_ranking() -> None:
     assert found.values[0, 4] == pytest.approx((0.1**2 + 0.2**2 + 0.75**2) / 3)
 
 
+def clipped(found: Given) -> list[str]:
+    return [note.message for note in found.notes if note.code == "clipped"]
+
+
 def test_clipped_probabilities_are_counted() -> None:
     frame = pl.DataFrame(
         {"truth": [1, 1, 0], "a": [0.0, 0.5, 1.0], "b": [0.5, 0.6, 0.0], "n": [1, 4, 2]}
     )
     found = measures(frame, "log_loss", weight="n", kind="score")
-    assert found.clipped == {"a": 1 + 2}
+    said = f"'a': {1 + 2} rows of probability 0 for the true class count as 2**-52 in log_loss"
+    assert clipped(found) == [said]
     assert found.values[0, 0] == pytest.approx((3 * 52 + 4) * math.log(2) / 7)
-    assert measures(frame, "brier", weight="n", kind="score").clipped == {}
+    assert clipped(measures(frame, "brier", weight="n", kind="score")) == []
 
 
 @pytest.mark.parametrize("name", ["roc_auc", "brier"])

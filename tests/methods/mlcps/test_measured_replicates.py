@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clfeval.errors import UsageError
 from clfeval.methods.mlcps import given as module
-from clfeval.methods.mlcps.given import Measured
+from clfeval.methods.mlcps.given import Given
 from tests.methods.mlcps.test_measured import measures, scored
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -90,10 +90,10 @@ def test_identical_models_have_identical_replicates() -> None:
     np.testing.assert_array_equal(found[:, 1], found[:, 3])
 
 
-def assert_same(found: Measured, other: Measured) -> None:
+def assert_same(found: Given, other: Given) -> None:
     np.testing.assert_array_equal(found.values, other.values)
     np.testing.assert_array_equal(found.replicates, other.replicates)
-    assert found.digest == other.digest
+    assert found.statistics == other.statistics
 
 
 @pytest.mark.parametrize("names", [NAMES, ("sensitivity", "f1")])
@@ -112,7 +112,7 @@ def test_how_the_table_is_written_changes_nothing(names: tuple[str, ...], tmp_pa
         assert_same(measures([tmp_path / name for name in files], *names, **options), found)
     turned = measures(frame.select("b", "truth", "a", "n"), *names, weight="n", **options)
     np.testing.assert_array_equal(turned.replicates, found.replicates[:, ::-1])  # type: ignore[index]
-    assert turned.digest == found.digest
+    assert turned.statistics == found.statistics
 
 
 def test_seeds_chunks_and_further_measures(monkeypatch: pytest.MonkeyPatch) -> None:
