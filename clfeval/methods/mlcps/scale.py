@@ -104,7 +104,7 @@ def _scale(
     """Return one metric's scale, and what is wrong with it."""
     metric = given.metrics[place]
     measure, said = measure_of(metric), options.direction.get(metric)
-    span, what, code = options.rescale.get(metric), "", ""
+    span, what, code = options.rescale.get(metric), None, None
     best: Direction = said or "max"
     if said is None and measure is not None:
         if measure.best == "zero":
@@ -120,7 +120,7 @@ def _scale(
         what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
     low, high = span or (None, None)
     scale = Scale(metric, place, best, low, high, weight)
-    if code:
+    if what is not None and code is not None:
         return scale, given.problem(0, place, what, code)
     # whatever a metric of weight 0 holds, its ray has length 0
     return scale, outside(given, scale) if weight else None
