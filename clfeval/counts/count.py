@@ -192,8 +192,7 @@ def _count(
 ) -> Counted:
     settled = settle(opened, cuts)
     if settled.strange:
-        for file, task in zip(settled.files, settled.tasks, strict=True):
-            check_structure(file, task)
+        check_structure(settled.files, settled.tasks)
         known = sorted(known_labels(settled.classes, settled.roles), key=natural)
         strict = settled.roles.missing == "error"
         raise_culprits(settled, Suspicion(known, settled.strange, strict))
@@ -208,5 +207,5 @@ def _count(
     counted = Counted.of(judged, settled, top)
     check_thresholds(settled)
     if f"{settled.columns.run}=(missing)" in counted.slices:
-        raise_nameless_runs(settled.files, settled.columns)
+        raise_nameless_runs(settled)
     return counted

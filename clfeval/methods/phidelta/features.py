@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, over
-from clfeval.counts.features.count import CountedFeatures
+from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.errors import Problem, UsageError
