@@ -66,7 +66,7 @@ class PatternCounts:
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        order = sorted(range(len(self.models)), key=self.models.__getitem__)
+        order = by_name(self.models)
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
             for t, row, count in zip(
@@ -84,6 +84,11 @@ class PatternCounts:
         return TargetCounts(
             self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted]
         )
+
+
+def by_name(models: Sequence[str]) -> list[int]:
+    """Return the places of the models in the order of their names."""
+    return sorted(range(len(models)), key=models.__getitem__)
 
 
 def merged(models: Sequence[str], groups: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
@@ -138,21 +143,15 @@ class ConfusionCounts:
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
         """Sum the patterns of a table of predictions; every model has the same class totals."""
-        hits, alarms = (
-            patterns.n[rows] @ patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
-        )
-        misses, passes = (
-            patterns.n[rows] @ ~patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
-        )
-        # summed once: models on the same rows have the same totals to the last digit
-        positives, negatives = (
-            np.full(len(patterns.models), patterns.n[rows].sum())
-            for rows in (patterns.truth, ~patterns.truth)
-        )
-        # sums of fractions in another order may pass their total by the last digit
-        hits, misses = np.minimum(hits, positives), np.minimum(misses, positives)
-        alarms, passes = np.minimum(alarms, negatives), np.minimum(passes, negatives)
-        return cls(patterns.models, hits, alarms, misses, passes, positives, negatives)
+        sides = []
+        for rows in (patterns.truth, ~patterns.truth):
+            n, votes = patterns.n[rows], patterns.votes[rows]
+            # summed once: models on the same rows have the same totals to the last digit
+            total = np.full(len(patterns.models), n.sum())
+            # sums of fractions in another order may pass their total by the last digit
+            sides.append((np.minimum(n @ votes, total), np.minimum(n @ ~votes, total), total))
+        (tp, fn, positives), (fp, tn, negatives) = sides
+        return cls(patterns.models, tp, fp, fn, tn, positives, negatives)
 
     @classmethod
     def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:

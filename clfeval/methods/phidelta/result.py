@@ -7,7 +7,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from clfeval.counts.sample import Sample
+from clfeval.counts.count import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature

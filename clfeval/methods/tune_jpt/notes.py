@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import MOST
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.counts.sample import Sample
 from clfeval.counts.settle import FileCount
 from clfeval.errors import DataError, UsageError, listing
 from clfeval.measures.catalog import CATALOG

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
