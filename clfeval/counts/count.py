@@ -24,7 +24,6 @@ from clfeval.counts.kept import JointCounts, Kept, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores, read_scores, top_count, top_cuts
 from clfeval.counts.settle import (
-    FileCount,
     Settled,
     check_structure,
     explained,
@@ -35,6 +34,7 @@ from clfeval.counts.settle import (
     values_of,
 )
 from clfeval.errors import DataError, UsageError, bad_option, listing
+from clfeval.result import InputFile
 from clfeval.tables.columns import ModelColumns, Suspicion
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
@@ -64,7 +64,7 @@ class Counted:
     """
 
     slices: Mapping[str | None, PatternCounts]
-    files: tuple[FileCount, ...]
+    files: tuple[InputFile, ...]
     positive: str
     classes: tuple[str, ...]
     models: tuple[ModelColumns, ...]
@@ -222,7 +222,7 @@ class Sample:
     """
 
     slices: Mapping[str | None, ConfusionCounts]
-    files: tuple[FileCount, ...]
+    files: tuple[InputFile, ...]
     positive: str
     negative: tuple[str, ...]
     roles: Input
@@ -263,7 +263,7 @@ class Sample:
 
     @classmethod
     def given(
-        cls, counts: ConfusionCounts, file: FileCount, roles: Input, *, sampled: bool = True
+        cls, counts: ConfusionCounts, file: InputFile, roles: Input, *, sampled: bool = True
     ) -> Sample:
         """Take numbers that no table holds; `sampled` where they are counts."""
         return cls({None: counts}, (file,), *_named(roles), roles, file.name, sampled=sampled)
@@ -310,7 +310,7 @@ def _counts_table(opened: Predictions) -> Sample:
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
         raise bad_option(what)
     rows: list[CountsRow] = []
-    files: list[FileCount] = []
+    files: list[InputFile] = []
     for file, task in zip(opened.files, fingerprints(opened.files), strict=True):
         found = read_confusions(file, naming, keys)
         if roles.model:

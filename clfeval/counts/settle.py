@@ -9,6 +9,7 @@ from typing import Any
 
 from clfeval.errors import DataError, listing, suggestion
 from clfeval.late import nw
+from clfeval.result import InputFile
 from clfeval.tables.cells import as_text, is_absent
 from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
@@ -62,16 +63,6 @@ def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
 Tasks = Sequence[FingerprintTask | None]
 
 
-@dataclass(frozen=True, slots=True)
-class FileCount:
-    """What one file contributed: observations counted and observations left out."""
-
-    name: str
-    sha256: str | None
-    rows: int
-    dropped: int
-
-
 def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start to read the bytes of every file beside the counting."""
     return tuple(FingerprintTask(file.source) if file.source else None for file in files)
@@ -79,9 +70,9 @@ def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ..
 
 def file_count(
     file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
-) -> FileCount:
+) -> InputFile:
     """Say what a file contributed."""
-    return FileCount(file.shown, task.result().sha256 if task else None, rows, dropped)
+    return InputFile(file.shown, task.result().sha256 if task else None, rows, dropped)
 
 
 def check_structure(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
 from clfeval.counts.features.sparse import complain_sparse, count_sparse
 from clfeval.counts.features.wide import count_wide
-from clfeval.counts.settle import FileCount, check_structure, explained, file_count, fingerprints
+from clfeval.counts.settle import check_structure, explained, file_count, fingerprints
+from clfeval.result import InputFile
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input
@@ -24,7 +25,7 @@ class CountedFeatures:
 
     counts: FeatureCounts
     classes: ClassCounts
-    files: tuple[FileCount, ...]
+    files: tuple[InputFile, ...]
     roles: Input
     wanted: tuple[str, ...]
     blank_rows: int

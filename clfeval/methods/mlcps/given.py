@@ -321,7 +321,7 @@ def of_predictions(
         notes.append(Warn("clipped", text))
     return Given(
         name=name, models=found.models, metrics=found.metrics, values=found.values,
-        inputs=tuple(InputFile(f.name, f.sha256, f.rows, f.dropped) for f in counted.files),
+        inputs=counted.files,
         statistics=found.digest,
         problem=lambda i, j, what, code: Problem(
             f"model '{found.models[i]}': {what}", code, name, None, found.metrics[j]
