@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.special import beta_quantiles, critical_value
+from clfeval.inference.special import beta_quantiles, critical_value, tail_of
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+
+
+def fourfold(counts: Fourfold) -> list[Floats]:
+    """Return four counts as floats; ValueError when one is negative."""
+    cells = [np.asarray(count, np.float64) for count in counts]
+    if any(np.any(cell < 0) for cell in cells):
+        raise ValueError("a count must not be negative")
+    return cells
 
 
 def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
@@ -139,9 +147,7 @@ def _paired(
     both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, z: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a paired difference and how far down and up its limits lie."""
-    a, b, c, d = (np.asarray(count, np.float64) for count in (both, first, second, neither))
-    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
-        raise ValueError("a count must not be negative")
+    a, b, c, d = fourfold((both, first, second, neither))
     n = a + b + c + d
     _, below1, above1 = _distances(a + b, n, z)
     _, below2, above2 = _distances(a + c, n, z)
@@ -231,9 +237,7 @@ def odds_ratio(
     Epidemiology 56:1129.
     """
     z = critical_value(level)
-    a, b, c, d = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
-    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
-        raise ValueError("a count must not be negative")
+    a, b, c, d = fourfold((tp, fp, fn, tn))
     with np.errstate(divide="ignore"):
         variance = 1 / a + 1 / b + 1 / c + 1 / d
     return _quotient(a * d, b * c, _factor(variance, z))
@@ -303,8 +307,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
+    tail = tail_of(level)
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
@@ -315,9 +318,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
     some, other = rare > 0, often > 0
-    found = beta_quantiles(
-        (1 - level) / 2, (rare[some], often[some] + 1), (rare[other] + 1, often[other])
-    )
+    found = beta_quantiles(tail, (rare[some], often[some] + 1), (rare[other] + 1, often[other]))
     low, high = np.zeros(len(x)), np.ones(len(x))
     low[some], high[other] = found
     few = 2 * x <= m

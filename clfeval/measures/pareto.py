@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clfeval.arrays import Bools, Floats, Ints
+from clfeval.arrays import Bools, Ints
 
 Levels = NDArray[np.int32]
 _Words = NDArray[np.uint64]
@@ -99,20 +99,9 @@ def levels_of(d: ArrayLike) -> Levels:
         raise ValueError("models need metrics, none of them NaN")
     ranks = np.empty((given.shape[1] + 1, len(given)), np.int32)
     for place, metric in enumerate(given.T):
-        ranks[place] = _dense(metric)
-    ranks[-1] = _dense(ranks[:-1].sum(axis=0, dtype=np.int64))
+        ranks[place] = np.unique(metric, return_inverse=True)[1]
+    ranks[-1] = np.unique(ranks[:-1].sum(axis=0, dtype=np.int64), return_inverse=True)[1]
     return ranks
-
-
-def _dense(values: Floats | Ints) -> Ints:
-    """Return how many distinct values are smaller."""
-    order = np.argsort(values)
-    ordered = values[order]
-    new = np.ones(len(values), np.bool_)
-    new[1:] = ordered[1:] != ordered[:-1]
-    result = np.empty(len(values), np.int64)
-    result[order] = np.cumsum(new) - 1
-    return result
 
 
 def _first(ranks: Levels, judges: Ints, judged: Ints) -> Ints:

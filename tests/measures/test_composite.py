@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, jaccard_score
 
 from clfeval.measures import confusion
-from clfeval.measures.catalog import find_measure
+from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.confusion import Confusion
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -21,10 +21,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 Exact = Fraction | float | None
 FUNCTIONS: dict[str, Callable[[Confusion], NDArray[np.float64]]] = {
     "error_rate": confusion.error_rate,
-    "fpr": confusion.fpr,
-    "fnr": confusion.fnr,
-    "fdr": confusion.fdr,
-    "for": confusion.false_omission,
+    **{name: CATALOG[name].function for name in ("fpr", "fnr", "fdr", "for")},
     "balanced_accuracy": confusion.balanced_accuracy,
     "g_mean": confusion.g_mean,
     "fowlkes_mallows": confusion.fowlkes_mallows,

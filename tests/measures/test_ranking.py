@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from clfeval.measures import ranking
+from clfeval.measures import scores as ranking
 from clfeval.measures.catalog import CATALOG
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -13,11 +13,10 @@ from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
-from clfeval.measures import probability
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.probability import mean_loss
 from clfeval.measures.record import why
+from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import undrawable_weights
 from clfeval.result import InputFile, Warn
@@ -184,7 +183,7 @@ def measured(
     lost: dict[str, int | float] = {}
     if joint.scores is not None and "log_loss" in names:
         for name, p in zip(joint.models, joint.scores.T, strict=True):
-            lost[name] = probability.clipped(p, joint.truth, joint.n).item()
+            lost[name] = clipped(p, joint.truth, joint.n).item()
     return Measured(
         models=joint.models, metrics=names, values=values, reasons=_reasons(joint, names, values),
         replicates=replicates, digest=joint.digest(),
