@@ -279,7 +279,6 @@ def read_sample(opened: Predictions) -> Sample:
 
 
 def _named(roles: Input) -> tuple[str, tuple[str, ...]]:
-    """Return what counts call their classes."""
     if roles.positive is None:
         return "positive", ("negative",)
     return roles.positive, (f"not {roles.positive}",)

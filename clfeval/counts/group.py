@@ -151,7 +151,6 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
 
 
 def _vote_or_label(model: ModelColumns, settled: Settled) -> nw.Expr:
-    """Return the raw label, or 1 / 0 / MISSING."""
     if model.kind == "label":
         return nw.col(model.columns[0])
     vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, says_positive, score_column
-from clfeval.counts.patterns import PatternCounts, any_of, by_name, merged
+from clfeval.counts.patterns import PatternCounts, any_of, by_name, merged, stacked
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
@@ -149,16 +149,9 @@ class JointCounts:
         """Add the counts of other rows of the same models."""
         if self.models != other.models or (self.scores is None) != (other.scores is None):
             raise ValueError(f"different models: {self.models} and {other.models}")
-        scores = None
-        if self.scores is not None and other.scores is not None:
-            scores = np.concatenate([self.scores, other.scores])
-        return JointCounts.of(
-            self.models,
-            np.concatenate([self.truth, other.truth]),
-            np.concatenate([self.votes, other.votes]),
-            scores,
-            np.concatenate([self.n, other.n]),
-        )
+        truth, votes, n = stacked(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else stacked(self, other, "scores")[0]
+        return JointCounts.of(self.models, truth, votes, scores, n)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""

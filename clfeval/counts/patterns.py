@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,11 @@ def for_products(*counts: Counts) -> list[Counts]:
     if most**2 < 2.0**61:
         return list(counts)
     return [part.astype(np.float64) for part in counts]
+
+
+def stacked(one: Any, other: Any, *names: str) -> list[Counts]:
+    """Return the arrays of these names of two statistics, those of the second behind the first."""
+    return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +57,7 @@ class PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        return PatternCounts.of(
-            self.models,
-            np.concatenate([self.truth, other.truth]),
-            np.concatenate([self.votes, other.votes]),
-            np.concatenate([self.n, other.n]),
-        )
+        return PatternCounts.of(self.models, *stacked(self, other, "truth", "votes", "n"))
 
     @property
     def rows(self) -> int | float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import Kept, Target
-from clfeval.counts.patterns import merged
+from clfeval.counts.patterns import merged, stacked
 from clfeval.counts.settle import slice_label
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
@@ -165,9 +165,7 @@ class ScoreCounts:
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         """Add the counts of other rows."""
-        columns = ("scores", "positives", "negatives")
-        pairs = ([getattr(self, name), getattr(other, name)] for name in columns)
-        return ScoreCounts.of(*map(np.concatenate, pairs))
+        return ScoreCounts.of(*stacked(self, other, "scores", "positives", "negatives"))
 
     @classmethod
     def of_rows(cls, x: Floats, truth: Bools, n: Counts | None) -> ScoreCounts:

@@ -87,7 +87,6 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
 
 
 def _weights(weights: ArrayLike) -> Ints:
-    """Return weights as whole numbers of 64 bits."""
     given = np.asarray(weights)
     whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
     if given.ndim != 1 or not whole.all():
@@ -96,5 +95,4 @@ def _weights(weights: ArrayLike) -> Ints:
 
 
 def _squares(weights: Ints, values: Floats, centre: float) -> float:
-    """Return the weighted sum of squared distances from the centre."""
     return float((weights * (values - centre) ** 2).sum())

@@ -25,7 +25,10 @@ def fourfold(counts: Fourfold) -> list[Floats]:
     return cells
 
 
-def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
+Parts = tuple[Floats, Floats, Floats, Floats]
+
+
+def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
     """Return the score interval of a binomial proportion: the p with |k/n - p| = z sqrt(p(1-p)/n).
 
     s = z²/2 + z sqrt(k (n-k) / n + z²/4)
@@ -34,22 +37,27 @@ def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
     This form of the two roots loses no digits and is exact at the ends: low is 0 at k = 0, high is
     1 at k = n, both are k/n at z = 0.
 
-    Shapes: k, n and z broadcast; counts need not be whole. Range 0..1; low <= k/n <= high; NaN
-    where n = 0.
-    Errors: ValueError unless 0 <= k <= n and z >= 0.
+    Shapes: the parts, from `score_parts`, and z broadcast; counts need not be whole. Range 0..1;
+    low <= k/n <= high; NaN where n = 0.
+    Errors: ValueError unless z >= 0.
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
-    return score_limits(score_parts(k, n), z)
-
-
-Parts = tuple[Floats, Floats, Floats, Floats]
-
-
-def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the limits of `wilson` from what does not depend on z."""
     p, q, hits, misses = parts
     s = _spread(parts, z)
     return np.asarray(p * _share(hits, s)), np.asarray(np.minimum(p + q * _share(s, misses), 1))
+
+
+def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
+    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made.
+
+    Errors: ValueError unless 0 <= k <= n.
+    """
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    if np.any(hits < 0) or np.any(hits > trials):
+        raise ValueError("k must lie between 0 and n")
+    misses = trials - hits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return hits / trials, misses / trials, hits, misses
 
 
 def combination(
@@ -172,18 +180,8 @@ def _distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats
     return p, p * _share(s, hits), q * _share(s, misses)
 
 
-def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
-    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made."""
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    if np.any(hits < 0) or np.any(hits > trials):
-        raise ValueError("k must lie between 0 and n")
-    misses = trials - hits
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return hits / trials, misses / trials, hits, misses
-
-
 def _spread(parts: Parts, z: ArrayLike) -> Floats:
-    """Return the s of `wilson`."""
+    """Return the s of `score_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
     if np.any(width < 0):
@@ -291,7 +289,6 @@ def _factor(variance: Floats, z: float) -> Floats:
 
 
 def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return part / whole and its limits."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.asarray(part / whole)
         return value, np.asarray(value / reach), np.asarray(value * reach)

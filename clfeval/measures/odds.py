@@ -121,7 +121,6 @@ def _odds(share: Floats) -> Floats:
 
 
 def _power(ratio: Floats) -> Floats:
-    """Return the discriminant power of an odds ratio."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 

@@ -155,7 +155,6 @@ def mean_loss(losses: Floats, n: Counts) -> Floats:
 
 
 def _probabilities(p: ArrayLike) -> Floats:
-    """Return probabilities as floats."""
     given = np.asarray(p, np.float64)
     if not ((given >= 0) & (given <= 1)).all():
         raise ValueError("probabilities lie between 0 and 1")

@@ -46,16 +46,13 @@ class ClassCounts:
         """Put the counts of further files behind these; the same class is positive."""
         if self.positive != other.positive:
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
-        return ClassCounts(
+        added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
+        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
+        return replace(
+            self,
             classes=tuple(sorted({*self.classes, *other.classes}, key=natural)),
-            positive=self.positive,
-            values=self.values + other.values,
-            positives=self.positives + other.positives,
-            negatives=self.negatives + other.negatives,
-            rows=self.rows + other.rows,
-            missing=self.missing + other.missing,
-            bad_weights=self.bad_weights + other.bad_weights,
             fractional=self.fractional or other.fractional,
+            **sums,
         )
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
@@ -199,7 +196,6 @@ def weight_of(rows: Bools, n: Counts | None) -> Any:
 
 
 def _few(x: Floats) -> bool:
-    """Tell whether there are at most two distinct values."""
     return len(np.unique(x[:100])) <= 2 and (
         not len(x) or bool(((x == x.min()) | (x == x.max())).all())
     )

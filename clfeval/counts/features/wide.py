@@ -217,7 +217,6 @@ class ClassRows:
 def _scanned(
     table: FeatureTable, file: TableFile, readings: Mapping[str, Reading], *, watch: bool = False
 ) -> nw.LazyFrame[Any]:
-    """Scan the class, the weight and some columns of one file."""
     roles = table.roles
     chosen: dict[str, Reading] = {str(table.truth): "text"}
     if roles.weight is not None:
