@@ -136,30 +136,6 @@ def balanced_accuracy(t: Confusion) -> Floats:
     return np.asarray((sensitivity(t) + specificity(t)) / 2)
 
 
-def g_mean(t: Confusion) -> Floats:
-    """Return the geometric mean of the two recalls, sqrt(sensitivity specificity); 0..1, best 1.
-
-    Source: Kubat and Matwin 1997, ICML 14:179.
-    """
-    return np.asarray(np.sqrt(sensitivity(t) * specificity(t)))
-
-
-def fowlkes_mallows(t: Confusion) -> Floats:
-    """Return the geometric mean of precision and recall, sqrt(precision sensitivity); 0..1, best 1.
-
-    Source: Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553.
-    """
-    return np.asarray(np.sqrt(precision(t) * sensitivity(t)))
-
-
-def markedness(t: Confusion) -> Floats:
-    """Return precision + NPV - 1; -1..1, best 1, chance 0.
-
-    Source: Powers 2011, Journal of Machine Learning Technologies 2:37.
-    """
-    return np.asarray(precision(t) - over(t.fn, t.fn + t.tn))
-
-
 def mcc(t: Confusion) -> Floats:
     """Return Matthews' correlation, (TP TN - FP FN) / sqrt((TP+FP)(FN+TN) P N); -1..1, best 1.
 
@@ -313,13 +289,16 @@ MEASURES = (
     Measure("kappa", "kappa", kappa, "confusion", "max", -1, 1, ("expected_agreement_one",),
             "region", "(observed - expected agreement) / (1 - expected)",
             "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap")),
-    Measure("g_mean", "G-mean", g_mean, "confusion", "max", 0, 1, BOTH, "region",
-            "sqrt(sensitivity specificity)", "Kubat and Matwin 1997, ICML 14:179", invariant=True),
-    Measure("fowlkes_mallows", "Fowlkes-Mallows", fowlkes_mallows, "confusion", "max", 0, 1,
+    Measure("g_mean", "G-mean", lambda t: np.asarray(np.sqrt(sensitivity(t) * specificity(t))),
+            "confusion", "max", 0, 1, BOTH, "region", "sqrt(sensitivity specificity)",
+            "Kubat and Matwin 1997, ICML 14:179", invariant=True),
+    Measure("fowlkes_mallows", "Fowlkes-Mallows",
+            lambda t: np.asarray(np.sqrt(precision(t) * sensitivity(t))), "confusion", "max", 0, 1,
             ("no_positive_truth", "no_positive_prediction"), "region",
             "sqrt(precision sensitivity)",
             "Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553"),
-    Measure("markedness", "markedness", markedness, "confusion", "max", -1, 1,
+    Measure("markedness", "markedness",
+            lambda t: np.asarray(precision(t) - over(t.fn, t.fn + t.tn)), "confusion", "max", -1, 1,
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
             "Powers 2011, Journal of Machine Learning Technologies 2:37"),
 )  # fmt: skip

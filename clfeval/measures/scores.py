@@ -41,14 +41,6 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     return _share(won, pairs)
 
 
-def gini(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return 2 roc_auc - 1, the share of gain captured; -1..1, best 1; NaN as roc_auc.
-
-    Shapes, errors: as roc_auc. Source: Armano 2015, Information Sciences 325:466.
-    """
-    return np.asarray(2 * roc_auc(scores, positives, negatives) - 1)
-
-
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the sum of (R_i - R_(i-1)) P_i over the distinct scores from the highest down.
 
@@ -166,7 +158,8 @@ RANKING = (
             "P(score of a positive > score of a negative), ties ½",
             "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
             invariant=True, averages=True),
-    Measure("gini", "Gini", gini, "scores", "max", -1, 1, ("single_class",), "delong",
+    Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores", "max",
+            -1, 1, ("single_class",), "delong",
             "2 AUC - 1, the area between the curve and the φ axis",
             "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True),
     Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
