@@ -104,7 +104,7 @@ def count_numbers(columns: Sequence[str], rows: ClassRows, cut: Cut) -> Iterator
         truth = table[POSITIVE].to_numpy() == 1
         n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
         count = partial(_number, truth=truth, n=n, cut=cut, file=rows.table.files[0].name)
-        numbers = [table[name].cast(nw.Float64).to_numpy() for name in block]
+        numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
         with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts side by side
             yield from pool.map(count, block, numbers)
 
