@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"arrays", "errors", "late", "notation", "options", "result"},
         {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "late", "tables"}, {"numpy"}),
+    "counts": ({"arrays", "errors", "late", "result", "tables"}, {"numpy"}),
     "methods": (
         {"arrays", "errors", "notation", "options", "yaml"}
         | {"counts", "measures", "inference", "result"},

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from clfeval.api.entry import OnOpen, entry, named, tables_of
-from clfeval.counts.features.count import count_features
-from clfeval.counts.sample import read_sample
+from clfeval.counts.count import read_sample
+from clfeval.counts.features import count_features
 from clfeval.errors import bad_option
 from clfeval.methods.phidelta.features import feature_result
 from clfeval.methods.phidelta.options import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clfeval.api.entry import OnOpen, entry, tables_of
-from clfeval.counts.sample import read_sample
+from clfeval.counts.count import read_sample
 from clfeval.errors import Problem, UsageError, bad_option
 from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions

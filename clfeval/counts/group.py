@@ -6,21 +6,19 @@ Arrow and Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.settle import Settled, check_structure
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
-from clfeval.tables.csv import FingerprintTask
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, TableFile, collect, engine_errors
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
@@ -51,71 +49,78 @@ class Grouped:
     mode: Mode = "plain"
 
     @classmethod
-    def joined(cls, parts: Sequence[Grouped]) -> Grouped:
-        """Put the counts of several files under one another, remembering which came from where."""
-        ranges: dict[str, tuple[float, float]] = {}
-        for part in parts:
-            for name, (low, high) in part.ranges.items():
-                known = ranges.get(name, (low, high))
-                ranges[name] = (min(known[0], low), max(known[1], high))
+    def of(
+        cls, tables: Sequence[nw.DataFrame[Any]], settled: Settled, mode: Mode = "plain"
+    ) -> Grouped:
+        """Put what `count_raw` found in each file under one another; absent values are None."""
+        what = settled.columns
+
+        def column(name: str) -> list[Any]:
+            cells = (value for table in tables for value in table[name].to_list())
+            return [None if is_absent(value) else value for value in cells]
+
+        def total(name: str) -> int:
+            return sum(sum(table[name].to_list()) for table in tables if name in table.columns)
+
+        rows: Ints = np.array(column("rows"), np.int64)
+        n: Any = rows
+        if what.weight is not None:
+            n = np.array([value or 0.0 for value in column("w")], np.float64)
+            n = n if total("y") else n.astype(np.int64)
+        ranges, ties = {}, {}
+        for i, model in enumerate(what.models):
+            if f"tie{i}" in tables[0].columns:
+                ties[model.name] = total(f"tie{i}")
+            if model.kind != "label":
+                ends = [[v for v in column(f"{end}{i}") if v is not None] for end in ("lo", "hi")]
+                if ends[0]:
+                    ranges[model.name] = (min(ends[0]), max(ends[1]))
         return cls(
-            truth=_chained(part.truth for part in parts),
-            by=tuple(
-                _chained(columns) for columns in zip(*(part.by for part in parts), strict=True)
-            ),
-            votes=tuple(
-                _chained(columns) for columns in zip(*(part.votes for part in parts), strict=True)
-            ),
-            rows=np.concatenate([part.rows for part in parts]),
-            n=np.concatenate([part.n for part in parts]),
-            bad_weights=sum(part.bad_weights for part in parts),
-            wrong=sum(part.wrong for part in parts),
+            truth=column("t"),
+            by=tuple(column(f"b{i}") for i in range(len(what.by))),
+            votes=tuple(column(f"v{i}") for i in range(len(what.models))),
+            rows=rows,
+            n=n,
+            bad_weights=total("x"),
+            wrong=total(WRONG),
             ranges=ranges,
-            ties={name: sum(part.ties[name] for part in parts) for name in parts[0].ties},
-            text_bytes=sum(part.text_bytes for part in parts),
-            no_tail=sum(part.no_tail for part in parts),
-            origin=np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]),
+            ties=ties,
+            text_bytes=total(TEXT_BYTES),
+            no_tail=total(NO_TAIL),
+            origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
+            mode=mode,
         )
 
 
 def group(settled: Settled) -> Grouped:
     """Count the raw values of all files: the fastest reading first, a slower one where it fails.
 
-    Raises what the last reading tried raised.
+    Raises what the last reading raised.
     """
-    error: Exception | None = None
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
-            raise DataError(
-                Problem(
-                    f"model '{model.name}' has no probability column for the positive class "
-                    f"'{settled.positive}'; it has {listing(model.classes)}",
-                    "no-class-column",
-                    settled.name,
-                )
+            what = (
+                f"model '{model.name}' has no probability column for the positive class "
+                f"'{settled.positive}'; it has {listing(model.classes)}"
             )
-    files, tasks = settled.files, settled.tasks
+            raise DataError.of(what, "no-class-column", settled.name)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
-    for mode in modes:
-        if mode == "fast" and not _all_bits(settled):
-            continue
+    for mode in modes if _all_bits(settled) else modes[1:]:
         try:
-            frames = settled.layout.rows(files, settled.columns, mode, "watch")
-            parts = [count_raw(frame, settled) for frame in frames]
-        except engine_errors() as refused:
-            error = refused
+            frames = settled.layout.rows(settled.files, settled.columns, mode, "watch")
+            grouped = Grouped.of([count_raw(frame, settled) for frame in frames], settled, mode)
+        except engine_errors():
+            if mode == "loose":
+                raise
             continue
-        if mode == "fast" and not all(map(_single_bytes, files, parts, tasks)):
-            continue
-        grouped = replace(Grouped.joined(parts), mode=mode)
-        short = None if settled.layout.gathers else grouped.no_tail > 0
-        for file, task in zip(files, tasks, strict=True):
-            check_structure(file, task, short_rows=short)
-        return grouped
-    raise error or RuntimeError("no reading was tried")
+        if mode != "fast" or _single_bytes(settled, grouped):
+            break
+    short = None if settled.layout.gathers else grouped.no_tail > 0
+    check_structure(settled.files, settled.tasks, short_rows=short)
+    return grouped
 
 
-def count_raw(frame: Frame, settled: Settled) -> Grouped:
+def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     """Group the rows of a frame by truth, slices and every model's label or thresholded score."""
     what = settled.columns
     keys = {"t": nw.col(what.truth)}
@@ -133,13 +138,8 @@ def count_raw(frame: Frame, settled: Settled) -> Grouped:
             values[f"e{i}"] = _tied(model).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
     if what.weight is not None:
-        good = usable_weight(what.weight)
-        values["w"] = nw.when(good).then(nw.col(what.weight)).cast(nw.Float64)
-        values["x"] = nw.when(good).then(nw.lit(0)).otherwise(nw.lit(1)).cast(nw.Int64)
-        weight = nw.col(what.weight).cast(nw.Float64)
-        broken = (weight.round(0) != weight).cast(nw.Int64)
-        values["y"] = nw.when(good).then(broken).otherwise(nw.lit(0)).cast(nw.Int64)
-        sums += [nw.col("w").sum(), nw.col("x").sum(), nw.col("y").sum()]
+        values |= weighed(what.weight)
+        sums.append(nw.col("w", "x", "y").sum())
         # rows of weight 0 stand for no row; unusable weights stay, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
     known = frame.collect_schema().names()
@@ -147,57 +147,10 @@ def count_raw(frame: Frame, settled: Settled) -> Grouped:
         values[mark] = nw.col(mark).cast(nw.Int64)
         sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
-    return _unpacked(collect(frame.select(*picked).group_by(*keys).agg(*sums)), settled)
-
-
-def _unpacked(grouped: nw.DataFrame[Any], settled: Settled) -> Grouped:
-    what = settled.columns
-
-    def column(name: str) -> list[Any]:
-        return [None if is_absent(value) else value for value in grouped[name].to_list()]
-
-    def total(name: str) -> int:
-        return sum(column(name)) if name in grouped.columns else 0
-
-    rows = np.array(column("rows"), np.int64)
-    n: Any = rows
-    if what.weight is not None:
-        n = np.array([value or 0.0 for value in column("w")], np.float64)
-        if not total("y"):
-            n = n.astype(np.int64)
-    ranges = {}
-    for i, model in enumerate(what.models):
-        if model.kind != "label":
-            lows = [v for v in column(f"lo{i}") if v is not None]
-            highs = [v for v in column(f"hi{i}") if v is not None]
-            if lows:
-                ranges[model.name] = (min(lows), max(highs))
-    return Grouped(
-        truth=column("t"),
-        by=tuple(column(f"b{i}") for i in range(len(what.by))),
-        votes=tuple(column(f"v{i}") for i in range(len(what.models))),
-        rows=rows,
-        n=n,
-        bad_weights=total("x"),
-        wrong=total(WRONG),
-        ranges=ranges,
-        ties={
-            model.name: total(f"tie{i}")
-            for i, model in enumerate(what.models)
-            if f"tie{i}" in grouped.columns
-        },
-        text_bytes=total(TEXT_BYTES),
-        no_tail=total(NO_TAIL),
-        origin=np.zeros(len(rows), np.int64),
-    )
-
-
-def _chained(columns: Iterable[list[Any]]) -> list[Any]:
-    return list(chain.from_iterable(columns))
+    return collect(frame.select(*picked).group_by(*keys).agg(*sums))
 
 
 def _vote_or_label(model: ModelColumns, settled: Settled) -> nw.Expr:
-    """Return the raw label, or 1 / 0 / MISSING."""
     if model.kind == "label":
         return nw.col(model.columns[0])
     vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))
@@ -238,10 +191,20 @@ def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 
 
-def usable_weight(column: str) -> nw.Expr:
-    """True for weights that are numbers, finite and not negative."""
+def weighed(column: str) -> dict[str, nw.Expr]:
+    """Return, for sums: w, the weights that are finite numbers from 0 up; x, 1 for what is none.
+
+    y is 1 for a weight that is not whole.
+    """
     weight = nw.col(column)
-    return ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
+    good = ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
+    number = weight.cast(nw.Float64)
+    broken = good & (number.round(0) != number)
+    return {
+        "w": nw.when(good).then(number),
+        "x": (~good).cast(nw.Int64),
+        "y": broken.cast(nw.Int64),
+    }
 
 
 def _finite(score: nw.Expr) -> nw.Expr:
@@ -261,33 +224,30 @@ def _absent(score: nw.Expr) -> nw.Expr:
 
 def _all_bits(settled: Settled) -> bool:
     """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
-    columns, peeks = settled.columns, settled.peeks or {}
-    if (
-        settled.layout.gathers
-        or not all(file.head for file in settled.files)
-        or columns.weight
-        or columns.null_values
-    ):
+    columns, peeks = settled.columns, settled.peeks
+    if settled.layout.gathers or columns.weight or columns.null_values:
         return False
-    labels = all(model.kind == "label" for model in columns.models)
     names = [columns.truth, *map(columns.source, columns.models)]
-    return labels and all(peeks[name].bit for name in names)
+    return (
+        all(file.head for file in settled.files)
+        and all(model.kind == "label" for model in columns.models)
+        and all(peeks[name].bit for name in names)
+    )
 
 
-def _single_bytes(file: TableFile, grouped: Grouped, task: FingerprintTask | None) -> bool:
+def _single_bytes(settled: Settled, grouped: Grouped) -> bool:
     """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
 
     The bytes that are neither header, delimiter, line end nor in a text column must be exactly
-    one for each such field that is not empty.
+    one for each such field that is not empty: none has less, so all files are summed up.
     """
-    if task is None or file.head is None:
-        return True
-    fingerprint = task.result()
-    if fingerprint.quotes or not fingerprint.ascii:
-        return False
-    absent = sum(
-        int(grouped.rows[[value is None for value in column]].sum())
-        for column in (grouped.truth, *grouped.votes)
-    )
-    fields = int(grouped.rows.sum()) * (1 + len(grouped.votes)) - absent
-    return fingerprint.field_bytes - file.head.header_bytes - grouped.text_bytes == fields
+    spare = -grouped.text_bytes
+    for file, task in zip(settled.files, settled.tasks, strict=True):
+        if task is not None and file.head is not None:
+            fingerprint = task.result()
+            if fingerprint.quotes or not fingerprint.ascii:
+                return False
+            spare += fingerprint.field_bytes - file.head.header_bytes
+    columns = (grouped.truth, *grouped.votes)
+    absent = sum(int(grouped.rows[[v is None for v in column]].sum()) for column in columns)
+    return spare == int(grouped.rows.sum()) * len(columns) - absent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +16,13 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import as_text, distinct_texts, means_missing
-from clfeval.tables.columns import Columns, Suspicion
+from clfeval.tables.cells import distinct_texts, means_missing
+from clfeval.tables.columns import Suspicion
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
     ROW,
+    Check,
     count_blank,
     missing_of,
     numbered,
@@ -34,75 +35,93 @@ from clfeval.tables.scan import TableFile
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 
+# by the code of the first problem; {value} is what it quotes
+HINTS = {
+    "missing-value": "fill the cells, or add --missing drop to leave such rows out",
+    "bad-number": "if '{value}' means missing, add --null-value '{value}'",
+    "bad-weight": "weights count how often a row stands for itself",
+}
+_HINTS = HINTS | {
+    "decimal-comma": "a decimal comma? write '{value}' as {point}",
+    "unknown-label": "a class truth happens to lack is declared with --labels '{value}'; "
+    "a column that is no model is left out by naming the others with --model",
+    "duplicate-row": "each observation needs one row per model",
+    "unequal-ids": "each observation needs one row per model",
+    "conflicting-value": "slices and weights belong to the observation, not to the model",
+    "conflicting-truth": "all rows of one observation need the same truth",
+}
 
-def raise_culprits(settled: Settled, suspicion: Suspicion) -> None:
-    """Find the rows to blame in every file and raise them all; return if there is none."""
-    columns, files = settled.columns, settled.files
-    problems = _foreign(settled, suspicion)
+
+def raise_found(
+    files: Sequence[TableFile],
+    looks: Iterable[tuple[pl.LazyFrame, Iterable[Check]]],
+    hints: Mapping[str, str],
+    more: Iterable[Problem] = (),
+) -> None:
+    """Take the second look: run the checks over numbered rows, and raise what they find.
+
+    Problems come in the order of the files; `more` are known without looking.
+    """
+    problems = list(more)
     totals = Counter(problem.code for problem in problems)
-    skipped = {problem.column for problem in problems}
-    parts = [numbered(file, columns.null_values) for file in files]
-    for frame, checks in settled.layout.checks(columns, suspicion, parts):
-        found, counts = run_checks(frame, [one for one in checks if one.column not in skipped])
+    for frame, checks in looks:
+        found, counts = run_checks(frame, checks)
         problems += found
         totals += counts
     if problems:
         order = [file.name for file in files]
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-        raise DataError(problems[:KEPT], hint=_hint(problems), totals=totals)
+        raise DataError(problems[:KEPT], hint=_hint(problems[0], hints), totals=totals)
 
 
-def _foreign(settled: Settled, suspicion: Suspicion) -> list[Problem]:
-    """Return one problem for each column without a single label: an id or a text, no model."""
-    known, found = suspicion.known, []
+def raise_culprits(settled: Settled, suspicion: Suspicion) -> None:
+    """Find the rows to blame in every file and raise them all; return if there is none."""
+    foreign = list(_foreign(settled, suspicion))
+    skipped = {problem.column for problem in foreign}
+    parts = [numbered(file, settled.columns.null_values) for file in settled.files]
+    looks = [
+        (frame, [check for check in checks if check.column not in skipped])
+        for frame, checks in settled.layout.checks(settled.columns, suspicion, parts)
+    ]
+    raise_found(settled.files, looks, _HINTS, foreign)
+
+
+def _foreign(settled: Settled, suspicion: Suspicion) -> Iterator[Problem]:
+    """Yield a problem for each column without a single label: an id or a text, no model."""
+    known = suspicion.known
     for model in () if settled.columns.answer else settled.columns.models:
         texts = settled.texts(model)
         if model.name in suspicion.unknown and len(texts) >= FOREIGN and not texts & set(known):
-            what = (
-                f"no value is one of truth's labels {listing(known)}: {listing(sorted(texts), 3)}"
-            )
-            found.append(Problem(what, "unknown-label", settled.name, None, model.columns[0]))
-    return found
+            few = listing(sorted(texts), 3)
+            what = f"no value is one of truth's labels {listing(known)}: {few}"
+            yield Problem(what, "unknown-label", settled.name, None, model.columns[0])
 
 
-def _hint(problems: list[Problem]) -> str | None:
-    first = problems[0]
+def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
     if first.code == "unknown-label" and first.row is None:
         return f"is it no model? --id '{first.column}', --by '{first.column}', or name the models"
     value = first.what.split("'")[1] if "'" in first.what else ""
     if first.code == "unknown-label" and (hint := means_missing(value)):
         return hint
-    if re.fullmatch(r"-?\d+,\d+", value):
-        return f"a decimal comma? write '{value}' as {value.replace(',', '.')}"
-    return {
-        "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-        "bad-number": f"if '{value}' means missing, add --null-value '{value}'",
-        "unknown-label": f"a class truth happens to lack is declared with --labels '{value}'; "
-        "a column that is no model is left out by naming the others with --model",
-        "bad-weight": "weights count how often a row stands for itself",
-        "duplicate-row": "each observation needs one row per model",
-        "unequal-ids": "each observation needs one row per model",
-        "conflicting-value": "slices and weights belong to the observation, not to the model",
-        "conflicting-truth": "all rows of one observation need the same truth",
-    }.get(first.code)
+    comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
+    hint = hints.get("decimal-comma" if comma else first.code, "")
+    return hint.format(value=value, point=value.replace(",", ".")) or None
 
 
-def raise_nameless_runs(files: Sequence[TableFile], columns: Columns) -> None:
+def raise_nameless_runs(settled: Settled) -> None:
     """Raise for the rows that do not say which run they belong to."""
-    for file in files:
-        frame = numbered(file, columns.null_values)
-        problems, totals = run_checks(frame, [missing_of(str(columns.run), frame)])
-        if problems:
-            raise DataError(problems, hint="every row belongs to a run", totals=totals)
+    hints = {"missing-value": "every row belongs to a run"}
+    for file in settled.files:
+        frame = numbered(file, settled.columns.null_values)
+        raise_found([file], [(frame, [missing_of(str(settled.columns.run), frame)])], hints)
 
 
 def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | None = None) -> None:
     """Raise when an id stands in more than one row of the files, or of one run."""
     if all_distinct(files, column, peek):
         return
-    names = [column] if run is None else [column, run]
-    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *names]))
-    frame = pl.concat([numbered(file).select(wanted) for file in files])
+    wanted = dict.fromkeys([FILE, ROW, PLACE, column, run or column])
+    frame = pl.concat([numbered(file).select(list(wanted)) for file in files])
     problems, totals = run_checks(frame, [repeated(column, run)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)
@@ -132,16 +151,15 @@ def judge(grouped: Grouped, settled: Settled) -> Judged:
     roles, models = settled.roles, settled.columns.models
     classes = tuple(sorted(distinct_texts(grouped.truth), key=natural))
     known = known_labels(classes, roles)
-    absent = [_is_absent(grouped.truth)]
+    absent = [[value is None for value in grouped.truth]]
     unknown = {}
     for model, values in zip(models, grouped.votes, strict=True):
         if model.kind == "label":
-            absent.append(_is_absent(values))
-            strange = distinct_texts(values) - known
-            if strange:
+            absent.append([value is None for value in values])
+            if strange := distinct_texts(values) - known:
                 unknown[model.name] = frozenset(strange)
         else:
-            absent.append(np.array(values, np.int8) == MISSING)
+            absent.append([value == MISSING for value in values])
     probabilities = {model.name for model in models if model.kind == "classes"}
     unbounded = {
         name: limits
@@ -187,9 +205,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         raise_culprits(settled, Suspicion(known, judged.unknown, strict, wrong, weights))
         if surely:
             raise DataError.of("values that fit no role, not found again", "bad-values", name)
-    if judged.unbounded:
-        probabilities = {m.name for m in settled.columns.models if m.kind == "classes"}
-        _refuse_unbounded(name, judged.unbounded, probabilities, any_range=any_range)
+    _refuse_unbounded(judged, settled, any_range=any_range)
     if not grouped.n[~judged.missing].sum() > 0:
         hint = HEADER_ONLY
         if grouped.rows.sum() > judged.blank or settled.columns.weight:
@@ -197,14 +213,38 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         raise DataError.of("no rows to evaluate", "empty-table", name, hint=hint)
     row_id = settled.columns.id
     if not settled.layout.gathers and row_id is not None:
-        peek = (settled.peeks or {})[row_id]
-        check_ids(settled.files, row_id, peek, settled.columns.run)
+        check_ids(settled.files, row_id, settled.peeks[row_id], settled.columns.run)
+
+
+def _refuse_unbounded(judged: Judged, settled: Settled, *, any_range: bool) -> None:
+    """Raise for class probabilities outside 0..1, and for such scores that have no threshold."""
+    found, file = judged.unbounded, settled.name
+    classes = {model.name for model in settled.columns.models if model.kind == "classes"}
+    problems = [
+        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", file, None, m)
+        for m, (low, high) in found.items()
+        if m in classes
+    ]
+    if problems:
+        raise DataError(problems, hint="probabilities lie between 0 and 1")
+    what = "scores from {:g} to {:g} are no probabilities, so no threshold is understood"
+    problems = [
+        Problem(what.format(*ends), "needs-threshold", file, None, m) for m, ends in found.items()
+    ]
+    if problems and not any_range:
+        raise DataError(
+            problems,
+            hint=f"give one, for example --threshold '{next(iter(found))}=0'; if these are labels "
+            "truth lacks, declare them with --labels; if the column is no model, name the models "
+            "with --model",
+        )
 
 
 def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: the whole under None, then every slice."""
-    raw, keep, positive = judged.grouped, ~judged.missing, settled.positive
-    models, by = settled.columns.models, settled.columns.by
+    raw, positive, by = judged.grouped, settled.positive, settled.columns.by
+    models = settled.columns.models
+    names = tuple(model.name for model in models)
     truth = _is_label(raw.truth, positive)
     votes = np.column_stack(
         [
@@ -212,11 +252,12 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
             for model, values in zip(models, raw.votes, strict=True)
         ]
     )
-    names = tuple(model.name for model in models)
-    n = raw.n
-    slices: dict[str | None, PatternCounts] = {
-        None: PatternCounts.of(names, truth[keep], votes[keep], n[keep])
-    }
+
+    def patterns(rows: Bools) -> PatternCounts:
+        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows])
+
+    keep = ~judged.missing
+    slices: dict[str | None, PatternCounts] = {None: patterns(keep)}
     if by:
         combined = list(zip(*raw.by, strict=True))
         named = {values: slice_label(by, values) for values in set(combined)}
@@ -224,56 +265,16 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
         found = sorted(set(labels[keep]), key=natural)
         if len(found) > MOST_SLICES:
             option = "--by" if settled.columns.run is None else "--run"
-            raise UsageError(
-                Problem(f"{option} {listing(by)} makes {len(found):,} parts", "too-many-slices"),
-                hint=f"at most {MOST_SLICES}: name a column with few values",
-            )
-        for label in found:
-            mask = keep & (labels == label)
-            slices[label] = PatternCounts.of(names, truth[mask], votes[mask], n[mask])
+            what = f"{option} {listing(by)} makes {len(found):,} parts"
+            hint = f"at most {MOST_SLICES}: name a column with few values"
+            raise UsageError.of(what, "too-many-slices", hint=hint)
+        slices |= {label: patterns(keep & (labels == label)) for label in found}
     return slices
-
-
-def _is_absent(values: list[Any]) -> Bools:
-    absent = {value: as_text(value) is None for value in set(values)}
-    return np.array([absent[value] for value in values], bool)
 
 
 def _is_label(values: list[Any], label: str) -> Bools:
     same = set(values_of(values, label))
     return np.array([value in same for value in values], bool)
-
-
-def _refuse_unbounded(
-    name: str,
-    unbounded: Mapping[str, tuple[float, float]],
-    probabilities: Container[str],
-    *,
-    any_range: bool,
-) -> None:
-    """Raise for class probabilities outside 0..1, and for such scores that have no threshold."""
-    impossible = [
-        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", name, None, m)
-        for m, (low, high) in unbounded.items()
-        if m in probabilities
-    ]
-    if impossible:
-        raise DataError(impossible, hint="probabilities lie between 0 and 1")
-    if any_range:
-        return
-    problems = [
-        Problem(
-            f"scores from {low:g} to {high:g} are no probabilities, so no threshold is understood",
-            "needs-threshold", name, None, model,
-        )
-        for model, (low, high) in unbounded.items()
-    ]  # fmt: skip
-    first = next(iter(unbounded))
-    raise DataError(
-        problems,
-        hint=f"give one, for example --threshold '{first}=0'; if these are labels truth lacks, "
-        "declare them with --labels; if the column is no model, name the models with --model",
-    )
 
 
 def check_thresholds(settled: Settled) -> None:
@@ -288,7 +289,6 @@ def check_thresholds(settled: Settled) -> None:
         if models[name].kind == "label":
             raise UsageError.of(f"--threshold for '{name}', which holds labels", "needs-scores")
     if given and all(model.kind == "label" for model in models.values()):
-        raise UsageError(
-            Problem("--threshold has nothing to act on: all models hold labels", "needs-scores"),
-            hint="leave it out, or give a table of scores",
-        )
+        what = "--threshold has nothing to act on: all models hold labels"
+        hint = "leave it out, or give a table of scores"
+        raise UsageError.of(what, "needs-scores", hint=hint)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, says_positive, score_column
-from clfeval.counts.patterns import PatternCounts, any_of, merged
+from clfeval.counts.patterns import PatternCounts, any_of, by_name, merged, stacked
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
@@ -129,10 +130,10 @@ class JointCounts:
         cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts
     ) -> JointCounts:
         """Merge equal rows, and put them in order."""
-        by_name = _by_name(models)
-        keys: list[Any] = [truth, *(votes[:, i] for i in by_name)]
+        places = by_name(models)
+        keys: list[Any] = [truth, *(votes[:, i] for i in places)]
         if scores is not None:  # NaN stands in whole columns, which tell no rows apart
-            keys += [scores[:, i] for i in by_name if not np.isnan(scores[:, i]).all()]
+            keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
         order = np.lexsort(keys[::-1])
         new = np.zeros(len(n), bool)
         new[:1] = True
@@ -148,23 +149,16 @@ class JointCounts:
         """Add the counts of other rows of the same models."""
         if self.models != other.models or (self.scores is None) != (other.scores is None):
             raise ValueError(f"different models: {self.models} and {other.models}")
-        scores = None
-        if self.scores is not None and other.scores is not None:
-            scores = np.concatenate([self.scores, other.scores])
-        return JointCounts.of(
-            self.models,
-            np.concatenate([self.truth, other.truth]),
-            np.concatenate([self.votes, other.votes]),
-            scores,
-            np.concatenate([self.n, other.n]),
-        )
+        truth, votes, n = stacked(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else stacked(self, other, "scores")[0]
+        return JointCounts.of(self.models, truth, votes, scores, n)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        by_name = _by_name(self.models)
-        found = sha256(repr([self.models[i] for i in by_name]).encode("utf-8", "surrogatepass"))
+        places = by_name(self.models)
+        found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
         found.update(np.packbits(self.truth).tobytes())
-        for i in by_name:
+        for i in places:
             found.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 found.update(self.scores[:, i].astype("<f8").tobytes())
@@ -179,8 +173,8 @@ def joint_counts(kept: Kept) -> JointCounts:
     """
     models = tuple(model.name for model in kept.settled.columns.models)
     scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
-    by_name = _by_name(models)
-    keys = ["t", *(f"v{i}" for i in by_name), *(f"s{i}" for i in by_name if i in scored)]
+    places = by_name(models)
+    keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
     rows = together(kept.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
     m, k = len(table), len(models)
@@ -192,11 +186,6 @@ def joint_counts(kept: Kept) -> JointCounts:
         scores[:, i] = table[f"s{i}"].to_numpy()
     n = table["w"].to_numpy().astype(np.float64).astype(kept.counts)
     return JointCounts(models, table["t"].to_numpy().astype(bool), votes, scores, n)
-
-
-def _by_name(models: tuple[str, ...]) -> list[int]:
-    """Return the places of the models in the order of their names."""
-    return sorted(range(len(models)), key=models.__getitem__)
 
 
 def list_exclusive(
@@ -217,30 +206,26 @@ def list_exclusive(
     key = "row" if settled.columns.id is None else "id"
     models = [model.name for model in settled.columns.models]
     together = merged(models, groups)
-    listed: list[tuple[int, int, dict[str, Any]]] = []
+    others = len(together) - 1
+    listed = {(model, kind): list[dict[str, Any]]() for model in together for kind in kinds}
     frames = kept.frames(votes=True, key=True, target=target)
     for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
         table = collect(frame)
         votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
         keys, hits = table["key"].to_numpy(), any_of(votes == (target == "positive"), together)
         finders = hits.sum(axis=1)
+        enough = finders == others if rule == "all" else finders > 0
         for j, model in enumerate(together):
             for kind in kinds:
-                if kind == "found":
-                    mask = hits[:, j] & (finders == 1)
-                else:
-                    enough = finders == len(together) - 1 if rule == "all" else finders > 0
-                    mask = ~hits[:, j] & enough & (len(together) > 1)
-                listed += [
-                    (
-                        j,
-                        kinds.index(kind),
-                        {"model": model, "list": kind, "file": file.shown, key: name},
-                    )
-                    for value in keys[mask].tolist()
+                alone = hits[:, j] & (finders == 1)
+                if kind == "missed":
+                    alone = ~hits[:, j] & enough & (others > 0)
+                listed[model, kind] += [
+                    {"model": model, "list": kind, "file": file.shown, key: name}
+                    for value in keys[alone].tolist()
                     for name in [int(value) if key == "row" else as_text(value) or ""]
                 ]
     if settled.layout.gathers:  # a long table has no order of observations
-        listed.sort(key=lambda item: natural(item[2]["id"]))
-    listed.sort(key=lambda item: item[:2])
-    return [item for _, _, item in listed]
+        for rows in listed.values():
+            rows.sort(key=lambda row: natural(row["id"]))
+    return list(chain.from_iterable(listed.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,11 @@ def for_products(*counts: Counts) -> list[Counts]:
     if most**2 < 2.0**61:
         return list(counts)
     return [part.astype(np.float64) for part in counts]
+
+
+def stacked(one: Any, other: Any, *names: str) -> list[Counts]:
+    """Return the arrays of these names of two statistics, those of the second behind the first."""
+    return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +57,7 @@ class PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        return PatternCounts.of(
-            self.models,
-            np.concatenate([self.truth, other.truth]),
-            np.concatenate([self.votes, other.votes]),
-            np.concatenate([self.n, other.n]),
-        )
+        return PatternCounts.of(self.models, *stacked(self, other, "truth", "votes", "n"))
 
     @property
     def rows(self) -> int | float:
@@ -66,7 +67,7 @@ class PatternCounts:
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
-        order = sorted(range(len(self.models)), key=self.models.__getitem__)
+        order = by_name(self.models)
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
             for t, row, count in zip(
@@ -84,6 +85,11 @@ class PatternCounts:
         return TargetCounts(
             self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted]
         )
+
+
+def by_name(models: Sequence[str]) -> list[int]:
+    """Return the places of the models in the order of their names."""
+    return sorted(range(len(models)), key=models.__getitem__)
 
 
 def merged(models: Sequence[str], groups: Mapping[str, tuple[str, ...]]) -> dict[str, list[int]]:
@@ -138,21 +144,15 @@ class ConfusionCounts:
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
         """Sum the patterns of a table of predictions; every model has the same class totals."""
-        hits, alarms = (
-            patterns.n[rows] @ patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
-        )
-        misses, passes = (
-            patterns.n[rows] @ ~patterns.votes[rows] for rows in (patterns.truth, ~patterns.truth)
-        )
-        # summed once: models on the same rows have the same totals to the last digit
-        positives, negatives = (
-            np.full(len(patterns.models), patterns.n[rows].sum())
-            for rows in (patterns.truth, ~patterns.truth)
-        )
-        # sums of fractions in another order may pass their total by the last digit
-        hits, misses = np.minimum(hits, positives), np.minimum(misses, positives)
-        alarms, passes = np.minimum(alarms, negatives), np.minimum(passes, negatives)
-        return cls(patterns.models, hits, alarms, misses, passes, positives, negatives)
+        sides = []
+        for rows in (patterns.truth, ~patterns.truth):
+            n, votes = patterns.n[rows], patterns.votes[rows]
+            # summed once: models on the same rows have the same totals to the last digit
+            total = np.full(len(patterns.models), n.sum())
+            # sums of fractions in another order may pass their total by the last digit
+            sides.append((np.minimum(n @ votes, total), np.minimum(n @ ~votes, total), total))
+        (tp, fn, positives), (fp, tn, negatives) = sides
+        return cls(patterns.models, tp, fp, fn, tn, positives, negatives)
 
     @classmethod
     def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:

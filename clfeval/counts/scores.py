@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -13,9 +13,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.kept import Kept, Target
-from clfeval.counts.patterns import merged
+from clfeval.counts.patterns import merged, stacked
 from clfeval.counts.settle import slice_label
-from clfeval.errors import Problem, UsageError, listing
+from clfeval.errors import UsageError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import SAMPLE_ROWS
@@ -48,30 +48,28 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
 
     n = column("w").astype(kept.counts)
     scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), n)
-    masks: dict[str, Bools] = {}
-    for position, table in enumerate(tables):
-        before = sum(len(earlier) for earlier in tables[:position])
-        for label, mask in _slice_masks(table, kept.settled.columns.by).items():
-            whole = masks.setdefault(label, np.zeros(len(n), bool))
-            whole[before : before + len(mask)] = mask
-    return scores, dict(sorted(masks.items(), key=lambda item: natural(item[0])))
+    return scores, _slice_masks(tables, kept.settled.columns.by)
 
 
-def _slice_masks(table: nw.DataFrame[Any], by: tuple[str, ...]) -> dict[str, Bools]:
+def _slice_masks(tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]) -> dict[str, Bools]:
     """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
-    if not by:
-        return {}
     names = [f"b{i}" for i in range(len(by))]
+    ends = np.cumsum([len(table) for table in tables]).tolist()
     masks: dict[str, Bools] = {}
-    for values in table.select(names).unique().rows():
-        same = [
-            table[name].is_null() if is_absent(value) else table[name] == value
-            for name, value in zip(names, values, strict=True)
-        ]
-        mask = np.all([part.fill_null(value=False).to_numpy() for part in same], axis=0)
-        label = slice_label(by, values)
-        masks[label] = masks.get(label, np.zeros(len(mask), bool)) | mask
-    return masks
+    for table, end in zip(tables, ends, strict=True) if by else ():
+        for values in table.select(names).unique().rows():
+            same = [
+                _missing(table[name]) if is_absent(value) else table[name] == value
+                for name, value in zip(names, values, strict=True)
+            ]
+            rows = np.all([part.fill_null(value=False).to_numpy() for part in same], axis=0)
+            mask = masks.setdefault(slice_label(by, values), np.zeros(ends[-1], bool))
+            mask[end - len(table) : end] |= rows
+    return dict(sorted(masks.items(), key=lambda item: natural(item[0])))
+
+
+def _missing(column: nw.Series[Any]) -> nw.Series[Any]:
+    return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
 
 
 def top_count(text: str, rows: int | float) -> float:
@@ -82,16 +80,13 @@ def top_count(text: str, rows: int | float) -> float:
         fraction = Fraction(0)
     share = fraction.denominator != 1 or "." in text or "%" in text
     if fraction <= 0 or (share and fraction > 1):
-        raise UsageError(
-            Problem(f"--top '{text}' is neither a count nor a fraction", "bad-top"),
-            hint="a count like 200, or a fraction like 0.05 or 5%",
-        )
+        hint = "a count like 200, or a fraction like 0.05 or 5%"
+        what = f"--top '{text}' is neither a count nor a fraction"
+        raise UsageError.of(what, "bad-top", hint=hint)
     count = fraction * Fraction(rows) // 1 if share else fraction
     if count < 1:
-        raise UsageError(
-            Problem(f"--top {text} of {rows} rows is less than one row", "bad-top"),
-            hint="give a count, for example --top 1",
-        )
+        what = f"--top {text} of {rows} rows is less than one row"
+        raise UsageError.of(what, "bad-top", hint="give a count, for example --top 1")
     return float(count)
 
 
@@ -140,13 +135,9 @@ def grouped_scores(
 def _need_scores(kept: Kept) -> None:
     labels = [m.name for m in kept.settled.columns.models if m.kind == "label"]
     if labels:
-        raise UsageError(
-            Problem(
-                f"scores are needed, but {listing(labels)} hold{'s' * (len(labels) == 1)} labels",
-                "needs-scores", kept.settled.name,
-            ),
-            hint="leave them out with --model, or give a table of scores",
-        )  # fmt: skip
+        what = f"scores are needed, but {listing(labels)} hold{'s' * (len(labels) == 1)} labels"
+        hint = "leave them out with --model, or give a table of scores"
+        raise UsageError.of(what, "needs-scores", kept.settled.name, hint=hint)
 
 
 _PIECE = 2**20  # numbers turned into bytes at a time
@@ -174,26 +165,25 @@ class ScoreCounts:
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         """Add the counts of other rows."""
-        pairs = (
-            (self.scores, other.scores),
-            (self.positives, other.positives),
-            (self.negatives, other.negatives),
-        )
-        return ScoreCounts.of(*map(np.concatenate, pairs))
+        return ScoreCounts.of(*stacked(self, other, "scores", "positives", "negatives"))
 
     @classmethod
     def of_rows(cls, x: Floats, truth: Bools, n: Counts | None) -> ScoreCounts:
         """Gather rows: values x, classes truth, weights n, all (rows,); n None for one each."""
-        order = np.argsort(x)
-        values, hits = x[order], truth[order]
-        starts = np.flatnonzero(_changes(values))
+        if n is not None or (x[1:] < x[:-1]).any():
+            order = np.argsort(x)
+            x, truth, n = x[order], truth[order], None if n is None else n[order]
+        new = _changes(x)
+        if n is None and new.all():
+            positives = truth.astype(np.int64)
+            return cls(x, positives, 1 - positives)
+        starts = np.flatnonzero(new)
         if n is None:
             # the same bytes as numbers: adding up truth values takes five times as long
-            positives = np.add.reduceat(hits.view(np.int8), starts, dtype=np.int64)
-            return cls(values[starts], positives, np.diff(starts, append=len(x)) - positives)
-        weights = n[order]
-        by_class = (np.where(hits == one, weights, 0) for one in (True, False))
-        return cls(values[starts], *(np.add.reduceat(part, starts) for part in by_class))
+            positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
+            return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
+        by_class = (np.where(truth == one, n, 0) for one in (True, False))
+        return cls(x[starts], *(np.add.reduceat(part, starts) for part in by_class))
 
     @classmethod
     def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> ScoreCounts:
@@ -228,11 +218,8 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     scores = table[score].to_numpy()
     hits, n = (table[name].to_numpy().astype(kept.counts) for name in ("positives", "n"))
     found: dict[str | None, ScoreCounts] = {None: ScoreCounts.of(scores, hits, n - hits)}
-    if by:
-        labels = np.array([slice_label(by, row) for row in table.select(keys[1:]).rows()], object)
-        for label in sorted(set(labels.tolist()), key=natural):
-            mask = labels == label
-            found[label] = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
+    for label, mask in _slice_masks([table], by).items():
+        found[label] = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
     return found
 
 
@@ -249,13 +236,7 @@ def _sorted(rows: Frame, score: str) -> ScoreCounts:
     """Count scores by putting the rows in order: for those that hardly ever tie."""
     table = collect(rows.select(score, nw.col("t").cast(nw.Int8)).sort(score))
     scores, hits = table[score].to_numpy(), table["t"].to_numpy()
-    new = _changes(scores)
-    if new.all():
-        positives = hits.astype(np.int64)
-        return ScoreCounts(scores, positives, 1 - positives)
-    first = np.flatnonzero(new)
-    positives = np.add.reduceat(hits, first, dtype=np.int64)
-    return ScoreCounts(scores[first], positives, np.diff(first, append=len(hits)) - positives)
+    return ScoreCounts.of_rows(scores, hits.view(np.bool_), None)
 
 
 def _changes(scores: Floats) -> Bools:

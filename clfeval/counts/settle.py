@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
 
-from clfeval.errors import DataError, Problem, listing, suggestion
+from clfeval.errors import DataError, listing, suggestion
 from clfeval.late import nw
-from clfeval.tables.cells import as_text
+from clfeval.result import InputFile
+from clfeval.tables.cells import as_text, is_absent
 from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
 from clfeval.tables.input import Input, Kind
@@ -23,27 +24,20 @@ def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
     if roles.positive is not None:
         if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
-            raise DataError(
-                Problem(
-                    f"truth has no class '{roles.positive}'; its classes: {listing(classes)}",
-                    "unknown-positive", file,
-                ),
-                hint=suggestion(roles.positive, classes)
-                or f"a class truth happens to lack is declared with --labels {roles.positive}",
-            )  # fmt: skip
+            what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
+            lacking = f"a class truth happens to lack is declared with --labels {roles.positive}"
+            hint = suggestion(roles.positive, classes) or lacking
+            raise DataError.of(what, "unknown-positive", file, hint=hint)
         return roles.positive
     default = default_positive(classes)
     if default is None:
-        raise DataError(
-            Problem(
-                f"which class is positive? truth has {listing(classes)}", "positive-needed", file
-            ),
-            hint=f"name it, for example --positive {quote(classes[-1])}; all others are negative",
-        )
+        what = f"which class is positive? truth has {listing(classes)}"
+        hint = f"name it, for example --positive {quote(classes[-1])}; all others are negative"
+        raise DataError.of(what, "positive-needed", file, hint=hint)
     return default
 
 
-def default_positive(classes: tuple[str, ...] | frozenset[str]) -> str | None:
+def default_positive(classes: Collection[str]) -> str | None:
     """Return 1 or true (as it is written) when the classes are 0 / 1 or false / true."""
     folded = {name.casefold(): name for name in classes}
     if len(folded) != len(classes) or not folded:
@@ -57,29 +51,16 @@ def default_positive(classes: tuple[str, ...] | frozenset[str]) -> str | None:
 
 def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
     """Name a slice: `site=A`, or `site=A, sex=f` for several columns."""
-    texts = [as_text(value) for value in values]
-    return ", ".join(
-        f"{column}={'(missing)' if text is None else text}"
-        for column, text in zip(by, texts, strict=True)
-    )
+    texts = ("(missing)" if is_absent(value) else as_text(value) for value in values)
+    return ", ".join(f"{column}={text}" for column, text in zip(by, texts, strict=True))
 
 
-def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
+def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
     """Return the distinct raw values that read as the label."""
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
 Tasks = Sequence[FingerprintTask | None]
-
-
-@dataclass(frozen=True, slots=True)
-class FileCount:
-    """What one file contributed: observations counted and observations left out."""
-
-    name: str
-    sha256: str | None
-    rows: int
-    dropped: int
 
 
 def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
@@ -89,31 +70,29 @@ def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ..
 
 def file_count(
     file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
-) -> FileCount:
+) -> InputFile:
     """Say what a file contributed."""
-    return FileCount(file.shown, task.result().sha256 if task else None, rows, dropped)
+    return InputFile(file.shown, task.result().sha256 if task else None, rows, dropped)
 
 
 def check_structure(
-    file: TableFile, task: FingerprintTask | None, *, short_rows: bool | None = None
+    files: Sequence[TableFile], tasks: Tasks, *, short_rows: bool | None = None
 ) -> None:
     """Raise for ragged rows, NUL bytes and wrong encodings.
 
     `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
     Byte counts then settle tables without quote marks, where no row was refused as too long.
     """
-    if file.head is None or file.source is None or task is None:
-        return
-    fingerprint = task.result()
-    suspect = fingerprint.has_nul or fingerprint.bad_utf8
-    suspect = suspect or looks_ragged(fingerprint, len(file.columns))
-    if not suspect and short_rows is None:
-        every = scan(file, {}, watch=True).select(nw.col(NO_TAIL).sum(), nw.col(TEXT_BYTES).sum())
-        short_rows = bool(collect(every)[NO_TAIL].item())
-    if fingerprint.quotes and short_rows:
-        suspect = True
-    if suspect:
-        inspect_structure(file.source, file.columns)
+    for file, task in zip(files, tasks, strict=False):
+        if file.head is None or file.source is None or task is None:
+            continue
+        seen, short = task.result(), short_rows
+        suspect = seen.has_nul or seen.bad_utf8 or looks_ragged(seen, len(file.columns))
+        if not suspect and short is None:
+            marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
+            short = bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
+        if suspect or (seen.quotes and short):
+            inspect_structure(file.source, file.columns)
 
 
 def explained(files: Sequence[TableFile], error: Exception) -> DataError:
@@ -141,21 +120,21 @@ class Settled:
     thresholds: Mapping[str, float]
     roles: Input
     layout: Layout
-    files: tuple[TableFile, ...] = ()
-    tasks: Tasks = ()
-    peeks: Mapping[str, Peek] | None = None
+    files: tuple[TableFile, ...]
+    tasks: Tasks
+    peeks: Mapping[str, Peek]
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
-        """Return what the table is called in messages."""
-        return self.files[0].name if self.files else ""
+        """What the table is called in messages."""
+        return self.files[0].name
 
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
-        return (self.peeks or {})[self.columns.source(model)].texts
+        return self.peeks[self.columns.source(model)].texts
 
 
 def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
@@ -168,9 +147,10 @@ def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.peeks, roles)
     found = opened.peeks[columns.truth].texts
+    positive = roles.positive or default_positive(found)
     settled = Settled(
         columns=columns,
-        positive=str(roles.positive or default_positive(found)),
+        positive=str(positive),
         thresholds=_thresholds(columns, roles) | dict(cuts),
         roles=roles,
         layout=opened.layout,
@@ -179,9 +159,7 @@ def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
         peeks=opened.peeks,
     )
     unsure = _maybe_labels(settled)
-    if not (unsure or _strange(settled, tuple(found))) and (
-        roles.positive or default_positive(found)
-    ):
+    if positive and not (unsure or _strange(settled, tuple(found))):
         return settled
     everywhere = distinct_of(files, columns.truth, columns.null_values)
     classes = tuple(sorted(everywhere, key=natural))
@@ -219,14 +197,13 @@ def _thresholds(columns: Columns, roles: Input) -> dict[str, float]:
 
 def _maybe_labels(settled: Settled) -> dict[str, frozenset[str]]:
     """Return score columns of whole numbers: classes of a truth whose first rows lack them?"""
-    if settled.roles.kind is not None:
-        return {}
-    unsure = {}
-    for model in settled.columns.models:
-        texts = settled.texts(model)
-        if model.kind == "score" and all(is_score(t) and float(t) % 1 == 0 for t in texts):
-            unsure[model.name] = texts
-    return unsure
+    models = () if settled.roles.kind else settled.columns.models
+    scores = {model.name: settled.texts(model) for model in models if model.kind == "score"}
+    return {
+        name: texts
+        for name, texts in scores.items()
+        if all(is_score(text) and float(text) % 1 == 0 for text in texts)
+    }
 
 
 def _strange(settled: Settled, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:

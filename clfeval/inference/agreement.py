@@ -11,9 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats, Ints
-
-_Whole = Ints
+from clfeval.arrays import Ints
 
 _EXACT = 2**14  # products of ranks whose sum fits 64 bits, up to 20 million values
 
@@ -58,45 +56,33 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     return _ratio(_sum(u * v), _sum(u * u), _sum(v * v))
 
 
-def _vector(x: ArrayLike) -> Floats:
-    """Return values as floats."""
-    values = np.asarray(x, np.float64)
-    if values.ndim != 1:
-        raise ValueError("the values must be a vector")
-    return values
-
-
-def _places(x: ArrayLike, y: ArrayLike) -> tuple[_Whole, _Whole]:
+def _places(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     """Return how many distinct values are smaller, in x and in y; nothing if one is no order."""
-    values = _vector(x), _vector(y)
+    values = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if values[0].ndim != 1 or values[1].ndim != 1:
+        raise ValueError("the values must be a vector")
     if len(values[0]) != len(values[1]):
         raise ValueError("x and y differ in length")
     none = np.empty(0, np.int64)
     if any(np.isnan(one).any() for one in values):
         return none, none
-    first, second = (_dense(one) for one in values)
+    first, second = (np.unique(one, return_inverse=True)[1] for one in values)
     return (first, second) if first.any() and second.any() else (none, none)
 
 
-def _dense(values: Floats) -> _Whole:
-    """Return how many distinct values are smaller."""
-    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
-
-
-def _twice_ranks(places: _Whole) -> _Whole:
+def _twice_ranks(places: Ints) -> Ints:
     """Return first plus last rank of those that tie: twice their mean."""
     counts = np.bincount(places)
     last = np.cumsum(counts)
     return np.asarray((2 * last - counts + 1)[places])
 
 
-def _tied(places: _Whole) -> int:
-    """Return how many pairs tie."""
+def _tied(places: Ints) -> int:
     counts = np.unique(places, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
-def _inversions(values: _Whole) -> int:
+def _inversions(values: Ints) -> int:
     """Return how many pairs stand the wrong way round, by merging: values of 0..k-1.
 
     Runs of one length are sorted; each value of a right run is looked up in the run left of it, all
@@ -118,7 +104,7 @@ def _inversions(values: _Whole) -> int:
     return inversions
 
 
-def _sum(products: _Whole) -> int:
+def _sum(products: Ints) -> int:
     """Return the exact sum, though it may not fit 64 bits."""
     return sum(np.add.reduceat(products, np.arange(0, len(products), _EXACT)).tolist())
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Ints
-from clfeval.inference.special import critical_value
+from clfeval.inference.special import critical_value, tail_of
 
 LOGIT = "DeLong, logit"
 BORDER = "exact bound at the border"
@@ -70,7 +70,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     if few > 1:
         spread = _squares(pos, below / (2 * others), value) / (rows - 1) / rows
         variance = spread + _squares(neg, above / (2 * rows), value) / (others - 1) / others
-    bound = ((1 - level) / 2) ** (1 / few)
+    bound = tail_of(level) ** (1 / few)
     if len(pos) == 1:
         return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
     if not lost:
@@ -87,7 +87,6 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
 
 
 def _weights(weights: ArrayLike) -> Ints:
-    """Return weights as whole numbers of 64 bits."""
     given = np.asarray(weights)
     whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
     if given.ndim != 1 or not whole.all():
@@ -96,5 +95,4 @@ def _weights(weights: ArrayLike) -> Ints:
 
 
 def _squares(weights: Ints, values: Floats, centre: float) -> float:
-    """Return the weighted sum of squared distances from the centre."""
     return float((weights * (values - centre) ** 2).sum())

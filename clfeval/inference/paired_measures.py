@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.inference.score_region import OfProportions
-from clfeval.inference.shares import Fourfold
+from clfeval.inference.shares import Fourfold, fourfold
 
 Slopes = tuple[ArrayLike, ArrayLike]
 
@@ -173,9 +173,7 @@ def _direction(pair: Slopes) -> tuple[Floats, Floats]:
 
 def _errors(table: Fourfold, corrected: bool) -> tuple[Floats, Floats, Floats]:
     """Return the standard errors of both rates of a class and the correlation of the answers."""
-    a, b, c, d = (np.asarray(count, np.float64) for count in table)
-    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
-        raise ValueError("a count must not be negative")
+    a, b, c, d = fourfold(table)
     n = a + b + c + d
     rows = np.where(n > 0, n, 1.0)
     product1, product2 = (a + b) * (c + d), (a + c) * (b + d)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Ints
+from clfeval.inference.special import tail_of
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
@@ -123,8 +124,7 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Int
     Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
     50:361, definition 7.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
+    tail = tail_of(level)
     given = np.asarray(values, np.float64)
     if not given.ndim:
         raise ValueError("replicates need an axis")
@@ -134,7 +134,6 @@ def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Int
     if not replicates:
         return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
     enough = 2 * defined >= replicates
-    tail = (1 - level) / 2
     low = _from_below(np.sort(given, axis=0), defined, tail)
     high = 0.0 - _from_below(np.sort(-given, axis=0), defined, tail)  # never -0.0
     return np.where(enough, low, np.nan), np.where(enough, high, np.nan), failed
@@ -194,7 +193,6 @@ def _from_below(ordered: Floats, defined: Ints, tail: float) -> Floats:
 
 
 def _whole(number: float, what: str) -> int:
-    """Return a whole number as int."""
     if not float(number).is_integer():
         raise ValueError(f"{what} must be whole numbers, not {number}")
     return int(number)
@@ -227,8 +225,7 @@ def corrected_t(values: ArrayLike, train_fraction: float, *, level: float) -> Re
     Errors: ValueError when J < 2, when a value is not finite, unless 0 < f < 1 and 0 < level < 1.
     Source: Nadeau and Bengio 2003, Machine Learning 52:239, section 3.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
+    tail = tail_of(level)
     if not 0 < train_fraction < 1:
         raise ValueError(f"the training fraction {train_fraction} is not between 0 and 1")
     x = np.asarray(values, np.float64)
@@ -244,6 +241,6 @@ def corrected_t(values: ArrayLike, train_fraction: float, *, level: float) -> Re
         return ResampledT(mean, mean, mean, t, df, p_value)
     from scipy.special import stdtr, stdtrit
 
-    reach = -float(stdtrit(df, (1 - level) / 2)) * error
+    reach = -float(stdtrit(df, tail)) * error
     t = mean / error
     return ResampledT(mean, mean - reach, mean + reach, t, df, 2 * float(stdtr(df, -abs(t))))

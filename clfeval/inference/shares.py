@@ -12,12 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.special import beta_quantiles, critical_value
+from clfeval.inference.special import beta_quantiles, critical_value, tail_of
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 
 
-def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
+def fourfold(counts: Fourfold) -> list[Floats]:
+    """Return four counts as floats; ValueError when one is negative."""
+    cells = [np.asarray(count, np.float64) for count in counts]
+    if any(np.any(cell < 0) for cell in cells):
+        raise ValueError("a count must not be negative")
+    return cells
+
+
+Parts = tuple[Floats, Floats, Floats, Floats]
+
+
+def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
     """Return the score interval of a binomial proportion: the p with |k/n - p| = z sqrt(p(1-p)/n).
 
     s = z²/2 + z sqrt(k (n-k) / n + z²/4)
@@ -26,22 +37,27 @@ def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats]:
     This form of the two roots loses no digits and is exact at the ends: low is 0 at k = 0, high is
     1 at k = n, both are k/n at z = 0.
 
-    Shapes: k, n and z broadcast; counts need not be whole. Range 0..1; low <= k/n <= high; NaN
-    where n = 0.
-    Errors: ValueError unless 0 <= k <= n and z >= 0.
+    Shapes: the parts, from `score_parts`, and z broadcast; counts need not be whole. Range 0..1;
+    low <= k/n <= high; NaN where n = 0.
+    Errors: ValueError unless z >= 0.
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
-    return score_limits(score_parts(k, n), z)
-
-
-Parts = tuple[Floats, Floats, Floats, Floats]
-
-
-def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
-    """Return the limits of `wilson` from what does not depend on z."""
     p, q, hits, misses = parts
     s = _spread(parts, z)
     return np.asarray(p * _share(hits, s)), np.asarray(np.minimum(p + q * _share(s, misses), 1))
+
+
+def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
+    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made.
+
+    Errors: ValueError unless 0 <= k <= n.
+    """
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    if np.any(hits < 0) or np.any(hits > trials):
+        raise ValueError("k must lie between 0 and n")
+    misses = trials - hits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return hits / trials, misses / trials, hits, misses
 
 
 def combination(
@@ -139,9 +155,7 @@ def _paired(
     both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, z: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a paired difference and how far down and up its limits lie."""
-    a, b, c, d = (np.asarray(count, np.float64) for count in (both, first, second, neither))
-    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
-        raise ValueError("a count must not be negative")
+    a, b, c, d = fourfold((both, first, second, neither))
     n = a + b + c + d
     _, below1, above1 = _distances(a + b, n, z)
     _, below2, above2 = _distances(a + c, n, z)
@@ -166,18 +180,8 @@ def _distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats
     return p, p * _share(s, hits), q * _share(s, misses)
 
 
-def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
-    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made."""
-    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
-    if np.any(hits < 0) or np.any(hits > trials):
-        raise ValueError("k must lie between 0 and n")
-    misses = trials - hits
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return hits / trials, misses / trials, hits, misses
-
-
 def _spread(parts: Parts, z: ArrayLike) -> Floats:
-    """Return the s of `wilson`."""
+    """Return the s of `score_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
     if np.any(width < 0):
@@ -231,9 +235,7 @@ def odds_ratio(
     Epidemiology 56:1129.
     """
     z = critical_value(level)
-    a, b, c, d = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
-    if np.any(np.minimum(np.minimum(a, b), np.minimum(c, d)) < 0):
-        raise ValueError("a count must not be negative")
+    a, b, c, d = fourfold((tp, fp, fn, tn))
     with np.errstate(divide="ignore"):
         variance = 1 / a + 1 / b + 1 / c + 1 / d
     return _quotient(a * d, b * c, _factor(variance, z))
@@ -287,7 +289,6 @@ def _factor(variance: Floats, z: float) -> Floats:
 
 
 def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return part / whole and its limits."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = np.asarray(part / whole)
         return value, np.asarray(value / reach), np.asarray(value * reach)
@@ -303,8 +304,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
+    tail = tail_of(level)
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
@@ -315,9 +315,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
     some, other = rare > 0, often > 0
-    found = beta_quantiles(
-        (1 - level) / 2, (rare[some], often[some] + 1), (rare[other] + 1, often[other])
-    )
+    found = beta_quantiles(tail, (rare[some], often[some] + 1), (rare[other] + 1, often[other]))
     low, high = np.zeros(len(x)), np.ones(len(x))
     low[some], high[other] = found
     few = 2 * x <= m

@@ -43,14 +43,19 @@ def normal_quantile(p: float) -> float:
     return math.copysign(x, p - 0.5)
 
 
+def tail_of(level: float) -> float:
+    """Return what a two-sided interval leaves out on each side; ValueError unless 0 < level < 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"the level {level} is not between 0 and 1")
+    return (1 - level) / 2
+
+
 def critical_value(level: float) -> float:
     """Return the z with P(-z <= X <= z) = level for a standard normal X.
 
     Errors: ValueError unless 0 < level < 1.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
-    return abs(normal_quantile((1 - level) / 2))
+    return abs(normal_quantile(tail_of(level)))
 
 
 def _rough_normal(p: float) -> float:

@@ -9,16 +9,7 @@ from math import inf
 from typing import Any
 
 from clfeval.arrays import Floats, over
-from clfeval.measures import (
-    confusion,
-    desirability,
-    information,
-    odds,
-    plane,
-    polygon,
-    probability,
-    ranking,
-)
+from clfeval.measures import confusion, desirability, odds, plane, polygon, scores
 from clfeval.measures.record import Measure, Needs
 
 _COHEN = "Cohen 1960, Educational and Psychological Measurement 20:37"
@@ -66,14 +57,14 @@ CATALOG: Mapping[str, Measure] = {
     for family in (
         confusion.MEASURES,
         odds.RATIOS,
-        information.MEASURES,
+        confusion.INFORMATION,
         odds.ODDS,
         plane.UNBIASED,
-        information.UNBIASED,
+        confusion.INFORMATION_UNBIASED,
         odds.TUNED,
         plane.PLANE,
-        ranking.MEASURES,
-        probability.MEASURES,
+        scores.RANKING,
+        scores.PROBABILITIES,
         _ORDINAL,
         _COVERAGE,
         polygon.MEASURES,

@@ -1,4 +1,4 @@
-"""The 2 x 2 table of a classifier, and the shares, means and agreements measured on it.
+"""The 2 x 2 table of a classifier: the shares, means, agreements and information measured on it.
 
 Measures broadcast, take cells with any common factor, whole numbers or floats, and are NaN where
 undefined (0/0) and infinite where more than 0 is divided by 0.
@@ -6,13 +6,16 @@ undefined (0/0) and infinite where more than 0 is divided by 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from clfeval.arrays import Floats, Number, over
 from clfeval.measures.record import BOTH, Measure
 
+_SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 _ROUNDING = 8 * np.finfo(np.float64).eps
 _TINY = np.finfo(np.float64).tiny  # below it no product has its digits
 
@@ -109,26 +112,6 @@ def npv(t: Confusion) -> Floats:
     return over(t.tn, t.tn + t.fn)
 
 
-def fpr(t: Confusion) -> Floats:
-    """Return the false positive rate, FP / N; 0..1, best 0."""
-    return over(t.fp, t.fp + t.tn)
-
-
-def fnr(t: Confusion) -> Floats:
-    """Return the false negative rate, FN / P; 0..1, best 0."""
-    return over(t.fn, t.tp + t.fn)
-
-
-def fdr(t: Confusion) -> Floats:
-    """Return the false discovery rate, FP / (TP + FP); 0..1, best 0."""
-    return over(t.fp, t.tp + t.fp)
-
-
-def false_omission(t: Confusion) -> Floats:
-    """Return the false omission rate, FN / (FN + TN); 0..1, best 0."""
-    return over(t.fn, t.fn + t.tn)
-
-
 def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
     """Return (1 + b²) TP / ((1 + b²) TP + b² FN + FP); recall counts b times as much; 0..1."""
     hits = (1 + beta**2) * t.tp
@@ -153,42 +136,17 @@ def balanced_accuracy(t: Confusion) -> Floats:
     return np.asarray((sensitivity(t) + specificity(t)) / 2)
 
 
-def g_mean(t: Confusion) -> Floats:
-    """Return the geometric mean of the two recalls, sqrt(sensitivity specificity); 0..1, best 1.
-
-    Source: Kubat and Matwin 1997, ICML 14:179.
-    """
-    return np.asarray(np.sqrt(sensitivity(t) * specificity(t)))
-
-
-def fowlkes_mallows(t: Confusion) -> Floats:
-    """Return the geometric mean of precision and recall, sqrt(precision sensitivity); 0..1, best 1.
-
-    Source: Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553.
-    """
-    return np.asarray(np.sqrt(precision(t) * sensitivity(t)))
-
-
-def markedness(t: Confusion) -> Floats:
-    """Return precision + NPV - 1; -1..1, best 1, chance 0.
-
-    Source: Powers 2011, Journal of Machine Learning Technologies 2:37.
-    """
-    return np.asarray(precision(t) - over(t.fn, t.fn + t.tn))
-
-
 def mcc(t: Confusion) -> Floats:
     """Return Matthews' correlation, (TP TN - FP FN) / sqrt((TP+FP)(FN+TN) P N); -1..1, best 1.
 
     Undefined where a margin is empty.
     """
-    said, denied = _root(t.tp + t.fp), _root(t.fn + t.tn)
-    p, n = _root(t.tp + t.fn), _root(t.fp + t.tn)
+    margins = (t.tp + t.fp, t.fn + t.tn, t.tp + t.fn, t.fp + t.tn)
+    said, denied, p, n = (np.sqrt(np.asarray(margin, np.float64)) for margin in margins)
     found = np.clip(over(determinant(t), said * denied * p * n), -1, 1)
     for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
-        found = np.where(
-            (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found), sign, found
-        )
+        sure = (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found)
+        found = np.where(sure, sign, found)
     return np.asarray(found)
 
 
@@ -213,8 +171,73 @@ def determinant(t: Confusion) -> Floats:
     return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
 
 
-def _root(margin: Number) -> Floats:
-    return np.asarray(np.sqrt(np.asarray(margin, np.float64)))
+def information(t: Confusion) -> Floats:
+    """Return the mutual information of truth and prediction, I(truth; prediction), in nats.
+
+    0 where they are independent, at most the entropy of the class ratio.
+    """
+    m = t.total
+    p, n = over(t.tp + t.fn, m), over(t.fp + t.tn, m)
+    said, denied = over(t.tp + t.fp, m), over(t.fn + t.tn, m)
+    cross = over(determinant(t), m**2)
+    # q ln(q / e) over the cells is the sum of e h(x) with q = e (1 + x), and no term is negative
+    shared = sum(
+        row * column * _bend(over(sign * cross, row * column))
+        for row, column, sign in ((p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1))
+    )
+    certain = (np.asarray(t.fp) == 0) & (np.asarray(t.fn) == 0)
+    certain |= (np.asarray(t.tp) == 0) & (np.asarray(t.tn) == 0)
+    most = _entropy(p, n)
+    return np.where(certain & (p * n > 0), most, np.minimum(shared, most))
+
+
+def mutual_information(t: Confusion) -> Floats:
+    """Return what an answer tells of the truth, in bits: sum of q log2(q / (row column)).
+
+    0 where they are independent, at most the entropy of the class ratio; a perfect and a perfectly
+    wrong classifier both reach it.
+    """
+    return np.asarray(information(t) / np.log(2))
+
+
+def ic(t: Confusion) -> Floats:
+    """Return the information coefficient I(truth; prediction) / H(truth); 0..1, best 1.
+
+    0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
+    """
+    m = t.total
+    return over(information(t), _entropy(over(t.tp + t.fn, m), over(t.fp + t.tn, m)))
+
+
+def _entropy(p: Floats, n: Floats) -> Floats:
+    """Return the entropy of two shares in nats, with all digits where one of them is small."""
+    rare, rest = np.minimum(p, n), np.maximum(p, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
+
+
+def _bend(x: Floats) -> Floats:
+    """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
+    x = np.nan_to_num(np.maximum(x, -1.0), nan=0.0)
+    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    series = np.zeros_like(small)
+    for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
+        series = (-1) ** k / (k * (k - 1)) + series * small
+    with np.errstate(divide="ignore", invalid="ignore"):
+        large = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
+    return np.where(np.abs(x) < _SMALL, series * small**2, large)
+
+
+def _rate(
+    name: str, title: str, of: Callable[[Confusion], Floats] | None, best: Literal["max", "min"],
+    undefined: str, formula: str, share: Callable[[Confusion], tuple[Number, Number]],
+    aliases: tuple[str, ...] = (), **more: Any,
+) -> Measure:  # fmt: skip
+    """Return the record of what part of some rows other rows are; by default divided once."""
+    return Measure(
+        name, title, of or (lambda t: over(*share(t))), "confusion", best, 0, 1, (undefined,),
+        "logit" if "terms" in more else "share", formula, "textbook", aliases, share=share, **more,
+    )  # fmt: skip
 
 
 MEASURES = (
@@ -229,36 +252,29 @@ MEASURES = (
     Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", "max", 0, 1,
             BOTH, "linear", "(sensitivity + specificity) / 2", "textbook", ("bal_accuracy",),
             invariant=True, twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
-    Measure("sensitivity", "sensitivity", sensitivity, "confusion", "max", 0, 1,
-            ("no_positive_truth",), "share", "TP / P", "textbook", invariant=True, averages=True,
-            share=lambda t: (t.tp, t.positives)),
-    Measure("recall", "recall", sensitivity, "confusion", "max", 0, 1, ("no_positive_truth",),
-            "share", "TP / P", "textbook", ("sens", "tpr"), invariant=True, averages=True,
-            twin="sensitivity", share=lambda t: (t.tp, t.positives)),
-    Measure("specificity", "specificity", specificity, "confusion", "max", 0, 1,
-            ("no_negative_truth",), "share", "TN / N", "textbook", ("spec", "tnr"), invariant=True,
-            averages=True, share=lambda t: (t.tn, t.negatives)),
-    Measure("precision", "precision", precision, "confusion", "max", 0, 1,
-            ("no_positive_prediction",), "logit", "TP / (TP + FP)", "textbook", averages=True,
-            share=lambda t: (t.tp, t.tp + t.fp),
-            terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
-    Measure("npv", "NPV", npv, "confusion", "max", 0, 1, ("no_negative_prediction",), "logit",
-            "TN / (TN + FN)", "textbook", ("npv_at",), share=lambda t: (t.tn, t.tn + t.fn),
-            terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
-    Measure("fpr", "FPR", fpr, "confusion", "min", 0, 1, ("no_negative_truth",), "share", "FP / N",
-            "textbook", ("fall_out", "false_positive_rate"), invariant=True,
-            share=lambda t: (t.fp, t.negatives)),
-    Measure("fnr", "FNR", fnr, "confusion", "min", 0, 1, ("no_positive_truth",), "share", "FN / P",
-            "textbook", ("miss_rate", "false_negative_rate"), invariant=True,
-            share=lambda t: (t.fn, t.positives)),
-    Measure("fdr", "FDR", fdr, "confusion", "min", 0, 1, ("no_positive_prediction",), "logit",
-            "FP / (TP + FP)", "textbook", ("false_discovery_rate",),
-            share=lambda t: (t.fp, t.tp + t.fp),
-            terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
-    Measure("for", "FOR", false_omission, "confusion", "min", 0, 1, ("no_negative_prediction",),
-            "logit", "FN / (TN + FN)", "textbook", ("false_omission_rate",),
-            share=lambda t: (t.fn, t.tn + t.fn),
-            terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
+    _rate("sensitivity", "sensitivity", sensitivity, "max", "no_positive_truth", "TP / P",
+          lambda t: (t.tp, t.positives), invariant=True, averages=True),
+    _rate("recall", "recall", sensitivity, "max", "no_positive_truth", "TP / P",
+          lambda t: (t.tp, t.positives), ("sens", "tpr"), invariant=True, averages=True,
+          twin="sensitivity"),
+    _rate("specificity", "specificity", specificity, "max", "no_negative_truth", "TN / N",
+          lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True, averages=True),
+    _rate("precision", "precision", precision, "max", "no_positive_prediction", "TP / (TP + FP)",
+          lambda t: (t.tp, t.tp + t.fp), averages=True,
+          terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
+    _rate("npv", "NPV", npv, "max", "no_negative_prediction", "TN / (TN + FN)",
+          lambda t: (t.tn, t.tn + t.fn), ("npv_at",),
+          terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
+    _rate("fpr", "FPR", None, "min", "no_negative_truth", "FP / N", lambda t: (t.fp, t.negatives),
+          ("fall_out", "false_positive_rate"), invariant=True),
+    _rate("fnr", "FNR", None, "min", "no_positive_truth", "FN / P", lambda t: (t.fn, t.positives),
+          ("miss_rate", "false_negative_rate"), invariant=True),
+    _rate("fdr", "FDR", None, "min", "no_positive_prediction", "FP / (TP + FP)",
+          lambda t: (t.fp, t.tp + t.fp), ("false_discovery_rate",),
+          terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
+    _rate("for", "FOR", None, "min", "no_negative_prediction", "FN / (TN + FN)",
+          lambda t: (t.fn, t.tn + t.fn), ("false_omission_rate",),
+          terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
     Measure("f1", "F1", f_beta, "confusion", "max", 0, 1, ("zero_margin",), "region",
             "2 TP / (2 TP + FP + FN)", "textbook", ("f1_score", "f_measure"), averages=True),
     Measure("jaccard", "Jaccard", jaccard, "confusion", "max", 0, 1, ("zero_margin",), "region",
@@ -273,13 +289,36 @@ MEASURES = (
     Measure("kappa", "kappa", kappa, "confusion", "max", -1, 1, ("expected_agreement_one",),
             "region", "(observed - expected agreement) / (1 - expected)",
             "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap")),
-    Measure("g_mean", "G-mean", g_mean, "confusion", "max", 0, 1, BOTH, "region",
-            "sqrt(sensitivity specificity)", "Kubat and Matwin 1997, ICML 14:179", invariant=True),
-    Measure("fowlkes_mallows", "Fowlkes-Mallows", fowlkes_mallows, "confusion", "max", 0, 1,
+    Measure("g_mean", "G-mean", lambda t: np.asarray(np.sqrt(sensitivity(t) * specificity(t))),
+            "confusion", "max", 0, 1, BOTH, "region", "sqrt(sensitivity specificity)",
+            "Kubat and Matwin 1997, ICML 14:179", invariant=True),
+    Measure("fowlkes_mallows", "Fowlkes-Mallows",
+            lambda t: np.asarray(np.sqrt(precision(t) * sensitivity(t))), "confusion", "max", 0, 1,
             ("no_positive_truth", "no_positive_prediction"), "region",
             "sqrt(precision sensitivity)",
             "Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553"),
-    Measure("markedness", "markedness", markedness, "confusion", "max", -1, 1,
+    Measure("markedness", "markedness",
+            lambda t: np.asarray(precision(t) - over(t.fn, t.fn + t.tn)), "confusion", "max", -1, 1,
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
             "Powers 2011, Journal of Machine Learning Technologies 2:37"),
+)  # fmt: skip
+
+_ARMANO = "Armano 2015, Information Sciences 325:466"
+
+INFORMATION = (
+    Measure("ic", "IC", ic, "confusion", "max", 0, 1, BOTH, "region",
+            "I(truth; prediction) / H(truth)",
+            "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
+            ("information_coefficient",), kinked=True),
+    Measure("mutual_information", "mutual information", mutual_information, "confusion", "max", 0,
+            1, ("single_class",), "region",
+            "bits that an answer tells of the truth: sum over the 2 x 2 table of"
+            " q log2(q / (row share x column share))", _ARMANO, kinked=True),
+)  # fmt: skip
+
+INFORMATION_UNBIASED = (
+    Measure("mutual_information_u", "unbiased mutual information",
+            lambda t: mutual_information(t.normalised()), "confusion", "max", 0, 1,
+            ("single_class",), "region", "mutual information at prevalence 1/2, in bits", _ARMANO,
+            invariant=True, kinked=True),
 )  # fmt: skip

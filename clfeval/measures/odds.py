@@ -23,32 +23,12 @@ from clfeval.measures.confusion import (
 from clfeval.measures.record import BOTH, Measure
 
 
-def tor(t: Confusion) -> Floats:
-    """Return the odds of a right answer: (TP + TN) / (FP + FN); 0..inf, best inf."""
-    return over(t.tp + t.tn, t.fp + t.fn)
-
-
-def ppv_odds(t: Confusion) -> Floats:
-    """Return the odds that a positive answer is right, TP / FP; 0..inf."""
-    return over(t.tp, t.fp)
-
-
-def npv_odds(t: Confusion) -> Floats:
-    """Return the odds that a negative answer is right, TN / FN; 0..inf."""
-    return over(t.tn, t.fn)
-
-
 def epa(t: Confusion) -> Floats:
     """Return the mean of the two odds, (TP/FP + TN/FN) / 2; 0..inf.
 
     At an extreme class ratio one of them swamps the other.
     """
-    return np.asarray((ppv_odds(t) + npv_odds(t)) / 2)
-
-
-def f_odds(t: Confusion, beta: float = 1.0) -> Floats:
-    """Return F / (1 - F) = (1 + b²) TP / (b² FN + FP); 0..inf."""
-    return over((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp)
+    return np.asarray((over(t.tp, t.fp) + over(t.tn, t.fn)) / 2)
 
 
 def dor(t: Confusion) -> Floats:
@@ -56,21 +36,6 @@ def dor(t: Confusion) -> Floats:
     # as floats, for whole numbers would wrap around
     tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
     return over(tp * t.tn, fp * t.fn)
-
-
-def dp(t: Confusion) -> Floats:
-    """Return the discriminant power, sqrt(3)/pi ln(DOR), natural logarithm; chance 0."""
-    return _power(dor(t))
-
-
-def lr_pos(t: Confusion) -> Floats:
-    """Return the positive likelihood ratio, sensitivity / (1 - specificity); 0..inf."""
-    return over(sensitivity(t), over(t.fp, t.fp + t.tn))
-
-
-def lr_neg(t: Confusion) -> Floats:
-    """Return the negative likelihood ratio, (1 - sensitivity) / specificity; 0..inf, best 0."""
-    return over(over(t.fn, t.tp + t.fn), specificity(t))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +86,6 @@ def _odds(share: Floats) -> Floats:
 
 
 def _power(ratio: Floats) -> Floats:
-    """Return the discriminant power of an odds ratio."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
@@ -129,33 +93,37 @@ def _power(ratio: Floats) -> Floats:
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (
-    Measure("lr_pos", "LR+", lr_pos, "confusion", "max", 0, inf, (*BOTH, "no_positive_prediction"),
-            "ratio", "sensitivity / (1 - specificity)", "textbook", invariant=True,
+    Measure("lr_pos", "LR+", lambda t: over(sensitivity(t), over(t.fp, t.fp + t.tn)), "confusion",
+            "max", 0, inf, (*BOTH, "no_positive_prediction"), "ratio",
+            "sensitivity / (1 - specificity)", "textbook", invariant=True,
             terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0)),
-    Measure("lr_neg", "LR-", lr_neg, "confusion", "min", 0, inf, (*BOTH, "no_negative_prediction"),
-            "ratio", "(1 - sensitivity) / specificity", "textbook", invariant=True,
+    Measure("lr_neg", "LR-", lambda t: over(over(t.fn, t.tp + t.fn), specificity(t)), "confusion",
+            "min", 0, inf, (*BOTH, "no_negative_prediction"), "ratio",
+            "(1 - sensitivity) / specificity", "textbook", invariant=True,
             terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0)),
     Measure("dor", "DOR", dor, "confusion", "max", 0, inf, (*BOTH, "zero_margin"), "log",
             "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
             invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn)),
-    Measure("dp", "DP", dp, "confusion", "max", -inf, inf, (*BOTH, "zero_margin"), "derived",
-            "sqrt(3)/π ln(DOR), natural logarithm", _JPT, ("discriminant_power",), invariant=True,
-            base="dor", through=_power),
+    Measure("dp", "DP", lambda t: _power(dor(t)), "confusion", "max", -inf, inf,
+            (*BOTH, "zero_margin"), "derived", "sqrt(3)/π ln(DOR), natural logarithm", _JPT,
+            ("discriminant_power",), invariant=True, base="dor", through=_power),
     Measure("epa", "EPA", epa, "confusion", "max", 0, inf,
             (*BOTH, "no_positive_prediction", "no_negative_prediction"), "region",
             "(TP / FP + TN / FN) / 2", _JPT),
 )  # fmt: skip
 
 ODDS = (
-    Measure("tor", "TOR", tor, "confusion", "max", 0, inf, BOTH, "derived",
-            "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
-    Measure("f_odds", "F odds", f_odds, "confusion", "max", 0, inf, BOTH, "derived", "F / (1 - F)",
-            _JPT, takes=("beta",), base="f_beta", through=_odds),
-    Measure("ppv_odds", "PPV odds", ppv_odds, "confusion", "max", 0, inf,
+    Measure("tor", "TOR", lambda t: over(t.tp + t.tn, t.fp + t.fn), "confusion", "max", 0, inf,
+            BOTH, "derived", "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
+    Measure("f_odds", "F odds",
+            lambda t, beta=1.0: over((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp), "confusion",
+            "max", 0, inf, BOTH, "derived", "F / (1 - F)", _JPT,
+            takes=("beta",), base="f_beta", through=_odds),
+    Measure("ppv_odds", "PPV odds", lambda t: over(t.tp, t.fp), "confusion", "max", 0, inf,
             (*BOTH, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
             terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv",
             through=_odds),
-    Measure("npv_odds", "NPV odds", npv_odds, "confusion", "max", 0, inf,
+    Measure("npv_odds", "NPV odds", lambda t: over(t.tn, t.fn), "confusion", "max", 0, inf,
             (*BOTH, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
             terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), base="npv",
             through=_odds),

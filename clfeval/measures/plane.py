@@ -11,7 +11,6 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Number, over
 from clfeval.measures.confusion import (
-    Confusion,
     balanced_accuracy,
     error_rate,
     f_beta,
@@ -55,21 +54,6 @@ def counted_position(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[Floa
     return over(tp * n + fp * p - p * n, p * n), over(tp * n - fp * p, p * n)
 
 
-def phi(t: Confusion) -> Floats:
-    """Return the bias, sensitivity - specificity; -1..1, 0 leans nowhere."""
-    return np.asarray(sensitivity(t) - specificity(t))
-
-
-def phi_b(t: Confusion) -> Floats:
-    """Return twice the excess of positive answers, 2 (FP - FN) / M; -2..2, 0 leans nowhere."""
-    return over(2 * (t.fp - t.fn), t.positives + t.negatives)
-
-
-def delta_b(t: Confusion) -> Floats:
-    """Return (TP + TN - FP - FN) / M = 2 accuracy - 1; -1..1, best 1."""
-    return over((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives)
-
-
 UNBIASED = (
     Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", "max", 0, 1, BOTH,
             "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
@@ -90,16 +74,18 @@ UNBIASED = (
 )  # fmt: skip
 
 PLANE = (
-    Measure("phi", "φ", phi, "confusion", "zero", -1, 1, BOTH, "linear",
-            "tp + fp - 1 = sensitivity - specificity", _ARMANO, invariant=True,
-            terms=lambda *_: (1.0, 1.0, -1.0)),
+    Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion", "zero",
+            -1, 1, BOTH, "linear", "tp + fp - 1 = sensitivity - specificity", _ARMANO,
+            invariant=True, terms=lambda *_: (1.0, 1.0, -1.0)),
     Measure("delta", "δ", j_index, "confusion", "max", -1, 1, BOTH, "linear",
             "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"),
             invariant=True, terms=lambda *_: (1.0, -1.0, 0.0)),
-    Measure("phi_b", "φ_b", phi_b, "confusion", "zero", -2, 2, BOTH, "linear",
+    Measure("phi_b", "φ_b", lambda t: over(2 * (t.fp - t.fn), t.positives + t.negatives),
+            "confusion", "zero", -2, 2, BOTH, "linear",
             "2 (n fp - p fn), p the prevalence and n = 1 - p", _ARMANO,
             terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
-    Measure("delta_b", "δ_b", delta_b, "confusion", "max", -1, 1, BOTH, "linear",
-            "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO,
+    Measure("delta_b", "δ_b",
+            lambda t: over((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives), "confusion",
+            "max", -1, 1, BOTH, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO,
             terms=lambda p, n: (2 * p, -2 * n, n - p)),
 )  # fmt: skip

@@ -56,7 +56,6 @@ def order_free(rays: ArrayLike) -> Floats:
     above 0 gives exactly 0. The very same float for every order, never less when a ray grows.
 
     Shapes: rays (..., n); (...). Range 0 to order_free(weights) for metrics of 0..1; best high.
-    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     """
     given = np.asarray(rays, np.float64)
     n = given.shape[-1]
@@ -85,7 +84,6 @@ def extremes(rays: ArrayLike) -> tuple[Floats, Floats]:
     c <= b, or a <= e and c >= b, so turning gains nothing.
 
     Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= area(rays) <= highest.
-    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
     """
     given = np.asarray(rays, np.float64)
@@ -128,7 +126,6 @@ def areas_over(rays: ArrayLike, orders: ArrayLike) -> Floats:
 
     Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Memory: the result, and o n whole
     numbers; a caller with many models hands them over in parts. Range as that of `area`.
-    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Errors: ValueError unless every order holds each index once.
     """
     given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
@@ -160,7 +157,6 @@ def _usable(rays: Floats) -> Floats:
 
 
 def _half_sine(n: int) -> float:
-    """Return half the sine of the angle between two neighbours."""
     return math.sin(2 * math.pi / n) / 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,11 @@ class Population:
             lacks = "positives" if prevalence <= 0 else "negatives"
             why = f": such a population has no {lacks}" if prevalence in (0, 1) else ""
             example = f"{option} 0.01" if option == "--prevalence" else "0.01"
-            raise UsageError(
-                Problem(f"{option} {prevalence:g} is not between 0 and 1{why}", "bad-prevalence"),
-                hint=f"{prevalence / 100:g} for {prevalence:g} %"
-                if 1 <= prevalence < 100
-                else f"for example {example} for 1 positive in 100",
-            )
+            hint = f"for example {example} for 1 positive in 100"
+            if 1 <= prevalence < 100:
+                hint = f"{prevalence / 100:g} for {prevalence:g} %"
+            what = f"{option} {prevalence:g} is not between 0 and 1{why}"
+            raise UsageError.of(what, "bad-prevalence", hint=hint)
         others = (1 - prevalence) / prevalence
         if math.isinf(others):
             raise UsageError.of(f"{option} {prevalence:g} is too small a number", "bad-prevalence")
@@ -59,13 +58,9 @@ class Population:
         except ValueError:
             positives = negatives = math.nan
         if not colon or not (0 < positives < math.inf and 0 < negatives < math.inf):
-            raise UsageError(
-                Problem(
-                    f"{option} '{text}' is not positives:negatives, two numbers above 0", "bad-odds"
-                ),
-                hint="a bare ratio could mean either way: for 1 positive to 100 negatives, "
-                f"{example}",
-            )
+            what = f"{option} '{text}' is not positives:negatives, two numbers above 0"
+            hint = f"a bare ratio could mean either way: for 1 positive to 100 negatives, {example}"
+            raise UsageError.of(what, "bad-odds", hint=hint)
         odds = f"{left.strip()}:{right.strip()}"
         total = positives + negatives
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)

@@ -17,11 +17,6 @@ IntervalKind = Literal[
 ]
 
 
-def _nothing(*_: Any, **__: Any) -> tuple[Any, ...]:
-    """Stand for the terms of a measure that needs none."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A measure: what it is called, what it is made of, and what is said of it.
@@ -57,7 +52,7 @@ class Measure:
     twin: str | None = None
     takes: tuple[str, ...] = ()
     share: Callable[[Any], tuple[Any, Any]] | None = None
-    terms: Callable[..., tuple[Any, ...]] = _nothing
+    terms: Callable[..., tuple[Any, ...]] = lambda *_, **__: ()
     base: str | None = None
     through: Callable[[Floats], Floats] = np.asarray
     kinked: bool = False

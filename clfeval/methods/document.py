@@ -1,4 +1,4 @@
-"""What a result says of how it was made: inputs, parameters, signature, notes on the counting."""
+"""What a result says of how it was made: parameters, signature, notes on the counting."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from typing import Any
 
 from clfeval import __version__, options
 from clfeval.counts.count import Counted
-from clfeval.counts.settle import FileCount
 from clfeval.result import InputFile, Warn
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
-
-
-def inputs(files: Iterable[FileCount]) -> tuple[InputFile, ...]:
-    """Return the files that were counted, as the document names them."""
-    return tuple(InputFile(file.name, file.sha256, file.rows, file.dropped) for file in files)
 
 
 def parameters(
@@ -32,7 +26,7 @@ def parameters(
 
 
 def signature(
-    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[FileCount | InputFile],
+    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[InputFile],
     statistics: str,
 ) -> str:  # fmt: skip
     """Join `key:value` parts: what changes numbers, the sha256 of the files, of the statistics.
@@ -61,7 +55,7 @@ def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
     return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
 
 
-def dropped_rows(files: Sequence[FileCount]) -> list[Warn]:
+def dropped_rows(files: Sequence[InputFile]) -> list[Warn]:
     """Say how many rows with missing values were left out."""
     dropped = sum(file.dropped for file in files)
     if not dropped:

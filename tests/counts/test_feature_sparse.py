@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from clfeval.errors import UsageError
 from tests.methods.features.door import cells, data_message, features, place, rows_of
 from tests.tables.door import write
 
@@ -172,3 +173,13 @@ def test_rows_are_matched_as_text() -> None:
     rows = rows_of(write("t.csv", "row,feature\n01,a\n1,b\n2,b\n"), truth_table="c.csv")
     assert cells(rows["a"]) == (1, 0, 0, 2)
     assert cells(rows["b"]) == (0, 2, 1, 0)
+
+
+@pytest.mark.parametrize("cut", [None, 1.0, "median", "mean", "best", "soft"])
+def test_a_table_without_any_usable_entry_has_no_features(cut: Any) -> None:
+    table = entries((None, "a", 1.0), (None, "b", 2.0), (1, None, 3.0))
+    if cut is None:
+        assert rows_of(table, truth_table=OWNERS, missing="drop") == {}
+        return
+    with pytest.raises(UsageError, match="no feature is numeric"):
+        features(table, truth_table=OWNERS, missing="drop", cut=cut)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.counts.count import Counted, count
-from clfeval.counts.features.count import CountedFeatures, count_features
+from clfeval.counts.features import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.tables.feature import open_features

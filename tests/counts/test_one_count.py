@@ -9,9 +9,8 @@ import pytest
 
 import clfeval
 from clfeval.counts import group
-from clfeval.counts.count import count
+from clfeval.counts.count import Sample, count
 from clfeval.counts.kept import Kept
-from clfeval.counts.sample import Sample
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions

@@ -50,11 +50,11 @@ def plan(
 ) -> Settled:
     thresholds = {model.name: cut for model in models} | (cuts or {})
     columns = Columns("truth", models=models, **more)
-    return Settled(columns, positive, thresholds, Input(), wide.LAYOUT)
+    return Settled(columns, positive, thresholds, Input(), wide.LAYOUT, (), (), {})
 
 
 def count(native: Any, what: Settled) -> Grouped:
-    return count_raw(nw.from_native(native).lazy(), what)
+    return Grouped.of([count_raw(nw.from_native(native).lazy(), what)], what)
 
 
 def patterns(raw: Grouped, what: Settled) -> PatternCounts:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 
 from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count
-from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.scores import ScoreCounts, read_scores
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.engines import ENGINES
@@ -125,6 +125,16 @@ def test_rows_without_a_value_and_of_no_weight_are_out() -> None:
 def test_zero_and_minus_zero_are_one_score() -> None:
     frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.0, -0.0, 0.5]})
     assert scores(frame)[None]["a"] == [(0.0, 1, 1), (0.5, 1, 0)]
+
+
+def test_a_slice_that_is_no_number_is_missing() -> None:
+    nan = float("nan")
+    frame = pl.DataFrame({"truth": [1, 0, 1], "a": [0.25, 0.5, 0.75], "site": [nan, nan, 2.0]})
+    found = scores(frame, by=("site",))
+    assert found["site=(missing)"]["a"] == [(0.25, 1, 0), (0.5, 0, 1)]
+    with open_predictions(frame, Input(by=("site",))) as predictions:
+        table, masks = read_scores(count(predictions).kept, "all")
+    assert table.scores[0][masks["site=(missing)"]].tolist() == [0.25, 0.5]
 
 
 @pytest.fixture

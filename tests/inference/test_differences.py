@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binom, binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
@@ -18,7 +19,8 @@ from clfeval.inference.shares import (
     combination,
     paired_combination,
     paired_difference,
-    wilson,
+    score_limits,
+    score_parts,
 )
 from clfeval.inference.special import critical_value, normal_quantile
 
@@ -27,6 +29,10 @@ PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923
 counts = st.tuples(st.integers(0, 3000), st.integers(0, 3000)).filter(any)  # hits and misses
 tables = st.tuples(*[st.integers(0, 400)] * 4).filter(any)
 factors = st.floats(-3, 3).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    return score_limits(score_parts(k, n), z)
 
 
 def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:

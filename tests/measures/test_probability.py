@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from clfeval.measures import probability
+from clfeval.measures import scores as probability
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.probability import LEAST, clipped, mean_loss
+from clfeval.measures.scores import LEAST, clipped, mean_loss
 
 pytestmark = pytest.mark.filterwarnings("error")
 

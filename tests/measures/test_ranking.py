@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from clfeval.measures import ranking
+from clfeval.measures import scores as ranking
 from clfeval.measures.catalog import CATALOG
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 Function = Callable[..., NDArray[np.float64]]
 FUNCTIONS: dict[str, Function] = {
     "roc_auc": ranking.roc_auc,
-    "gini": ranking.gini,
+    "gini": CATALOG["gini"].function,
     "average_precision": ranking.average_precision,
     "ks": ranking.ks,
 }
@@ -88,7 +88,7 @@ def test_by_hand() -> None:
     scores = np.array([0.3, 0.6, 0.6, 0.9])
     positives, negatives = np.array([0, 1, 1, 1]), np.array([1, 1, 0, 0])
     assert ranking.roc_auc(scores, positives, negatives) == (4 + 2 / 2) / 6
-    assert ranking.gini(scores, positives, negatives) == 2 * (5 / 6) - 1
+    assert CATALOG["gini"].function(scores, positives, negatives) == 2 * (5 / 6) - 1
     # at .9: P = 1, R = 1/3; at .6: P = 3/4, R = 1
     average = ranking.average_precision(scores, positives, negatives)
     assert average == pytest.approx(1 / 3 * 1 + 2 / 3 * 3 / 4, abs=1e-15)

@@ -1,1 +1,65 @@
 """Feature tables counted: per feature, how often it is true among positives and negatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clfeval.counts.features.cuts import ClassCounts, Cut, FeatureCounts
+from clfeval.counts.features.sparse import complain_sparse, count_sparse
+from clfeval.counts.features.wide import count_wide
+from clfeval.counts.settle import check_structure, explained, file_count, fingerprints
+from clfeval.result import InputFile
+from clfeval.tables.diagnose import count_blank
+from clfeval.tables.feature import FeatureTable
+from clfeval.tables.input import Input
+from clfeval.tables.scan import engine_errors
+
+
+@dataclass(frozen=True, slots=True)
+class CountedFeatures:
+    """Feature counts, the classes they are of, the files they come from, and what was left out.
+
+    blank_rows: blank lines; nameless: entries of a sparse table that lack their row or feature.
+    wanted: the globs of the features kept, none for all; entries: rows are those that have one.
+    """
+
+    counts: FeatureCounts
+    classes: ClassCounts
+    files: tuple[InputFile, ...]
+    roles: Input
+    wanted: tuple[str, ...]
+    blank_rows: int
+    nameless: int
+    entries: bool
+
+
+def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
+    """Count every feature; `cut` makes numeric ones true or false (None: the default).
+
+    Raises DataError with the rows to blame, found in a second pass.
+    """
+    others = table.classes.files if table.classes else ()
+    files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
+    tasks = fingerprints(files)
+    try:
+        if sparse:
+            check_structure(files, tasks)
+            counts, classes, nameless = count_sparse(table, cut)
+        else:
+            counts, classes = count_wide(table, "median" if cut is None else cut, tasks)
+    except engine_errors() as error:
+        if sparse:
+            complain_sparse(table)
+        raise explained(files, error) from error
+    # what has classes, file by file; of files read together the first stands for all
+    given = zip(classes.rows, classes.missing, strict=True)
+    counted, blank_rows, first = [], 0, len(table.files) if others else 0
+    for place, (file, task) in enumerate(zip(files, tasks, strict=True)):
+        rows, lacking = next(given, (0, 0)) if place >= first else (0, 0)
+        blank = count_blank(file) if lacking else 0
+        blank_rows += blank
+        counted.append(file_count(file, task, rows, max(lacking - blank, 0)))
+    return CountedFeatures(
+        counts, classes, tuple(counted), table.roles, table.wanted, blank_rows, nameless,
+        entries=sparse and table.classes is None,
+    )  # fmt: skip

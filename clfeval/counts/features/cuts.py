@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.group import usable_weight
+from clfeval.counts.group import weighed
+from clfeval.counts.judge import HINTS, raise_found
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
-from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, quoted
+from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text, distinct_texts, is_absent
-from clfeval.tables.diagnose import Check, numbered, run_checks
+from clfeval.tables.diagnose import Check, numbered
 from clfeval.tables.input import Input
 from clfeval.tables.names import natural
 from clfeval.tables.scan import TableFile, collect
-
-WEIGHT = "__clfeval_weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,13 @@ class ClassCounts:
         """Put the counts of further files behind these; the same class is positive."""
         if self.positive != other.positive:
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
-        return ClassCounts(
+        added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
+        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
+        return replace(
+            self,
             classes=tuple(sorted({*self.classes, *other.classes}, key=natural)),
-            positive=self.positive,
-            values=self.values + other.values,
-            positives=self.positives + other.positives,
-            negatives=self.negatives + other.negatives,
-            rows=self.rows + other.rows,
-            missing=self.missing + other.missing,
-            bad_weights=self.bad_weights + other.bad_weights,
             fractional=self.fractional or other.fractional,
+            **sums,
         )
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
@@ -67,7 +64,6 @@ def count_classes(
     file: str,
     frames: Sequence[nw.LazyFrame[Any]],
     truth: str,
-    weight: str | None,
     roles: Input,
     *,
     column: str | None = None,
@@ -76,43 +72,36 @@ def count_classes(
 
     `truth` is the column in the frames, `column` its name in the file.
     """
-    sums = [nw.len().alias("rows")]
-    if weight is not None:
-        number = nw.col(weight).cast(nw.Float64)
-        good = usable_weight(weight)
-        broken = good & (number.round(0) != number)
-        sums += [
-            nw.when(good).then(number).otherwise(nw.lit(0.0)).sum().alias("n"),
-            (~good).cast(nw.Int64).sum().alias("bad"),
-            broken.cast(nw.Int64).sum().alias("broken"),
-        ]
-    tables = [collect(frame.group_by(truth).agg(*sums)) for frame in frames]
-    found = [row for table in tables for row in table.rows(named=True)]
-    texts = [as_text(row[truth]) for row in found]
-    classes = tuple(sorted(distinct_texts(row[truth] for row in found), key=natural))
+    weights = {} if roles.weight is None else weighed(roles.weight)
+    sums = [nw.len().alias("rows"), *(nw.col(name).sum() for name in weights)]
+    picked = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
+    tables = [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in picked]
+    found = [row for table in tables for row in table]
+    classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural))
     if not classes:
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
         raise DataError.of("no rows to evaluate", "empty-table", file, hint=hint)
     positive = resolve_positive(file, classes, roles)
-    count = "rows" if weight is None else "n"
-    fractional = weight is not None and any(row["broken"] for row in found)
+    fractional = any(row.get("y") for row in found)
     totals = {True: 0.0, False: 0.0}
-    for row, text in zip(found, texts, strict=True):
-        if text is not None:
-            totals[text == positive] += row[count]
+    for row in found:
+        if not is_absent(row["t"]):
+            totals[as_text(row["t"]) == positive] += row["w" if weights else "rows"]
+
+    def rows(*, absent: bool) -> tuple[int, ...]:
+        kept = ([row for row in table if is_absent(row["t"]) == absent] for table in tables)
+        return tuple(sum(row["rows"] for row in table) for table in kept)
+
     kind = float if fractional else int
     return ClassCounts(
         classes=classes,
         positive=positive,
-        values=tuple(
-            values_of([v for v in table[truth].to_list() if not is_absent(v)], positive)
-            for table in tables
-        ),
+        values=tuple(values_of((row["t"] for row in table), positive) for table in tables),
         positives=kind(totals[True]),
         negatives=kind(totals[False]),
-        rows=tuple(_rows(table, truth, absent=False) for table in tables),
-        missing=tuple(_rows(table, truth, absent=True) for table in tables),
-        bad_weights=sum(row["bad"] for row in found) if weight is not None else 0,
+        rows=rows(absent=False),
+        missing=rows(absent=True),
+        bad_weights=sum(row.get("x", 0) for row in found),
         fractional=fractional,
     )
 
@@ -123,15 +112,8 @@ def need_both(file: str, classes: ClassCounts, column: str) -> None:
         return
     which = "negative" if classes.positives else "positive"
     what = f"no {which} row: truth holds {' and '.join(map(quoted, classes.classes))}"
-    raise DataError(
-        Problem(what, "single-class", file, column=column),
-        hint="what a feature tells of a class shows only beside rows of another",
-    )
-
-
-def _rows(table: nw.DataFrame[Any], truth: str, *, absent: bool) -> int:
-    pairs = zip(table[truth].to_list(), table["rows"].to_list(), strict=True)
-    return sum(rows for value, rows in pairs if is_absent(value) == absent)
+    hint = "what a feature tells of a class shows only beside rows of another"
+    raise DataError.of(what, "single-class", file, None, column, hint=hint)
 
 
 Cut = Literal["median", "mean", "best", "soft"] | float
@@ -214,7 +196,6 @@ def weight_of(rows: Bools, n: Counts | None) -> Any:
 
 
 def _few(x: Floats) -> bool:
-    """Tell whether there are at most two distinct values."""
     return len(np.unique(x[:100])) <= 2 and (
         not len(x) or bool(((x == x.min()) | (x == x.max())).all())
     )
@@ -257,6 +238,8 @@ def _between(lower: float, upper: float) -> float:
 
 
 Rule = Literal[">=", ">", "soft"]
+# name, column and kind of a feature, its split, and what it has of positives, negatives, missing
+Feature = tuple[str, str, str, Split, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,14 +270,29 @@ class FeatureCounts:
         return len(self.names)
 
     @classmethod
+    def of(cls, features: Iterable[Feature]) -> FeatureCounts:
+        """Put features behind one another."""
+        parts = list(zip(*features, strict=True)) or [()] * 7
+        names, columns, kinds, splits, *sums = parts
+        return cls(
+            names,
+            columns,
+            kinds,
+            np.array([one.cut for one in splits], np.float64),
+            tuple(one.rule for one in splits),
+            np.array([one.tp for one in splits]),
+            np.array([one.fp for one in splits]),
+            *map(np.array, sums),
+        )
+
+    @classmethod
     def joined(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
         """Put several sets of features behind one another."""
-        fields: dict[str, Any] = {
-            name: tuple(item for part in parts for item in getattr(part, name)) for name in _TEXTS
+        columns: dict[str, Any] = {
+            name: [getattr(part, name) for part in parts] for name in (*_TEXTS, *_ARRAYS)
         }
-        fields |= {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
-        }
+        fields: dict[str, Any] = {name: tuple(chain(*columns[name])) for name in _TEXTS}
+        fields |= {name: np.concatenate(columns[name]) for name in _ARRAYS}
         return cls(**fields)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
@@ -302,9 +300,7 @@ class FeatureCounts:
         alike = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("features differ, or where they are cut")
-        sums: dict[str, Any] = {
-            name: getattr(self, name) + getattr(other, name) for name in _ARRAYS if name != "cuts"
-        }
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
         return replace(self, **sums)
 
     def take(self, order: Ints) -> FeatureCounts:
@@ -331,9 +327,7 @@ _TEXTS = ("names", "columns", "kinds", "rules")
 _ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing")
 
 
-_HINTS = {
-    "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-    "bad-weight": "weights count how often a row stands for itself",
+_HINTS = HINTS | {
     "duplicate-row": "a row shows a feature once; how often belongs in a value column",
     "duplicate-id": "each observation stands in one row",
     "conflicting-truth": "all entries of one row need the same class",
@@ -345,16 +339,6 @@ def raise_problems(
     files: Sequence[TableFile], checks: Sequence[Check], null_values: Sequence[str]
 ) -> None:
     """Run the checks over the files and raise what they find; return if that is nothing."""
-    if not checks:
-        return
-    frame = pl.concat([numbered(file, null_values) for file in files])
-    problems, totals = run_checks(frame, checks)
-    if problems:
-        order = [file.name for file in files]
-        problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-        first = problems[0]
-        hint = _HINTS.get(first.code)
-        if first.code == "bad-number" and "'" in first.what:
-            value = first.what.split("'")[1]
-            hint = f"if '{value}' means missing, add --null-value '{value}'"
-        raise DataError(problems[:KEPT], hint=hint, totals=totals)
+    if checks:
+        frame = pl.concat([numbered(file, null_values) for file in files])
+        raise_found(files, [(frame, checks)], _HINTS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
     FeatureCounts,
+    Rule,
     Split,
     count_classes,
     need_both,
@@ -22,46 +22,118 @@ from clfeval.counts.features.cuts import (
 from clfeval.counts.features.wide import refuse_infinite
 from clfeval.counts.judge import check_ids
 from clfeval.counts.scores import ScoreCounts
-from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
+from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_label, missing_score, numbered
+from clfeval.tables.diagnose import (
+    PLACE,
+    Check,
+    bad_number,
+    missing_label,
+    missing_score,
+    numbered,
+    text_of,
+)
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan
+from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan, together
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
 
-def read_entries(table: FeatureTable) -> Frame:
+SPREAD = ("median", "mean", "best", "soft")
+
+
+def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, ClassCounts, int]:
+    """Count the features of a sparse table, its classes, and entries left out for want of a name.
+
+    A row without an entry has the value 0. Without a cut a feature is true where its value is not
+    0, or where it has an entry at all.
+    """
+    _check_cut(table, cut)
+    plain = entries = _entries(table)
+    name, strict = table.files[0].name, table.roles.missing == "error"
+    if table.classes is not None:
+        classes, owners = _classes_apart(table, table.classes)
+        entries = _with_owners(plain, owners)
+    else:
+        named = entries.filter(~nw.col(ROW).is_null())
+        low = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
+        owners = collect(named.group_by(ROW).agg(nw.col(CLASS).max(), low)).lazy()
+        classes = count_classes(name, [owners], CLASS, table.roles, column=table.truth)
+        if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
+            complain_sparse(table)
+        need_both(name, classes, str(table.truth))
+        gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
+        if strict and gaps:
+            complain_sparse(table)
+        if gaps:  # a row's class holds for all its entries
+            entries = _with_owners(entries.select(nw.exclude(CLASS)), owners.select(ROW, CLASS))
+    grouped = _grouped(entries, classes, table, cut)
+    if not len(grouped):
+        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
+    if table.classes is not None and grouped["unknown"].sum():
+        check = _unknown_rows(table.row, table.classes)
+        raise_problems(table.files, [check], table.roles.null_value)
+    absent = grouped[FEATURE].is_null()
+    nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
+    if (strict and (nameless or grouped["gap"].sum())) or not _pairs_differ(plain):
+        complain_sparse(table)
+    kept = grouped.filter(~absent).filter(nw.col("kept") > 0)
+    counts = _counts(kept.sort(*_keys(cut)), classes, table, cut)
+    if table.wanted:
+        names = match_names(name, counts.names, table.wanted, what="feature")
+        place = {name: i for i, name in enumerate(counts.names)}
+        counts = counts.take(np.array([place[name] for name in names]))
+    return counts, classes, nameless
+
+
+def _entries(table: FeatureTable) -> Frame:
     """Return ROW, FEATURE, and VALUE and CLASS where the table has them; no blank lines."""
-    names = {ROW: table.row, FEATURE: table.feature}
-    readings: dict[str, Reading] = {table.row: "text", table.feature: "text"}
-    if table.value is not None:
-        names[VALUE], readings[table.value] = table.value, "number"
-    if table.truth is not None:
-        names[CLASS], readings[table.truth] = table.truth, "text"
-    frame = _read(table.files, names, readings, table.roles.null_value)
-    blank = nw.all_horizontal(*[nw.col(name).is_null() for name in names], ignore_nulls=True)
-    return frame.filter(~blank) if table.files[0].head else frame
+    names = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
+    frame = _read(table.files, names, table)
+    return frame if table.files[0].head is None else _without_blank(frame)
 
 
-def read_owners(classes: Classes, null_values: Sequence[str]) -> Frame:
-    """Return ROW and CLASS of a table of classes; no blank lines."""
-    readings: dict[str, Reading] = {classes.row: "text", classes.truth: "text"}
-    names = {ROW: classes.row, CLASS: classes.truth}
-    frame = _read(classes.files, names, readings, null_values)
-    return frame.filter(~(nw.col(ROW).is_null() & nw.col(CLASS).is_null()))
+def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Frame]:
+    """Count the classes of a table of their own; return also ROW and CLASS, without blank lines."""
+    owners = _without_blank(_read(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
+    file = apart.files[0].name
+    counted = count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
+    check_ids(apart.files, apart.row, Peek(frozenset()))
+    if table.roles.missing == "error":
+        nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
+        if nameless or sum(counted.missing):
+            checks = [missing_label(name) for name in (apart.row, apart.truth)]
+            raise_problems(apart.files, checks, table.roles.null_value)
+    need_both(file, counted, apart.truth)
+    return counted, owners
 
 
-def owners_of(entries: Frame) -> Frame:
-    """Return ROW, CLASS and the least class of each row that has entries: they should agree."""
-    named = entries.filter(~nw.col(ROW).is_null())
-    return named.group_by(ROW).agg(nw.col(CLASS).max(), nw.col(CLASS).min().alias("low"))
+def _read(
+    files: Sequence[TableFile], names: Mapping[str, str | None], table: FeatureTable
+) -> Frame:
+    """Return the columns that are there under the names they have here."""
+    columns = {name: column for name, column in names.items() if column is not None}
+    readings: dict[str, Reading] = dict.fromkeys(columns.values(), "text")
+    if VALUE in columns:
+        readings[columns[VALUE]] = "number"
+    wanted = [nw.col(column).alias(name) for name, column in columns.items()]
+    nulls = table.roles.null_value
+    frames = [scan(file, readings, null_values=nulls).select(*wanted) for file in files]
+    if len({tuple(frame.collect_schema().items()) for frame in frames}) > 1:
+        # numbers in one file and their text in another are the same labels
+        labels = [name for name in columns if name != VALUE]
+        frames = [frame.with_columns(nw.col(*labels).cast(nw.String)) for frame in frames]
+    return together(frames)
 
 
-def with_owners(entries: Frame, owners: Frame) -> Frame:
+def _without_blank(frame: Frame) -> Frame:
+    return frame.filter(~nw.all_horizontal(nw.all().is_null(), ignore_nulls=True))
+
+
+def _with_owners(entries: Frame, owners: Frame) -> Frame:
     """Give every entry the class of its row; KNOWN is missing where there is no such row."""
     if entries.collect_schema()[ROW] != owners.collect_schema()[ROW]:
         entries, owners = (
@@ -70,106 +142,20 @@ def with_owners(entries: Frame, owners: Frame) -> Frame:
     return entries.join(owners.with_columns(nw.lit(1).alias(KNOWN)), on=ROW, how="left")
 
 
-def _read(
-    files: Sequence[TableFile],
-    names: Mapping[str, str],
-    readings: Mapping[str, Reading],
-    null_values: Sequence[str],
-) -> Frame:
-    wanted = [nw.col(column).alias(name) for name, column in names.items()]
-    frames = [scan(file, readings, null_values=null_values).select(*wanted) for file in files]
-    if len({tuple(frame.collect_schema().items()) for frame in frames}) > 1:
-        # numbers in one file and their text in another are the same labels
-        labels = [name for name in names if name != VALUE]
-        frames = [frame.with_columns(nw.col(*labels).cast(nw.String)) for frame in frames]
-    return nw.concat(frames) if len(frames) > 1 else frames[0]
-
-
-SPREAD = ("median", "mean", "best", "soft")
-
-
-@dataclass(frozen=True, slots=True)
-class SparseCount:
-    """Counts of every feature, the classes of rows, entries left out for want of a name."""
-
-    counts: FeatureCounts
-    classes: ClassCounts
-    nameless: int
-
-
-def count_sparse(table: FeatureTable, cut: Cut | None) -> SparseCount:
-    """Count the features of a sparse table; a row without an entry has the value 0.
-
-    Without a cut a feature is true where its value is not 0, or where it has an entry at all.
-    """
-    _check_cut(table, cut)
-    plain = entries = read_entries(table)
-    name, strict = table.files[0].name, table.roles.missing == "error"
-    if table.classes is not None:
-        owners = read_owners(table.classes, table.roles.null_value)
-        classes = _count_owners(table, table.classes, owners)
-        entries = with_owners(plain, owners)
-    else:
-        owners = collect(owners_of(entries)).lazy()
-        classes = count_classes(name, [owners], CLASS, None, table.roles, column=table.truth)
-        if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
-            complain_sparse(table)
-        need_both(name, classes, str(table.truth))
-        gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
-        if strict and gaps:
-            complain_sparse(table)
-        if gaps:  # a row's class holds for all its entries
-            bare = entries.select(nw.exclude(CLASS))
-            entries = with_owners(bare, owners.select(ROW, CLASS))
-    grouped = _grouped(entries, classes, table, cut)
-    if not len(grouped):
-        raise DataError.of("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
-    if table.classes is not None and grouped["unknown"].sum():
-        raise_problems(table.files, unknown_rows(table, table.classes), table.roles.null_value)
-    absent = grouped[FEATURE].is_null()
-    nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
-    if (strict and (nameless or grouped["gap"].sum())) or not _pairs_differ(plain):
-        complain_sparse(table)
-    kept = grouped.filter(~absent).filter(nw.col("kept") > 0)
-    keys = [FEATURE, VALUE] if cut in SPREAD else [FEATURE]
-    counts = _counts(kept.sort(*keys), classes, table, cut)
-    if table.wanted:
-        names = match_names(name, counts.names, table.wanted, what="feature")
-        place = {name: i for i, name in enumerate(counts.names)}
-        counts = counts.take(np.array([place[name] for name in names]))
-    return SparseCount(counts, classes, nameless)
-
-
-def complain_sparse(table: FeatureTable) -> None:
-    """Raise what is wrong with the entries; return if nothing is."""
-    checks = sparse_checks(table, strict=table.roles.missing == "error")
-    raise_problems(table.files, checks, table.roles.null_value)
+def _keys(cut: Cut | None) -> list[str]:
+    """Return what entries are grouped by: values too where the cut depends on all of them."""
+    return [FEATURE, VALUE] if cut in SPREAD else [FEATURE]
 
 
 def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
     if cut is not None and table.value is None:
-        raise UsageError(
-            Problem("--cut has nothing to act on: no column of values", "needs-numbers"),
-            hint="a sparse table may have a third column named value",
-        )
+        what = "--cut has nothing to act on: no column of values"
+        hint = "a sparse table may have a third column named value"
+        raise UsageError.of(what, "needs-numbers", hint=hint)
     if isinstance(cut, float) and cut <= 0:
-        raise UsageError(
-            Problem(f"--cut {cut:g} would be met by every row without an entry", "bad-option"),
-            hint="the value of a row without an entry is 0: give a cut above 0",
-        )
-
-
-def _count_owners(table: FeatureTable, classes: Classes, owners: Frame) -> ClassCounts:
-    file, nulls = classes.files[0].name, table.roles.null_value
-    counted = count_classes(file, [owners], CLASS, None, table.roles, column=classes.truth)
-    check_ids(classes.files, classes.row, Peek(frozenset()))
-    if table.roles.missing == "error":
-        nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
-        checks = [missing_label(name) for name in (classes.row, classes.truth)]
-        if nameless or sum(counted.missing):
-            raise_problems(classes.files, checks, nulls)
-    need_both(file, counted, classes.truth)
-    return counted
+        what = f"--cut {cut:g} would be met by every row without an entry"
+        hint = "the value of a row without an entry is 0: give a cut above 0"
+        raise UsageError.of(what, "bad-option", hint=hint)
 
 
 def _grouped(
@@ -190,7 +176,7 @@ def _grouped(
         kinds["gap"], gap = value.is_null() | value.is_nan(), nw.col("gap")
         kinds["shown"] = value >= cut if isinstance(cut, float) else value != 0
         shown = nw.col("shown")
-    keys = [FEATURE, VALUE] if cut in SPREAD else [FEATURE]
+    keys = _keys(cut)
     few = entries.select(*keys, **kinds).group_by(*keys, *kinds).agg(nw.len().alias("entries"))
     rowless, positive = nw.col("rowless"), classes.is_positive("class") == 1
     owned = ~rowless & ~nw.col("class").is_null()
@@ -213,39 +199,31 @@ def _counts(
     grouped: nw.DataFrame[Any], classes: ClassCounts, table: FeatureTable, cut: Cut | None
 ) -> FeatureCounts:
     """Turn the sums, in order of features and values, into counts of each feature."""
-    columns = {
-        name: grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
-    }
+    tp, n, gaps, gap_tp = (
+        grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
+    )
     feature = grouped[FEATURE]
     starts = np.flatnonzero((feature != feature.shift(1)).fill_null(value=True).to_numpy())
-    names, stops = feature[starts].to_list(), [*starts[1:], len(feature)]
-    gaps, gap_tp = (np.add.reduceat(columns[name], starts) for name in ("gap", "gap_tp"))
-    positives, negatives = classes.positives - gap_tp, classes.negatives - (gaps - gap_tp)
+    missing, missing_tp = (np.add.reduceat(part, starts) for part in (gaps, gap_tp))
+    positives = classes.positives - missing_tp
+    negatives = classes.negatives - (missing - missing_tp)
+    done: Iterable[Split]
     if cut in SPREAD and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
-        refuse_infinite(values[columns["n"] > 0], cut, table.files[0].name, str(table.value))
-        hits, misses = columns["tp"], columns["n"] - columns["tp"]
-        done = [
-            split(_with_zeros(values[a:b], hits[a:b], misses[a:b], (p, n)), cut)
-            for a, b, p, n in zip(starts, stops, positives, negatives, strict=True)
-        ]
+        refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
+        columns = (np.split(part, starts[1:]) for part in (values, tp, n - tp))
+        # without any feature there is one empty part
+        shown = zip(*columns, zip(positives, negatives, strict=True), strict=False)
+        done = (split(_with_zeros(*one), cut) for one in shown)
     else:
-        place, rule = (float(cut), ">=") if isinstance(cut, float) else (np.nan, None)
-        done = [
-            Split(place, rule, tp, n - tp)  # type: ignore[arg-type]
-            for tp, n in zip(columns["tp"].tolist(), columns["n"].tolist(), strict=True)
-        ]
-    return FeatureCounts(
-        names=tuple(str(as_text(name)) for name in names),
-        columns=(table.feature,) * len(starts),
-        kinds=("term",) * len(starts),
-        cuts=np.array([one.cut for one in done], np.float64),
-        rules=tuple(one.rule for one in done),
-        tp=np.array([one.tp for one in done]),
-        fp=np.array([one.fp for one in done]),
-        positives=positives,
-        negatives=negatives,
-        missing=gaps,
+        rule: Rule | None = ">=" if isinstance(cut, float) else None
+        place = cut if isinstance(cut, float) else np.nan
+        pairs = zip(tp.tolist(), n.tolist(), strict=True)
+        done = (Split(place, rule, hits, count - hits) for hits, count in pairs)
+    texts = (str(as_text(name)) for name in feature[starts].to_list())
+    return FeatureCounts.of(
+        (text, table.feature, "term", *rest)
+        for text, *rest in zip(texts, done, positives, negatives, missing, strict=True)
     )
 
 
@@ -274,21 +252,16 @@ def _pairs_differ(entries: Frame) -> bool:
     return hashes.sort().n_unique() == len(hashes)  # sorted they take half the room of a set
 
 
-def sparse_checks(table: FeatureTable, *, strict: bool) -> list[Check]:
-    """Return what to look for in the entries of a sparse table."""
+def complain_sparse(table: FeatureTable) -> None:
+    """Raise what is wrong with the entries; return if nothing is."""
     row, feature = table.row, table.feature
-    pair = pl.struct(row, feature)
-    first = pl.col(PLACE).first().over(pair)
+    strict = table.roles.missing == "error"
+    first = pl.col(PLACE).first().over(pl.struct(row, feature))
     both = pl.col(row).is_not_null() & pl.col(feature).is_not_null()
-    checks = [
-        Check(
-            feature, "duplicate-row", "'{value}' stands in {extra} for this row already",
-            (pl.col(PLACE) != first) & both, first,
-        )
-    ]  # fmt: skip
-    needed = [row, feature, *([table.truth] if table.truth else [])]
+    what = "'{value}' stands in {extra} for this row already"
+    checks = [Check(feature, "duplicate-row", what, (pl.col(PLACE) != first) & both, first)]
     if strict:
-        checks += [missing_label(name) for name in needed]
+        checks += [missing_label(name) for name in (row, feature, table.truth) if name]
     if table.value:
         checks += [bad_number(table.value), *([missing_score(table.value)] if strict else [])]
     if table.truth:
@@ -297,14 +270,12 @@ def sparse_checks(table: FeatureTable, *, strict: bool) -> list[Check]:
         what = "'{value}' where an earlier entry of this row has '{extra}'"
         bad = (truth != known) & pl.col(row).is_not_null()
         checks.append(Check(table.truth, "conflicting-truth", what, bad, known))
-    return checks
+    raise_problems(table.files, checks, table.roles.null_value)
 
 
-def unknown_rows(table: FeatureTable, classes: Classes) -> list[Check]:
-    """Return the check for entries whose row the table of classes does not have."""
-    known = pl.concat([numbered(file).select(classes.row) for file in classes.files])
-    names = known.select(pl.col(classes.row).cast(pl.String)).collect().to_series()
-    bad = (
-        ~pl.col(table.row).cast(pl.String).is_in(names.implode()) & pl.col(table.row).is_not_null()
-    )
-    return [Check(table.row, "unknown-row", "row '{value}' has no class", bad)]
+def _unknown_rows(row: str, classes: Classes) -> Check:
+    """Look for entries whose row the table of classes does not have."""
+    known = pl.concat([numbered(file).select(text_of(classes.row)) for file in classes.files])
+    names = known.collect().to_series().implode()
+    bad = ~text_of(row).is_in(names) & pl.col(row).is_not_null()
+    return Check(row, "unknown-row", "row '{value}' has no class", bad)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,99 +15,143 @@ from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.features.cuts import (
     ClassCounts,
     Cut,
+    Feature,
     FeatureCounts,
     Split,
+    count_classes,
+    need_both,
     raise_problems,
     split_rows,
     weight_of,
 )
-from clfeval.errors import DataError, Problem
+from clfeval.counts.settle import Tasks, check_structure
+from clfeval.errors import DataError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import bad_number, bad_weight, missing_label, missing_score, repeated
+from clfeval.tables.diagnose import (
+    bad_number,
+    bad_weight,
+    count_blank,
+    missing_label,
+    missing_score,
+    repeated,
+)
 from clfeval.tables.feature import FeatureTable
-from clfeval.tables.scan import NO_TAIL, Reading, collect, scan
+from clfeval.tables.peek import Peek, all_distinct
+from clfeval.tables.scan import NO_TAIL, Reading, TableFile, collect, engine_errors, scan
 
+CELLS = 1 << 24  # cells held in memory at once
 MOST_CATEGORIES = 1000
+POSITIVE, WEIGHT = "__clfeval_positive", "__clfeval_n"
 HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 
-def count_numbers(columns: Sequence[str], rows: ClassRows, cut: Cut) -> Iterator[FeatureCounts]:
-    """Yield the counts of numeric columns, block by block, each made true or false by the cut."""
+def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
+    """Count the features of a wide table, and its classes.
+
+    Raises DataError with the rows to blame, found in a second pass.
+    """
+    strict, roles = table.roles.missing == "error", table.roles
+    name, truth = table.files[0].name, str(table.truth)
+    kinds = dict(table.kinds or {})
+    try:
+        frames = [_scanned(table, file, {}) for file in table.files]
+        classes = count_classes(name, frames, truth, roles)
+    except engine_errors():
+        check_structure(table.files, tasks)
+        complain_wide(table, kinds)
+        raise
+    missing = sum(classes.missing)
+    if classes.bad_weights or (strict and missing and missing > sum(map(count_blank, table.files))):
+        check_structure(table.files, tasks)
+        complain_wide(table, kinds)
+    rows = ClassRows(table, classes)
+    parts: list[FeatureCounts] = []
+    short = None
+    binary = [column for column, kind in kinds.items() if kind == "binary"]
+    # as numbers where text holds more; not at all where it holds no numbers
+    readings: tuple[Reading, ...] = ("bit", "number") if binary else ()
+    for reading in readings:
+        try:
+            counts, good, no_tail = count_binary(binary, rows, reading)
+        except engine_errors():
+            continue
+        short = None if no_tail is None else no_tail > 0
+        parts.append(counts.take(good.nonzero()[0]))
+        binary = [column for column, fine in zip(binary, good, strict=True) if not fine]
+        break
+    kinds |= dict.fromkeys(binary, "numeric")
+    check_structure(table.files, tasks, short_rows=short)
+    try:
+        numeric = [column for column, kind in kinds.items() if kind == "numeric"]
+        categories = [column for column, kind in kinds.items() if kind == "category"]
+        found = [*count_numbers(numeric, rows, cut), *count_categories(categories, rows)]
+    except engine_errors():
+        complain_wide(table, kinds)
+        raise
+    parts += [FeatureCounts.of(found)] if found else []
+    counts = FeatureCounts.joined(parts)
+    doubled = table.id is not None and not all_distinct(table.files, table.id, Peek(frozenset()))
+    if doubled or (strict and counts.missing.any()):
+        complain_wide(table, kinds)
+    need_both(name, classes, truth)
+    return counts, classes
+
+
+def count_numbers(columns: Sequence[str], rows: ClassRows, cut: Cut) -> Iterator[Feature]:
+    """Yield the numeric columns, block by block, each made true or false by the cut."""
     for block, table in rows.blocks(columns, "number"):
-        yield FeatureCounts.joined(_numbers(block, table, cut, rows))
-
-
-def count_categories(columns: Sequence[str], rows: ClassRows) -> Iterator[FeatureCounts]:
-    """Yield the counts of text columns, block by block: one feature for each text that occurs."""
-    for block, table in rows.blocks(columns, "text"):
-        for name in block:
-            yield _categories(name, table, rows)
-
-
-def _numbers(
-    block: Sequence[str], table: nw.DataFrame[Any], cut: Cut, rows: ClassRows
-) -> list[FeatureCounts]:
-    truth = table[POSITIVE].to_numpy() == 1
-    n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
-
-    def count(name: str, x: Floats) -> FeatureCounts:
-        return _number(name, x, truth, n, cut, rows)
-
-    numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
-    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts side by side
-        return list(pool.map(count, block, numbers))
+        truth = table[POSITIVE].to_numpy() == 1
+        n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
+        count = partial(_number, truth=truth, n=n, cut=cut, file=rows.table.files[0].name)
+        numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts side by side
+            yield from pool.map(count, block, numbers)
 
 
 def _number(
-    name: str, x: Floats, truth: Bools, n: Counts | None, cut: Cut, rows: ClassRows
-) -> FeatureCounts:
+    name: str, x: Floats, *, truth: Bools, n: Counts | None, cut: Cut, file: str
+) -> Feature:
     absent = np.isnan(x)
     missing = weight_of(absent, n)
     if missing:
         x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
-    refuse_infinite(x, cut, rows.table.files[0].name, name)
+    refuse_infinite(x, cut, file, name)
     done = split_rows(x, truth, n, cut)
-    positives, negatives = weight_of(truth, n), weight_of(~truth, n)
-    return _one(name, name, "numeric", done, positives, negatives, missing)
+    return name, name, "numeric", done, weight_of(truth, n), weight_of(~truth, n), missing
 
 
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
     """Raise where a mean or a scale is asked of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
         what = f"holds infinity, which has no {'mean' if cut == 'mean' else 'scale'}"
-        raise DataError.of(
-            what, "infinite-value", file, column=column, hint="--cut median and --cut best take it"
-        )
+        hint = "--cut median and --cut best take it"
+        raise DataError.of(what, "infinite-value", file, None, column, hint=hint)
 
 
-def _categories(column: str, table: nw.DataFrame[Any], rows: ClassRows) -> FeatureCounts:
+def count_categories(columns: Sequence[str], rows: ClassRows) -> Iterator[Feature]:
+    """Yield the text columns, block by block: one feature for each text that occurs."""
+    for block, table in rows.blocks(columns, "text"):
+        for name in block:
+            yield from _categories(name, table, rows.table.files[0].name)
+
+
+def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
     sums = _by_text(column, table)
     missing = sum(sums.pop(None, (0, 0)))
     positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
     if len(sums) > MOST_CATEGORIES:
-        raise DataError(
-            Problem(
-                f"holds {len(sums):,} different texts: an id or free text, no feature",
-                "too-many-categories", rows.table.files[0].name, column=column,
-            ),
-            hint="name the id with --id, or the features with --feature",
-        )  # fmt: skip
+        what = f"holds {len(sums):,} different texts: an id or free text, no feature"
+        hint = "name the id with --id, or the features with --feature"
+        raise DataError.of(what, "too-many-categories", file, None, column, hint=hint)
+    features = {f"{column}={text}": ("category", sums[text]) for text in sorted(sums, key=str)}
     words = {str(text).casefold(): pair for text, pair in sums.items()}
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
-        done = Split(np.nan, None, *words.get("true", (0, 0)))
-        return _one(column, column, "binary", done, positives, negatives, missing)
-    parts = [
-        _one(
-            f"{column}={text}", column, "category", Split(np.nan, None, *pair),
-            positives, negatives, missing,
-        )
-        for text, pair in sorted(sums.items(), key=lambda item: str(item[0]))
-    ]  # fmt: skip
-    if not parts:
-        done = Split(np.nan, None, 0, 0)
-        parts = [_one(column, column, "category", done, positives, negatives, missing)]
-    return FeatureCounts.joined(parts)
+        features = {column: ("binary", words.get("true", (0, 0)))}
+    return [
+        (name, column, kind, Split(np.nan, None, *pair), positives, negatives, missing)
+        for name, (kind, pair) in (features or {column: ("category", (0, 0))}).items()
+    ]
 
 
 def _by_text(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
@@ -116,33 +161,11 @@ def _by_text(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[An
     sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
     found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
     sums: dict[str | None, tuple[Any, Any]] = {}
-    pairs = zip(found[HITS].to_list(), found[MISSES].to_list(), strict=True)
-    for value, (hits, misses) in zip(found[column].to_list(), pairs, strict=True):
+    for value, hits, misses in found.rows():
         text = as_text(value)
         known = sums.get(text, (0, 0))
         sums[text] = (known[0] + hits, known[1] + misses)
     return sums
-
-
-def _one(
-    name: str, column: str, kind: str, done: Split, positives: Any, negatives: Any, missing: Any
-) -> FeatureCounts:
-    return FeatureCounts(
-        names=(name,),
-        columns=(column,),
-        kinds=(kind,),
-        cuts=np.array([done.cut]),
-        rules=(done.rule,),
-        tp=np.array([done.tp]),
-        fp=np.array([done.fp]),
-        positives=np.array([positives]),
-        negatives=np.array([negatives]),
-        missing=np.array([missing]),
-    )
-
-
-CELLS = 1 << 24  # cells held in memory at once
-POSITIVE, WEIGHT = "__clfeval_positive", "__clfeval_n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +178,26 @@ class ClassRows:
     def frames(
         self, columns: Sequence[str], reading: Reading, *, watch: bool = False
     ) -> list[nw.LazyFrame[Any]]:
-        """Return the rows that have a class, as 1 / 0 for the class, weight, and the columns."""
+        """Return the rows that have a class, as 1 / 0 for the class, weight, and the columns.
+
+        A watchful scan of text adds NO_TAIL.
+        """
         readings = dict.fromkeys(columns, reading)
-        return [
-            self._kept(position, *_scanned(self.table, position, readings, watch=watch), columns)
-            for position in range(len(self.table.files))
-        ]
+        truth, weight = str(self.table.truth), self.table.roles.weight
+        frames = []
+        for position, file in enumerate(self.table.files):
+            frame = _scanned(self.table, file, readings, watch=watch)
+            marks = [NO_TAIL] if NO_TAIL in frame.collect_schema() else []
+            own = [self.classes.is_positive(truth, position).alias(POSITIVE)]
+            if any(self.classes.missing):  # a filter copies every column
+                frame = frame.filter(~nw.col(truth).is_null())
+            if weight is not None:
+                number = nw.col(weight).cast(nw.Float64)
+                frame = frame.filter(number > 0)
+                whole = number if self.classes.fractional else number.cast(nw.Int64)
+                own.append(whole.alias(WEIGHT))
+            frames.append(frame.select(*own, nw.col(*columns, *marks)))
+        return frames
 
     def blocks(
         self, columns: Sequence[str], reading: Reading
@@ -176,99 +213,71 @@ class ClassRows:
             parts = [collect(frame) for frame in frames]
             yield block, parts[0] if len(parts) == 1 else nw.concat(parts)
 
-    def _kept(
-        self, position: int, frame: nw.LazyFrame[Any], marks: Sequence[str], columns: Sequence[str]
-    ) -> nw.LazyFrame[Any]:
-        truth, weight = str(self.table.truth), self.table.roles.weight
-        # a filter copies every column
-        kept = frame.filter(~nw.col(truth).is_null()) if any(self.classes.missing) else frame
-        own = [self.classes.is_positive(truth, position).alias(POSITIVE)]
-        if weight is not None:
-            number = nw.col(weight).cast(nw.Float64)
-            kept = kept.filter(number > 0)
-            own.append((number if self.classes.fractional else number.cast(nw.Int64)).alias(WEIGHT))
-        return kept.select(*own, nw.col(*columns, *marks))
-
-
-def class_frames(table: FeatureTable) -> list[nw.LazyFrame[Any]]:
-    """Return the class column and the weight of each file."""
-    return [_scanned(table, position, {}, watch=False)[0] for position in range(len(table.files))]
-
 
 def _scanned(
-    table: FeatureTable, position: int, readings: dict[str, Reading], *, watch: bool
-) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """Scan one file; return also the names of the marks a watchful scan of text adds."""
+    table: FeatureTable, file: TableFile, readings: Mapping[str, Reading], *, watch: bool = False
+) -> nw.LazyFrame[Any]:
     roles = table.roles
     chosen: dict[str, Reading] = {str(table.truth): "text"}
     if roles.weight is not None:
         chosen[roles.weight] = "number"
-    chosen |= readings
-    frame = scan(table.files[position], chosen, null_values=roles.null_value, watch=watch)
-    known = set(chosen)
-    return frame, [name for name in frame.collect_schema().names() if name not in known]
+    return scan(file, chosen | dict(readings), null_values=roles.null_value, watch=watch)
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryPass:
-    """What the pass gave: counts of k columns, which of them hold only 0 and 1, short rows."""
+def count_binary(
+    columns: Sequence[str], rows: ClassRows, reading: Reading
+) -> tuple[FeatureCounts, Bools, int | None]:
+    """Count columns of 0 and 1, (k,); also say which are, and how many rows lack their last field.
 
-    counts: FeatureCounts
-    binary: Bools
-    no_tail: int | None
-
-
-def count_binary(columns: Sequence[str], rows: ClassRows, reading: Reading) -> BinaryPass:
-    """Count columns of 0 and 1; those that hold other numbers are marked, their counts void."""
+    The counts of columns that hold other numbers are void.
+    """
+    classes = rows.classes
     weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
-    parts = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
-    names = dict.fromkeys(name for part in parts for name in part)
-    nothing = np.zeros(len(columns))
-    totals = {name: np.sum([p.get(name, nothing) for p in parts], axis=0) for name in names}
-    totals.setdefault("squares", nothing)
-    totals.setdefault("plain", nothing)
+    found = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
+    parts, tails = zip(*found, strict=True)
+    k, kind = len(columns), float if classes.fractional else np.int64
+
+    def total(name: str) -> NDArray[Any]:
+        return np.asarray(sum(part.get(name, np.zeros(k)) for part in parts))
+
     low = np.fmin.reduce([part["low"] for part in parts])
     high = np.fmax.reduce([part["high"] for part in parts])
-    classes = rows.classes
-    k, kind = len(columns), float if classes.fractional else np.int64
-    positives = totals.get("known_positive", np.full(k, classes.positives))
-    known = totals.get("known", np.full(k, classes.positives + classes.negatives))
-    tails = [part["no_tail"] for part in parts if "no_tail" in part]
-    missing = totals["missing"]
+    everybody = classes.positives + classes.negatives
+    positives, known = np.full(k, classes.positives), np.full(k, everybody)
+    missing, hits = total("missing"), total("positive")
     if drop:  # a row that counts three times lacks its value three times
-        missing = classes.positives + classes.negatives - totals["known"]
+        positives, known = total("known_positive"), total("known")
+        missing = everybody - known
     counts = FeatureCounts(
         names=tuple(columns),
         columns=tuple(columns),
         kinds=("binary",) * k,
         cuts=np.full(k, np.nan),
         rules=(None,) * k,
-        tp=totals["positive"].astype(kind),
-        fp=np.maximum(totals["all"] - totals["positive"], 0).astype(kind),
+        tp=hits.astype(kind),
+        fp=np.maximum(total("all") - hits, 0).astype(kind),
         positives=positives.astype(kind),
         negatives=np.maximum(known - positives, 0).astype(kind),
         missing=missing.astype(kind),
     )
-    binary = ~((low < 0) | (high > 1) | (totals["squares"] != totals["plain"]))
-    return BinaryPass(counts, binary, int(sum(t.sum() for t in tails)) if tails else None)
+    binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))
+    known_tails = [tail for tail in tails if tail is not None]
+    return counts, binary, sum(known_tails) if known_tails else None
 
 
 def _sums(
     frame: nw.LazyFrame[Any], columns: Sequence[str], *, weighted: bool, drop: bool
-) -> dict[str, NDArray[Any]]:
+) -> tuple[dict[str, NDArray[Any]], int | None]:
+    """Return what one file adds to the counts, (k,) each, and its rows without their last field."""
     schema = frame.collect_schema()
     flags = [name for name in columns if schema[name] == nw.Boolean]
     if flags:
         frame = frame.with_columns(nw.col(*flags).cast(nw.Int8))
     many, positive = nw.col(*columns), nw.col(POSITIVE)
-    there = (~many.is_null()).cast(nw.Int8)
-    # between 0 and 1 only they are their own squares; whole numbers need no such look
-    floats = any(schema[name].is_float() for name in columns)
+    values, known = many, (~many.is_null()).cast(nw.Int8)
     if weighted:
-        values, known = many * nw.col(WEIGHT), there * nw.col(WEIGHT)
-    else:
-        values, known = many, there
+        values, known = values * nw.col(WEIGHT), known * nw.col(WEIGHT)
     wanted = {
         "all": values.sum(),
         "positive": (values * positive).sum(),
@@ -276,20 +285,17 @@ def _sums(
         "high": many.max(),
         "missing": many.null_count(),
     }
-    wanted |= {"squares": (many**2).sum(), "plain": many.sum()} if floats else {}
+    # between 0 and 1 only they are their own squares; whole numbers need no such look
+    if any(schema[name].is_float() for name in columns):
+        wanted |= {"squares": (many**2).sum(), "plain": many.sum()}
     if drop:
         wanted |= {"known": known.sum(), "known_positive": (known * positive).sum()}
     sums = [expression.name.prefix(f"{name}:") for name, expression in wanted.items()]
-    if NO_TAIL in schema:
-        sums.append(nw.col(NO_TAIL).sum().name.prefix("no_tail:"))
-        wanted["no_tail"] = nw.col(NO_TAIL)
-    row = iter(collect(frame.select(*sums)).row(0))
-    return {
-        name: np.array(
-            [next(row) for _ in range(1 if name == "no_tail" else len(columns))], np.float64
-        )
-        for name in wanted
-    }
+    sums += [nw.col(NO_TAIL).sum()] if NO_TAIL in schema else []
+    row = np.array(collect(frame.select(*sums)).row(0), np.float64)
+    tail = int(row[-1]) if NO_TAIL in schema else None
+    table = row[: len(wanted) * len(columns)].reshape(len(wanted), -1)
+    return dict(zip(wanted, table, strict=True)), tail
 
 
 def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
@@ -314,17 +320,13 @@ def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
 
 def _gaps(table: FeatureTable, columns: Sequence[str], reading: Reading) -> dict[str, int]:
     """Count, per column, the cells that are empty, or NaN, when read so."""
-    if not columns:
-        return {}
     totals = np.zeros(len(columns), np.int64)
-    for file in table.files:
+    for file in table.files if columns else ():
         frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_value)
         schema = frame.collect_schema()
         floats = [name for name in columns if schema[name].is_float()]
-        nulls = collect(frame.select(nw.all().null_count())).row(0)
-        totals += np.array(nulls, np.int64)
-        if floats:
-            nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0)
-            found = dict(zip(floats, nans, strict=True))
-            totals += np.array([found.get(name) or 0 for name in columns], np.int64)
+        nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0) if floats else ()
+        found = dict(zip(floats, nans, strict=True))
+        totals += np.array(collect(frame.select(nw.all().null_count())).row(0), np.int64)
+        totals += np.array([found.get(name) or 0 for name in columns], np.int64)
     return dict(zip(columns, totals.tolist(), strict=True))

@@ -14,7 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
-from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
 from clfeval.methods.mars.coverage import (
@@ -178,7 +178,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             },
             said, options, files=counted.files, statistics=whole.digest(),
         ),
-        inputs=inputs(counted.files),
+        inputs=counted.files,
         parameters=parameters(
             "positive negative target occlusion level interval missing top sweep groups by",
             {

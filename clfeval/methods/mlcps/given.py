@@ -13,12 +13,11 @@ from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
-from clfeval.measures import probability
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.probability import mean_loss
 from clfeval.measures.record import why
-from clfeval.methods.document import counting_notes, inputs
+from clfeval.measures.scores import clipped, mean_loss
+from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import undrawable_weights
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.result import InputFile, Warn
@@ -198,12 +197,12 @@ def measured(
         notes.append(Warn("resamples", text))
     columns = _columns(joint) if "log_loss" in names else []
     for model, p in zip(models, columns, strict=False):
-        if rows := probability.clipped(p, joint.truth, joint.n).item():
+        if rows := clipped(p, joint.truth, joint.n).item():
             text = f"'{model}': {rows:,.10g} rows of probability 0 for the true class count"
             notes.append(Warn("clipped", f"{text} as 2**-52 in log_loss"))
     return Given(
         name=name, models=models, metrics=names, values=values,
-        inputs=inputs(counted.files), statistics=joint.digest(),
+        inputs=counted.files, statistics=joint.digest(),
         problem=lambda i, j, what, code: Problem(
             f"model '{models[i]}': {what}", code, name, None, names[j]
         ),

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, over
-from clfeval.counts.features.count import CountedFeatures
+from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.errors import Problem, UsageError
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.document import blank_lines, dropped_rows, inputs, parameters, signature
+from clfeval.methods.document import blank_lines, dropped_rows, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
@@ -255,7 +255,7 @@ def feature_result(
             },
             said, plane, options, files=counted.files, statistics=counted.counts.digest(),
         ),
-        inputs=inputs(counted.files),
+        inputs=counted.files,
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
             "cut phi_max delta_min top",

@@ -9,8 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.inference.special import halved
-from clfeval.measures.confusion import Confusion
-from clfeval.measures.information import mutual_information
+from clfeval.measures.confusion import Confusion, mutual_information
 from clfeval.measures.plane import position, tilted
 from clfeval.measures.population import Population
 from clfeval.result import Row

@@ -7,10 +7,10 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from clfeval.counts.sample import Sample
+from clfeval.counts.count import Sample
 from clfeval.errors import Problem, UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import counting_notes, cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
@@ -136,7 +136,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             },
             said, plane, options, files=sample.files, statistics=together,
         ),
-        inputs=inputs(sample.files),
+        inputs=sample.files,
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
             "by run run_files train_fraction reference",

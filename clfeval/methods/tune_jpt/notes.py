@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import MOST
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.counts.sample import Sample
-from clfeval.counts.settle import FileCount
 from clfeval.errors import DataError, UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.document import counting_notes
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.result import Estimate, Row, Rows, Warn
+from clfeval.result import Estimate, InputFile, Row, Rows, Warn
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -224,7 +223,7 @@ def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     confusions = ConfusionCounts.of_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
-    return Sample.given(confusions, FileCount("--counts", None, total, 0), roles)
+    return Sample.given(confusions, InputFile("--counts", None, total), roles)
 
 
 def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
@@ -243,7 +242,7 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
-    files = FileCount("--sensitivity --specificity", None, 0, 0)
+    files = InputFile("--sensitivity --specificity", None, 0)
     return Sample.given(confusions, files, roles, sampled=False)
 
 

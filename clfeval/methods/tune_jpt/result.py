@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.counts.sample import Sample
 from clfeval.errors import bad_option
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import cuts_in_force, inputs, parameters, signature
+from clfeval.methods.document import cuts_in_force, parameters, signature
 from clfeval.methods.estimates import fractional_weights, undrawable_weights
 from clfeval.methods.roc import candidates
 from clfeval.methods.tune_jpt.contest import (
@@ -186,7 +186,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         failed = max(failed, lost)
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
-        inputs=inputs(given.files), parameters=parameters_of(given, options),
+        inputs=given.files, parameters=parameters_of(given, options),
         summary=summary_of(given), tables=tables,
         warnings=warnings_of(given, options, tables, failed, unbounded),
     )  # fmt: skip

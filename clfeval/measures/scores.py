@@ -1,18 +1,24 @@
-"""Measures of a ranking by scores, for one table of counts or for many resampled ones.
+"""Measures of scores: of the ranking they give, and of them as probabilities.
 
-Scores, or their ranks, are sorted ascending, so that equal ones are neighbours. The counts of
-positives and of negatives at each score may have further axes before the last, such as bootstrap
-replicates; counts at equal scores are added up first, so that ties are ties however written.
+For one table of counts or for many resampled ones: counts may have further axes before the last,
+such as bootstrap replicates. For a ranking, scores (or their ranks) are sorted ascending, so that
+equal ones are neighbours, whose counts are added up first: ties are ties however written. As
+probabilities, p (m,) is that of the positive class, truth (m,) is True for it, and n (..., m) says
+how often each row counts.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, over
 from clfeval.measures.record import Measure
+
+LEAST = 2.0**-52  # smaller probabilities of the truth count as this one
 
 
 def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -33,14 +39,6 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     up_to = neg.cumsum(axis=-1, dtype=kind)
     won = 2 * _product(pos, up_to, kind) - _product(pos, neg, kind)
     return _share(won, pairs)
-
-
-def gini(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return 2 roc_auc - 1, the share of gain captured; -1..1, best 1; NaN as roc_auc.
-
-    Shapes, errors: as roc_auc. Source: Armano 2015, Information Sciences 325:466.
-    """
-    return np.asarray(2 * roc_auc(scores, positives, negatives) - 1)
 
 
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -106,12 +104,62 @@ def _share(part: Counts, whole: Counts) -> Floats:
     return np.asarray(np.minimum(over(part, whole), 1.0))
 
 
-MEASURES = (
+def clipped(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
+    """Return how many rows, or what weight, gave their truth a probability below 2**-52, (...)."""
+    low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < LEAST
+    return np.asarray(n[..., low].sum(axis=-1))
+
+
+def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
+    """Return (truth - p)² of each row, (m,), whose mean is the Brier score; 0..1, best 0.
+
+    Of the two classes this is half the sum over both, (1/2) sum (y_k - p_k)².
+
+    Errors: ValueError for probabilities outside 0..1.
+    Source: Brier 1950, Monthly Weather Review 78:1; Kuhn and Johnson, AML4TD, equation 15.24.
+    """
+    return np.asarray((np.asarray(truth, bool) - _probabilities(p)) ** 2)
+
+
+def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
+    """Return -ln(probability of the truth) of each row, (m,), whose mean is cross-entropy.
+
+    Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52; `clipped`
+    says how many are.
+
+    Errors: ValueError for probabilities outside 0..1.
+    Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
+    """
+    given = _probabilities(p)
+    # ln(1 - p) has all its digits from p where p is small
+    right = np.log(np.maximum(given, LEAST))
+    wrong = np.log1p(-np.minimum(given, 1 - LEAST))
+    return np.asarray(0.0 - np.where(np.asarray(truth, bool), right, wrong))  # never -0.0
+
+
+def mean_loss(losses: Floats, n: Counts) -> Floats:
+    """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
+
+    Shapes: losses (m,), n (..., m), result (...).
+    """
+    # a sum row by row, for a matrix product rounds otherwise with every number of rows
+    return over((n * losses).sum(axis=-1), n.sum(axis=-1))
+
+
+def _probabilities(p: ArrayLike) -> Floats:
+    given = np.asarray(p, np.float64)
+    if not ((given >= 0) & (given <= 1)).all():
+        raise ValueError("probabilities lie between 0 and 1")
+    return given
+
+
+RANKING = (
     Measure("roc_auc", "ROC AUC", roc_auc, "scores", "max", 0, 1, ("single_class",), "delong",
             "P(score of a positive > score of a negative), ties ½",
             "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
             invariant=True, averages=True),
-    Measure("gini", "Gini", gini, "scores", "max", -1, 1, ("single_class",), "delong",
+    Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores", "max",
+            -1, 1, ("single_class",), "delong",
             "2 AUC - 1, the area between the curve and the φ axis",
             "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True),
     Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
@@ -128,4 +176,34 @@ MEASURES = (
             "McClish 1989, Medical Decision Making 9:190"),
     Measure("pr_auc", "PR AUC", None, "scores", "max", 0, 1, ("no_positive_truth",), "drawn",
             "the area below precision over recall, by trapezoids", "textbook"),
+)  # fmt: skip
+
+_BRIER = "Brier 1950, Monthly Weather Review 78:1"
+_FEW = ("too_few_rows",)
+
+# what computes them is the loss of each row, whose mean they are
+PROBABILITIES = (
+    Measure("brier", "Brier", squared_errors, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "mean of sum (y - p)² / 2 over classes", _BRIER,
+            ("brier_score", "brier_class", "brier_score_loss")),
+    Measure("log_loss", "log loss", log_losses, "probabilities", "min", 0, inf, _FEW, "drawn",
+            "mean of -ln p, of predicted probabilities p of the true class",
+            "Good 1952, Journal of the Royal Statistical Society B 14:107",
+            ("cross_entropy", "logloss", "mn_log_loss")),
+    Measure("log_loss_skill", "log loss skill", None, "probabilities", "max", -inf, 1,
+            ("single_class",), "drawn", "1 - log loss / log loss of the sample's class shares",
+            "textbook", ("d2_log_loss", "d2_log_loss_score")),
+    Measure("brier_sum", "Brier (sum)", None, "probabilities", "min", 0, 2, _FEW, "drawn",
+            "mean of sum (y - p)² over classes", _BRIER),
+    Measure("brier_skill", "Brier skill", None, "probabilities", "max", -inf, 1, ("single_class",),
+            "drawn", "1 - Brier / Brier of the sample's class shares", _BRIER,
+            ("d2_brier_score",)),
+    Measure("ece", "ECE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "mean over bins of |share of positives - mean score|",
+            "Naeini et al. 2015, AAAI 29:2901", ("expected_calibration_error",)),
+    Measure("mce", "MCE", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "greatest |share of positives - mean score| over bins",
+            "Naeini et al. 2015, AAAI 29:2901", ("maximum_calibration_error",)),
+    Measure("ece_debiased", "ECE (debiased)", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32"),
 )  # fmt: skip
