@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.methods.mars import cover
-from clfeval.methods.mars.cover import (
+from clfeval.methods.mars import coverage as cover
+from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
     PROGRAM,
