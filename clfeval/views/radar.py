@@ -8,7 +8,7 @@ from math import ceil, cos, floor, pi, sin
 from clfeval.pages.write import plain
 from clfeval.schema import Chart, Point
 from clfeval.views.canvas import Canvas, Ink
-from clfeval.views.text import TIE, hue, notes_lines, short, visible
+from clfeval.views.text import TIE, beside, hue, notes_lines, short
 
 LARGEST = 16  # columns from the middle to the rim
 SMALLEST = 8
@@ -38,10 +38,10 @@ def radars(chart: Chart, *, width: int, color: bool) -> str:
     weighted = ", as long as their weights" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
     wide = room + GAP
-    drawn = [line.rstrip() for line in _beside(panels, wide)]
+    drawn = [line.rstrip() for line in beside(panels, wide)]
     inked = [i for i, line in enumerate(drawn) if line]
     lines = [*notes_lines([chart.title], width=width), "",
-             *_beside([[head] for head in heads], wide),
+             *beside([[head] for head in heads], wide),
              *drawn[inked[0] : inked[-1] + 1], *notes_lines([key], width=width)]  # fmt: skip
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -98,14 +98,3 @@ def _at(ray: int, rays: int, length: float) -> Point:
     """Return a point on a ray; the first stands upright, the others follow clockwise."""
     angle = pi / 2 - 2 * pi * ray / rays
     return length * cos(angle), length * sin(angle)
-
-
-def _beside(panels: Sequence[Sequence[str]], wide: int) -> list[str]:
-    """Put panels side by side."""
-    lines = []
-    for parts in zip(*panels, strict=True):
-        line = ""
-        for i, part in enumerate(parts):
-            line += " " * (i * wide - visible(line)) + part
-        lines.append(line)
-    return lines

@@ -12,8 +12,7 @@ from rich.cells import cell_len
 
 from clfeval.result import Estimate, LazyRows, Result
 from clfeval.views.canvas import Canvas
-from clfeval.views.diamond import phidelta_plots
-from clfeval.views.diamond.draw import (
+from clfeval.views.diamond import (
     DOT,
     SHADES,
     counts,
@@ -22,6 +21,7 @@ from clfeval.views.diamond.draw import (
     draw_diamond,
     draw_scene,
     limits,
+    phidelta_plots,
 )
 from clfeval.views.diamond.pictures import Diamond, Dot, Scene
 from clfeval.views.text import MARKERS
