@@ -17,12 +17,12 @@ GAP = 2
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 
 
-def radars(chart: Chart, *, width: int, color: bool) -> str:
+def radars(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a radar for each of the first models, as many as fit."""
     fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
     series = chart.series[:fit]
     if not series:
-        return ""
+        return []
     room = (width + GAP) // len(series) - GAP
     radius = min(LARGEST, (room - 1) // 2 - MARGIN)
     heads, panels = [], []
@@ -40,10 +40,9 @@ def radars(chart: Chart, *, width: int, color: bool) -> str:
     wide = room + GAP
     drawn = [line.rstrip() for line in beside(panels, wide)]
     inked = [i for i, line in enumerate(drawn) if line]
-    lines = [*notes_lines([chart.title], width=width), "",
-             *beside([[head] for head in heads], wide),
-             *drawn[inked[0] : inked[-1] + 1], *notes_lines([key], width=width)]  # fmt: skip
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    above, below = notes_lines([chart.title], width=width), notes_lines([key], width=width)
+    named = beside([[head] for head in heads], wide)
+    return [*above, "", *named, *drawn[inked[0] : inked[-1] + 1], *below]
 
 
 def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str = "") -> Canvas:
