@@ -18,6 +18,10 @@ PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # 
 ISOMETRICS = ("sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information")
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
+LIMIT: dict[str, Any] = {
+    "above": 0, "most": 1, "outside": "is not above 0 and up to 1",
+    "needs": ("select", "limits a selection"), "stated": True,
+}  # fmt: skip
 
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
@@ -161,37 +165,25 @@ class FeatureOptions:
     ] = None  # fmt: skip
     select: Annotated[bool, Opt("Keep features that discriminate, best first.", FEATURES)] = False
     phi_max: Annotated[
-        float | None,
-        Opt(
-            "Select |φ| below this; default 0.95.",
-            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
-            needs=("select", "limits a selection"), stated=True,
-        ),
-    ] = None  # fmt: skip
+        float | None, Opt(f"Select |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT)
+    ] = None
     delta_min: Annotated[
         float | None,
-        Opt(
-            "Select |φ| + |δ|/this of 1 or more; default 0.1.",
-            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
-            needs=("select", "limits a selection"), stated=True,
-        ),
-    ] = None  # fmt: skip
+        Opt(f"Select |φ| + |δ|/this of 1 or more; default {DELTA_MIN}.", FEATURES, **LIMIT),
+    ] = None
     top: Annotated[
         int | None,
         Opt(
             "Select at most N features.",
             FEATURES, metavar="N", least=1, outside="is not a whole number of features from 1 up",
-            needs=("select", "limits a selection"), stated=True,
+            needs=LIMIT["needs"], stated=True,
         ),
     ] = None  # fmt: skip
 
     @property
     def limits(self) -> tuple[float, float]:
         """The largest |phi| and the least delta of a selection."""
-        return (
-            PHI_MAX if self.phi_max is None else self.phi_max,
-            DELTA_MIN if self.delta_min is None else self.delta_min,
-        )
+        return self.phi_max or PHI_MAX, self.delta_min or DELTA_MIN
 
     def check(self) -> None:
         """Raise UsageError for options of features where there are none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -149,7 +150,7 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
     Dots in `parted` are told apart by another diagram, so their meetings are all one sign.
     """
     draw_diamond(canvas, scene.population)
-    notes = [draw_density(canvas, scene.density, CURVE)] if scene.density else []
+    notes = [draw_density(canvas, scene.density)] if scene.density else []
     for region in scene.regions:
         if larger_than_a_cell(canvas, region):
             canvas.dots((*region, region[0]), Ink("·", LIGHT))
@@ -212,7 +213,7 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
             cells.setdefault(cell, []).append(dot)
     told: dict[str, list[str]] = {}
     signs = iter(MEETING[1:] if parted else MEETING)
-    for (column, row), here in sorted(cells.items(), key=lambda item: (item[0][1], item[0][0])):
+    for (column, row), here in sorted(cells.items(), key=lambda item: item[0][::-1]):
         markers = list(dict.fromkeys(dot.marker for dot in here))
         sign = markers[0]
         if len(markers) > 1:
@@ -263,11 +264,6 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
     return wide > 1 and high > 1
 
 
-def counts(canvas: Canvas, points: Iterable[Point]) -> Counter[tuple[int, int]]:
-    """Count the points in each cell."""
-    return Counter(canvas.cell(x, y) for x, y in points)
-
-
 def limits(most: int) -> list[int]:
     """Return the largest count each shade stands for: 1 first, then in equal proportions."""
     steps = len(SHADES) - 1
@@ -278,13 +274,12 @@ def limits(most: int) -> list[int]:
     return found
 
 
-def draw_density(canvas: Canvas, points: Iterable[Point], priority: int) -> str:
-    """Shade every cell by its count; return the legend."""
-    cells = counts(canvas, points)
+def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
+    """Shade every cell by how many points it holds; return the legend."""
+    cells = Counter(canvas.cell(*at) for at in points)
     upper = limits(max(cells.values(), default=1))
     for cell, count in cells.items():
-        shade = next(i for i, limit in enumerate(upper) if count <= limit)
-        canvas.put(*cell, Ink(SHADES[shade], priority))
+        canvas.put(*cell, Ink(SHADES[bisect_left(upper, count)], CURVE))
     lower = [1, *(limit + 1 for limit in upper)]
     spans = (f"{a:,}" if a == b else f"{a:,}-{b:,}" for a, b in zip(lower, upper, strict=False))
     legend = "   ".join(f"{char}{TIE}{span}" for char, span in zip(SHADES, spans, strict=False))
