@@ -26,7 +26,8 @@ MOST_SUBSETS = 2_000_000
 ENUMERATED, PROGRAM, GREEDY = "exact: all subsets", "exact: integer program", "greedy"
 FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
 ATTEMPTS = 50
-SECONDS = 60.0  # the integer program's limit; beyond it the answer is called a bound
+SECONDS = 60.0  # the integer program's limit
+UNPROVED = f"integer program, not proved best in {SECONDS:g} s"
 _CELLS = 1 << 24  # subsets x patterns handled at once
 
 
@@ -204,13 +205,12 @@ def best_subsets(
         every = score_all_subsets(counts)
         return [_best(every, every.sizes == wanted) for wanted in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy(counts, sizes))
-    choices = []
+    choices: list[Choice] = []
     for wanted in range(1, sizes + 1):
         step = greedy.take(np.array([wanted - 1]))
-        exact, method = _program(counts, size=wanted)
-        if exact is not None:
-            choices.append(Choice(exact, method))
-        if exact is None or exact.covered[0] != step.covered[0]:
+        exact = _program(counts, size=wanted)
+        choices += [exact] if exact else []
+        if exact is None or exact.scores.covered[0] != step.covered[0]:
             choices.append(Choice(step, GREEDY))
     return choices
 
@@ -223,8 +223,8 @@ def best_within_effort(
         every = score_all_subsets(counts)
         fits = (every.effort <= effort) & every.members.any(axis=1)
         return _best(every, fits) if fits.any() else None
-    scores, method = _program(counts, effort=effort)
-    return None if scores is None or not scores.members.any() else Choice(scores, method)
+    choice = _program(counts, effort=effort)
+    return choice if choice and choice.scores.members.any() else None
 
 
 def _best(every: SubsetScores, among: Bools) -> Choice:
@@ -250,13 +250,14 @@ def _greedy(counts: TargetCounts, sizes: int) -> Bools:
 
 def _program(
     counts: TargetCounts, *, size: int | None = None, effort: float | None = None
-) -> tuple[SubsetScores | None, str]:
+) -> Choice | None:
     """Solve maximum coverage by branch and bound; answers are checked in whole numbers.
 
     Variables: x_j, model j is in; u_p in 0..1, pattern p is claimed. u_p <= sum of x_j over the
     models that claim p, and under an effort limit also u_p >= x_j for each of them. Maximise the
     covered rows, with sum x = size or claimed rows <= effort. The solver allows a limit to be
-    passed by one part in a million; such an answer is cut off and the next one asked for.
+    passed by one part in a million; such an answer is cut off and the next one asked for. None
+    where nothing fits, or too many such answers came.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array, hstack, identity
@@ -272,6 +273,7 @@ def _program(
     m = len(patterns)
     who = coo_array(patterns.astype(float))
     constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
+    allowed = np.ones(k)
     if size is not None:
         constraints.append(LinearConstraint(np.r_[np.ones(k), np.zeros(m)], lb=size, ub=size))
     if effort is not None:
@@ -283,11 +285,8 @@ def _program(
         constraints.append(LinearConstraint(both, lb=0.0))
         unit = max(effort, 1.0)
         constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
-    allowed = np.ones(k)
-    if effort is not None:
         # a model that claims too much alone is in no answer; the solver's tolerance may differ
         allowed = (weight @ patterns <= effort).astype(float)
-    unproved = f"integer program, not proved best in {SECONDS:g} s"
     for attempt in range(ATTEMPTS):
         with _quiet_stdout():
             answer = milp(
@@ -296,16 +295,16 @@ def _program(
                 options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
             )  # fmt: skip
         if answer.x is None:
-            return None, PROGRAM
+            break
         members: Bools = answer.x[:k] > 0.5
         scores = score_subsets(counts, members[None, :])
         if effort is None or scores.effort[0] <= effort:
             fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE
             rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
-            return scores, rounded if answer.status == 0 else unproved
+            return Choice(scores, rounded if answer.status == 0 else UNPROVED)
         other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]
         constraints.append(LinearConstraint(other, lb=1.0 - members.sum()))
-    return None, f"integer program, gave up after {ATTEMPTS} answers above the limit"
+    return None
 
 
 @contextmanager
