@@ -119,8 +119,8 @@ def _covered(one: Series, later: Sequence[tuple[str, Series]]) -> str:
 
 def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a letter for each series at its point; the first of those that share a cell."""
-    everywhere = [at for one in chart.series for part in one.parts for at in part]
-    axes = [_room([at[i] for at in everywhere]) for i in (0, 1)]
+    everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
+    axes = [_room([at[i] for at, _ in everywhere]) for i in (0, 1)]
     ticks = [height_ticks(*ends, log=False) for ends in axes]
     # what the frame leaves: beside the labels of heights, above the line of ticks and the label
     columns = width - max(map(len, ticks[1][1]), default=0) - 2
@@ -131,16 +131,12 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
                 for v, (a, b), size in zip(at, axes, sizes, strict=True))  # fmt: skip
         return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
 
-    marks: dict[tuple[int, ...], str] = {}
-    shared: dict[tuple[int, ...], list[str]] = {}
-    for one in chart.series:  # those without a name come last, and are covered
-        for at in (at for part in one.parts for at in part):
-            marks.setdefault(cell(at), one.letter)
-            if one.name:
-                shared.setdefault(cell(at), []).append(one.letter)
+    placed: dict[tuple[int, ...], list[Series]] = {}
+    for at, one in everywhere:  # those without a name come last, and are covered
+        placed.setdefault(cell(at), []).append(one)
     figure = _figure("", width, HEIGHT)
-    for letter in sorted(set(marks.values())):
-        cells = [place for place, mark in marks.items() if mark == letter]
+    for letter in sorted({here[0].letter for here in placed.values()}):
+        cells = [place for place, here in placed.items() if here[0].letter == letter]
         middles = ([a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
                    for i, (a, b) in enumerate(axes))  # fmt: skip
         figure.draw(figure.signal(*middles, marker=letter))
@@ -149,7 +145,8 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     figure.label(chart.x.label, axis="x")
     entries = [Entry(one.letter, one.name, tuple(number(x, DIGITS) for x in one.parts[0][0]))
                for one in chart.series if one.name]  # fmt: skip
-    same = [f"{', '.join(here)} in one place" for here in shared.values() if len(here) > 1]
+    shared = ([one.letter for one in here if one.name] for here in placed.values())
+    same = [f"{', '.join(letters)} in one place" for letters in shared if len(letters) > 1]
     notes = [note.text for note in chart.key]
     notes += [f"{'; '.join(same)} (the first is drawn)"] if same else []
     head = ("model", chart.x.label, chart.y.label)

@@ -176,14 +176,14 @@ def alone(
 
     others: whether a model is outside, without which nothing can be missed alone.
     """
-    level = options.confidence
+    level, positive = options.confidence, options.target == "positive"
     hidden = shares("occlusion", missed, ttp, level=level)
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
-        options.found_name: found.tolist(),
+        "exclusive_tp" if positive else "exclusive_tn": found.tolist(),
         "shine_through": shares("shine_through", found, ttp, level=level),
-        options.missed_name: missed.tolist(),
+        "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
     }
 

@@ -17,7 +17,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
-from clfeval.errors import UsageError
+from clfeval.errors import UsageError, listing
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
@@ -269,15 +269,15 @@ def _warnings(
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
-        which = "1 feature lacks" if gaps == 1 else f"{gaps:,} features lack"
-        text = f"{which} values in some rows, which were left out of its own counts only"
-        text = text if gaps == 1 else text.replace("its own", "their own")
+        which, whose = "1 feature lacks", "its"
+        if gaps > 1:
+            which, whose = f"{gaps:,} features lack", "their"
+        text = f"{which} values in some rows, which were left out of {whose} own counts only"
         said.append(Warn("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        shown = ", ".join(f"'{name}'" for name in names[:5])
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        said.append(Warn("constant-features", f"true in every row, or in none: {shown}{more}"))
+        text = f"true in every row, or in none: {listing(names, 5)}"
+        said.append(Warn("constant-features", text))
     if counted.entries:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))

@@ -50,7 +50,7 @@ def phidelta_plots(result: Result, *, width: int = 80, color: bool = False) -> s
     lines: list[str] = []
     for scene in shown:
         lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]
-    if left_out:
+    if left_out > 0:
         more = f"{left_out} more prevalence{'s' * (left_out > 1)} not drawn"
         lines += ["", *notes_lines([more], width=width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"

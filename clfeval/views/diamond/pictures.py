@@ -83,27 +83,21 @@ class Scene:
 
 
 def scenes(result: Result) -> tuple[Iterator[Scene], int]:
-    """Return what to draw for each population, and how many populations are left out."""
-    shown, left_out = populations(result)
-    if len(result.tables.get("features", ())) > FEW:
-        return density_scenes(result, shown), left_out
-    scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
-    return (scene(result, population) for population in shown), left_out
-
-
-def populations(result: Result) -> tuple[list[Diamond], int]:
-    """Return the populations to draw, the balanced one first, and how many are left out."""
+    """Return what to draw for each population, equal classes first, and how many more there are."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         at, prevalence = pair(row["phi_b"], row["delta_b"]), decimal(row["prevalence"])
-        if at and prevalence is not None:
+        if at and prevalence is not None and not isclose(prevalence, 0.5):
             corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = at
     others = [
         Diamond(prevalence, odds, tuple(block[name] for name in CORNERS))
         for (prevalence, odds), block in corners.items()
-        if not isclose(prevalence, 0.5)
     ]
-    return [Diamond(), *others[:MOST_POPULATIONS]], max(0, len(others) - MOST_POPULATIONS)
+    shown, left_out = [Diamond(), *others[:MOST_POPULATIONS]], len(others) - MOST_POPULATIONS
+    if len(result.tables.get("features", ())) > FEW:
+        return density_scenes(result, shown), left_out
+    scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
+    return (scene(result, population) for population in shown), left_out
 
 
 def isometrics(result: Result, population: Diamond, chars: str = DOTTED) -> tuple[Contour, ...]:
