@@ -17,9 +17,10 @@ MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 SLICE, MODEL = of("slice", "slice") + of("text", "model")
 ROWS = (
-    *of("weight", "rows positives negatives"), Column("found", "weight", best="max"),
+    *of("weight", "rows positives negatives"),
+    Column("found", "weight", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
-)  # fmt: skip
+)
 ALONE = (
     Column("exclusive_tp", "weight", "found alone", "target=positive"),
     Column("exclusive_tn", "weight", "found alone", "target=negative"),

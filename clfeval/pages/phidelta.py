@@ -176,11 +176,12 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
             yield Shown(name, title, columns)
     for title, columns in (
         ("Rates", f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        ("Without the class ratio (1:1)",
-         "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
-        (f"With it: {at}",
-         "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
-    ):  # fmt: skip
+        (
+            "Without the class ratio (1:1)",
+            "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
+        ),
+        (f"With it: {at}", "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
+    ):
         yield Shown("models", title, f"{who} {columns}", more=CSV)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):

@@ -127,8 +127,9 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     sizes = (columns, HEIGHT - 4)
 
     def cell(at: Point) -> tuple[int, ...]:
-        x, y = ((v - a) / (b - a) * (size - 1)
-                for v, (a, b), size in zip(at, axes, sizes, strict=True))  # fmt: skip
+        x, y = (
+            (v - a) / (b - a) * (size - 1) for v, (a, b), size in zip(at, axes, sizes, strict=True)
+        )
         return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
 
     placed: dict[tuple[int, ...], list[Series]] = {}

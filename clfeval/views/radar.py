@@ -82,8 +82,9 @@ def _inside(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], i
         for x in range(2 * canvas.columns):
             crossed = [
                 a[0] + (b[0] - a[0]) * (y + 0.5 - a[1]) / (b[1] - a[1])
-                for a, b in sides if (a[1] > y + 0.5) != (b[1] > y + 0.5)
-            ]  # fmt: skip
+                for a, b in sides
+                if (a[1] > y + 0.5) != (b[1] > y + 0.5)
+            ]
             if sum(at > x + 0.5 for at in crossed) % 2:
                 fill(x, y)
     for end in placed:

@@ -18,7 +18,7 @@ from clfeval.pages.write import (
     number,
     show,
     title_of,
-)  # fmt: skip
+)
 from clfeval.result import Estimate, Gate, Result, Row
 from clfeval.schema import Column, Shown, Source
 

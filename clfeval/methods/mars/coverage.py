@@ -175,9 +175,10 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
         if total > MOST_SUBSETS:
             what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
             raise UsageError.of(
-                f"{what} {MOST_SUBSETS:,}", "too-many-subsets",
+                f"{what} {MOST_SUBSETS:,}",
+                "too-many-subsets",
                 hint="a smaller --subsets, or --best K, which searches without listing",
-            )  # fmt: skip
+            )
         members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)
     return scores.take(scores.order(scores.sizes, -scores.covered, scores.effort))

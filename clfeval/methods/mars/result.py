@@ -39,8 +39,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
     pairs: the same scores for two models together; `p_value` is the exact test that both find
-    equally much alone. subsets, best, max_effort, sweep, exclusive: as asked for. slices: one row
-    per slice. All but the last have the rows of the whole (slice None) and of every slice.
+    equally much alone. subsets, best, max_effort, sweep: as asked for. All these hold the whole
+    (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
     """
     warnings = _top_notes(counted, options)
@@ -91,10 +91,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
 
 def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
-    if options.interval == "exact":
-        for counts in counted.slices.values():
-            if counts.n.dtype.kind == "f":
-                raise fractional_weights()
+    if options.interval == "exact" and counted.patterns.n.dtype.kind == "f":
+        raise fractional_weights()
     views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
@@ -170,7 +168,7 @@ class View:
 
 
 def alone(
-    found: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions
 ) -> CellColumns:
     """Return what is found and missed alone, and their shares of TTP.
 
@@ -181,8 +179,8 @@ def alone(
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
-        "exclusive_tp" if positive else "exclusive_tn": found.tolist(),
-        "shine_through": shares("shine_through", found, ttp, level=level),
+        "exclusive_tp" if positive else "exclusive_tn": hits.tolist(),
+        "shine_through": shares("shine_through", hits, ttp, level=level),
         "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
     }

@@ -145,9 +145,10 @@ class FeatureOptions:
     ] = False
     feature: Annotated[
         tuple[str, ...],
-        Opt("A feature's name or a quoted glob; repeat. Default: all.", FEATURES,
-            completes="column"),
-    ] = ()  # fmt: skip
+        Opt(
+            "A feature's name or a quoted glob; repeat. Default: all.", FEATURES, completes="column"
+        ),
+    ] = ()
     truth_table: Annotated[
         Any,
         Opt(
