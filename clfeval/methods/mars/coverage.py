@@ -169,7 +169,8 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
     most = k if up_to == "all" else min(up_to, k)
     if k <= EXACT_MODELS:
         scores = score_all_subsets(counts)
-        scores = scores.take((scores.sizes > 0) & (scores.sizes <= most))
+        size = scores.sizes
+        scores = scores.take((size > 0) & (size <= most))
     else:
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
@@ -204,7 +205,8 @@ def best_subsets(
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= exact_models:
         every = score_all_subsets(counts)
-        return [_best(every, every.sizes == wanted) for wanted in range(1, sizes + 1)]
+        of_size = every.sizes
+        return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy(counts, sizes))
     choices: list[Choice] = []
     for wanted in range(1, sizes + 1):
