@@ -284,22 +284,29 @@ def sweep_rows(
     by cut, and cuts run from few rows to many.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    cuts, step = counts.cuts.tolist(), 1
+    cuts, order = counts.cuts.tolist(), slice(None)
     if options.sweep == "top":
-        cuts, step = [int(-cut) if cut.is_integer() else -cut for cut in cuts], -1
-    totals = np.repeat(counts.found[::step], len(models))
-    # by cut, then by model
-    hits, mine, lost = (part.T[::step].ravel() for part in (counts.hits, counts.exclusive, missed))
-    return rows_of(
-        {
-            "slice": [label] * len(totals),
-            options.sweep or "": [cut for cut in cuts[::step] for _ in models],
-            "model": [*models] * len(cuts),
-            "found": totals.tolist(),
-            "hits": hits.tolist(),
-            **alone(mine, lost, totals, np.full(len(totals), len(models) > 1), options),
-        }
-    )
+        cuts, order = (
+            [int(-cut) if cut.is_integer() else -cut for cut in cuts],
+            slice(None, None, -1),
+        )
+    found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
+    by_model = [
+        rows_of(
+            {
+                "slice": [label] * len(cuts),
+                options.sweep or "": cuts[order],
+                "model": [model] * len(cuts),
+                "found": found.tolist(),
+                "hits": hits[order].tolist(),
+                **alone(mine[order], lost[order], found, others, options),
+            }
+        )
+        for model, hits, mine, lost in zip(
+            models, counts.hits, counts.exclusive, missed, strict=True
+        )
+    ]
+    return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
 def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
