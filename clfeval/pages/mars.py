@@ -8,19 +8,7 @@ from functools import partial
 
 from clfeval.pages.write import many, show, value_of
 from clfeval.result import Cell, Result, Row
-from clfeval.schema import (
-    Axis,
-    Chart,
-    Column,
-    Page,
-    Point,
-    Series,
-    Shown,
-    Source,
-    Table,
-    holds,
-    of,
-)  # fmt: skip
+from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 
 LISTED = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # cuts of a sweep shown to a person
@@ -29,9 +17,10 @@ MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 SLICE, MODEL = of("slice", "slice") + of("text", "model")
 ROWS = (
-    *of("weight", "rows positives negatives"), Column("found", "weight", best="max"),
+    *of("weight", "rows positives negatives"),
+    Column("found", "weight", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
-)  # fmt: skip
+)
 ALONE = (
     Column("exclusive_tp", "weight", "found alone", "target=positive"),
     Column("exclusive_tn", "weight", "found alone", "target=negative"),
@@ -107,13 +96,12 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     if "subsets" in tables:
         title = "Subsets: what any member finds"
         yield part("subsets", title, f"{who}models covered effort yield {scores}")
-    if "best" in tables:
-        columns = f"{who}size models covered gain effort yield"
-        yield _chosen(part("best", "Best subset of each size", columns), tables["best"])
-    if "max_effort" in tables:
-        columns = f"{who}models covered effort yield"
-        title = "Best subset within the effort"
-        yield _chosen(part("max_effort", title, columns), tables["max_effort"])
+    for name, title, columns in (
+        ("best", "Best subset of each size", f"{who}size models covered gain effort yield"),
+        ("max_effort", "Best subset within the effort", f"{who}models covered effort yield"),
+    ):
+        if name in tables:
+            yield _chosen(part(name, title, columns), tables[name])
     if "sweep" in tables:
         yield _sweep(result, scores)
     if "exclusive" in tables:
@@ -131,8 +119,7 @@ def _chosen(one: Shown, rows: Sequence[Row]) -> Shown:
 
 def _sweep(result: Result, scores: str) -> Shown:
     """Show a few evenly spaced cuts of the whole table; plots and files have them all."""
-    rows = result.whole("sweep")
-    cut = "top" if rows and "top" in rows[0] else "threshold"
+    rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     last = len(cuts) - 1
     kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
@@ -152,7 +139,7 @@ def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
         yield Shown("pairs", "Pairs that find most alone", scores, rows, LISTED)
     elif len(models) > 2:  # of two models the pair is everything
         heads = [str(j) for j in range(1, len(models) + 1)]
-        columns: dict[str, Source] = {"model": "model", **{head: head for head in heads}}
+        columns: dict[str, Source] = {head: head for head in ("model", *heads)}
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
             rows = [
@@ -167,43 +154,31 @@ def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
 
 def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
-    models = result.whole("models")
-    index = {str(row["model"]): i for i, row in enumerate(models)}
-    cells: list[list[Cell]] = [[None] * len(models) for _ in models]
-    for i, row in enumerate(models):
-        cells[i][i] = row[measure]
+    models = [str(row["model"]) for row in result.whole("models")]
+    known = {frozenset({str(row["model"])}): row[measure] for row in result.whole("models")}
     for row in result.whole("pairs"):
         if isinstance(row["models"], list):
-            i, j = (index[name] for name in row["models"])
-            cells[i][j] = cells[j][i] = row[measure]
-    return cells
+            known[frozenset(row["models"])] = row[measure]
+    return [[known.get(frozenset({a, b})) for b in models] for a in models]
 
 
 def charts(result: Result) -> Iterator[Chart]:
     """Yield exclusive finds and misses, the pairs, and the curves of a sweep."""
     models = result.whole("models")
-    names = [str(row["model"]) for row in models]
     alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
     for column, title in zip(alone, ("Found", "Missed"), strict=True):
-        values = ((str(row["model"]), float(str(row[column]))) for row in models)
-        bars = tuple(Series(name, values=(value,)) for name, value in values)
-        yield Chart("bars", f"{title} by one model alone", series=bars)
+        bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
+        yield Chart("bars", f"{title} by one model alone", series=tuple(bars))
     if 3 <= len(models) <= MATRIX_MODELS:
-        cells = pair_cells(result, "shine_through")
-        yield Chart(
-            "cells", "ShineThrough of pairs (taller is more)",
-            series=tuple(
-                Series(name, values=tuple(map(value_of, line)))
-                for name, line in zip(names, cells, strict=True)
-            ),
-        )  # fmt: skip
+        lines = zip(models, pair_cells(result, "shine_through"), strict=True)
+        matrix = (Series(str(row["model"]), values=tuple(map(value_of, c))) for row, c in lines)
+        yield Chart("cells", "ShineThrough of pairs (taller is more)", series=tuple(matrix))
     if "sweep" in result.tables:
         yield from _curves(result)
 
 
 def _curves(result: Result) -> Iterator[Chart]:
-    rows = result.whole("sweep")
-    cut = "top" if rows and "top" in rows[0] else "threshold"
+    rows, cut = result.whole("sweep"), result.parameters["sweep"]
     axis = Axis("rows taken from the top" if cut == "top" else cut)
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
@@ -211,15 +186,14 @@ def _curves(result: Result) -> Iterator[Chart]:
             value = value_of(row[measure])
             if value is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
-        curves = tuple(
-            Series(name, (_steps(line, forward=cut == "top"),)) for name, line in points.items()
-        )
+        forward = cut == "top"
+        curves = tuple(Series(name, (_steps(line, forward),)) for name, line in points.items())
         if curves:
             cuts = len({row[cut] for row in rows})
             yield Chart("lines", f"{title} at {cuts} cuts", axis, series=curves)
 
 
-def _steps(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
+def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
     """Draw what lies between two cuts: the value of the upper threshold, or of the fewer rows."""
     out: list[Point] = []
     for i, (cut, value) in enumerate(points):

@@ -95,9 +95,7 @@ TABLES = (
 
 LISTED = 60  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
-_DELTA = "δ ↑  sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle"
 CSV = "--format csv"
-_PHI = "φ    sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative"
 
 
 def headline(result: Result) -> list[str]:
@@ -105,10 +103,12 @@ def headline(result: Result) -> list[str]:
     summary, names = result.summary, ", ".join(item.name for item in result.inputs)
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
-    first = f"φ-δ of {names}: {classes(result)}"
-    if summary.get("runs"):
-        first += f", {summary['runs']} runs"
-    return [first, _DELTA, _PHI]
+    runs = f", {summary['runs']} runs" if summary.get("runs") else ""
+    return [
+        f"φ-δ of {names}: {classes(result)}{runs}",
+        "δ ↑  sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
+        "φ    sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
+    ]
 
 
 def classes(result: Result) -> str:
@@ -152,11 +152,10 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", all runs' rows together" if "runs" in tables else ""
-    columns = f"{who} phi delta reading"
     read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
             for row in models[:LISTED]]  # fmt: skip
     title = f"Position in the diamond{pooled}"
-    yield Shown("models", title, columns, read, more=CSV, total=len(models))
+    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV, total=len(models))
     reference = f"Difference from {result.parameters.get('reference')}, on the same rows"
     for name, title, columns in (
         ("comparisons", reference,
@@ -177,11 +176,12 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
             yield Shown(name, title, columns)
     for title, columns in (
         ("Rates", f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        ("Without the class ratio (1:1)",
-         "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
-        (f"With it: {at}",
-         "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
-    ):  # fmt: skip
+        (
+            "Without the class ratio (1:1)",
+            "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
+        ),
+        (f"With it: {at}", "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
+    ):
         yield Shown("models", title, f"{who} {columns}", more=CSV)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
@@ -204,9 +204,8 @@ def _features(result: Result) -> Iterator[Shown]:
         if any(row[column] for row in here):
             columns[heading] = source
     # a feature is good for being far from 0, in either direction
-    columns |= {
-        "support": "support", "φ": "phi", "δ": "delta", "role": lambda row: row["role"] or ABSENT,
-    }  # fmt: skip
+    columns |= {"support": "support", "φ": "phi", "δ": "delta"}
+    columns["role"] = lambda row: row["role"] or ABSENT
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: joined(row["implications"])
     title = "Selected features" if name == "selected" else "Features by |δ|"

@@ -79,7 +79,7 @@ class Canvas:
         """Draw a dotted line through data points, evenly spaced for the eye; return its cells."""
         drawn = []
         for a, b in pairwise(points):
-            flat = self._flat(a, b)
+            flat = _flat(a, b)
             for column, row in self._steps(a, b):
                 if not flat or column % TALL == 0:
                     self.put(column, row, ink)
@@ -91,7 +91,7 @@ class Canvas:
         drawn: dict[int, int] = {}
         for a, b in pairwise(points):
             (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
-            for column in self._between(c0, c1, self.columns):
+            for column in _between(c0, c1, self.columns):
                 exact = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
                 row = floor(exact + 0.5)
                 third = min(2, int((exact + 0.5 - row) * 3))
@@ -101,38 +101,34 @@ class Canvas:
 
     def render(self, *, color: bool = False) -> list[str]:
         """Return the lines without trailing blanks, with ANSI codes only if asked for."""
-        return [self._row(row, color) for row in range(self.rows)]
-
-    def _row(self, row: int, color: bool) -> str:
-        last = max((c for c in range(self.columns) if (c, row) in self.cells), default=-1)
-        inks = [self.cells.get((column, row), Ink(" ")) for column in range(last + 1)]
-        if not color:
-            return "".join(ink.char for ink in inks)
-        parts = ((s, "".join(i.char for i in run)) for s, run in groupby(inks, lambda i: i.style))
-        return "".join(styled(text, style) for style, text in parts)
+        lines = []
+        for row in range(self.rows):
+            inks = (self.cells.get((column, row), Ink(" ")) for column in range(self.columns))
+            runs = groupby(inks, lambda ink: ink.style if color else "")
+            parts = (styled("".join(ink.char for ink in run), style) for style, run in runs)
+            lines.append("".join(parts).rstrip())
+        return lines
 
     def _steps(self, a: Point, b: Point) -> Iterator[tuple[int, int]]:
         """Yield the cells of a line: one for each column when it is flat, else one for each row."""
         (c0, r0), (c1, r1) = self.place(*a), self.place(*b)
-        if self._flat(a, b):
-            for column in self._between(c0, c1, self.columns):
-                yield (
-                    column,
-                    round(r0 + (r1 - r0) * ((column - c0) / (c1 - c0)) if c1 != c0 else r0),
-                )
+        if _flat(a, b):
+            for column in _between(c0, c1, self.columns):
+                part = (column - c0) / (c1 - c0) if c1 != c0 else 0.0
+                yield column, round(r0 + (r1 - r0) * part)
         else:
-            for row in self._between(r0, r1, self.rows):
+            for row in _between(r0, r1, self.rows):
                 yield round(c0 + (c1 - c0) * (row - r0) / (r1 - r0)), row
 
-    @staticmethod
-    def _flat(a: Point, b: Point) -> bool:
-        return abs(b[1] - a[1]) <= FLAT * abs(b[0] - a[0])
 
-    @staticmethod
-    def _between(a: float, b: float, size: int) -> range:
-        """Return the whole numbers from a to b in either order, kept on the canvas."""
-        nearly = 1e-9  # an end that is whole but for rounding counts
-        return range(max(0, ceil(min(a, b) - nearly)), min(size - 1, floor(max(a, b) + nearly)) + 1)
+def _flat(a: Point, b: Point) -> bool:
+    return abs(b[1] - a[1]) <= FLAT * abs(b[0] - a[0])
+
+
+def _between(a: float, b: float, size: int) -> range:
+    """Return the whole numbers from a to b in either order, kept on the canvas."""
+    nearly = 1e-9  # an end that is whole but for rounding counts
+    return range(max(0, ceil(min(a, b) - nearly)), min(size - 1, floor(max(a, b) + nearly)) + 1)
 
 
 def styled(text: str, style: str) -> str:

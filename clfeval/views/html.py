@@ -45,8 +45,8 @@ def _table(part: Section) -> str:
 
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "".join(
-            f"<{tag}{' class=n' if right else ''}>{escape(cell)}</{tag}>"
-            for cell, right in zip(row, part.numeric, strict=True)
+            f"<{tag}{' class=n' if strip.numeric else ''}>{escape(cell)}</{tag}>"
+            for cell, strip in zip(row, part.strips, strict=True)
         )
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"

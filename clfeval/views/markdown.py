@@ -42,7 +42,7 @@ def _table(part: Section) -> Iterator[str]:
         yield "none\n"
         return
     yield "| " + " | ".join(map(escape, part.headings)) + " |\n"
-    yield "|" + "|".join("---:" if right else ":---" for right in part.numeric) + "|\n"
+    yield "|" + "|".join("---:" if strip.numeric else ":---" for strip in part.strips) + "|\n"
     for row in part.rows:
         yield "| " + " | ".join(map(escape, row)) + " |\n"
     if part.note:

@@ -1,22 +1,38 @@
-"""Plots on a terminal: every chart of a page, drawn with what is needed to draw it."""
+"""Plots on a terminal, readable without colour: every chart of a page, in characters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil, cos, floor, log10, pi, sin
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.pages import page_of
 from clfeval.pages.write import DIGITS, bar, many, number, plain
 from clfeval.result import Result
-from clfeval.schema import Chart
-from clfeval.views.text import notes_lines, short
+from clfeval.schema import Chart, Point, Series
+from clfeval.views.canvas import Canvas, Ink
+from clfeval.views.text import TIE, Entry, beside, hue, key_lines, notes_lines, short
 
+MARKERS = "ox+*#@%&$=~^"
+MOST_BARS = 30
+HEIGHT = 20
+TICKS = 4  # steps of the vertical axis, about
+ROOM = 0.08  # of the height, on top, for letters
+BESIDE = 0.04  # of an axis, beyond the outermost points
+ALIKE = 0.01  # half an axis where all values are the same
 SHADES = " ▁▂▃▄▅▆▇█"
 LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
 WIDEST = 28  # columns for the name of a metric, at most
+LARGEST = 16  # columns from the middle of a radar to its rim
+SMALLEST = 8
+MARGIN = 3  # columns beside the rim, for the numbers of the rays
+QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2
+
+Ticks = tuple[list[float], list[str]]
 
 
 def plots(result: Result, *, width: int = 80, color: bool = False) -> str:
@@ -32,19 +48,175 @@ def plots(result: Result, *, width: int = 80, color: bool = False) -> str:
 
 def drawn(chart: Chart, *, width: int, color: bool) -> str:
     """Draw one chart, as wide as the screen."""
-    if chart.kind in ("cells", "profile"):
-        return cells(chart) if chart.kind == "cells" else profile(chart, width=width)
-    if chart.kind == "radar":
-        from clfeval.views.radar import radars
-
-        return radars(chart, width=width, color=color)
-    from clfeval.views import chart as plotted
-
-    draw = {"bars": plotted.bars, "lines": plotted.lines, "points": plotted.points}[chart.kind]
-    return draw(chart, width=width, color=color)
+    lines = DRAW[chart.kind](chart, width=width, color=color)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def cells(chart: Chart) -> str:
+def bars(chart: Chart, *, width: int, color: bool) -> list[str]:
+    """Draw horizontal bars, longest first, with the number at each bar's end in its label."""
+    named = [(one.name, value) for one in chart.series for value in one.values if value is not None]
+    order = sorted(named, key=lambda bar: -bar[1])[:MOST_BARS][::-1]
+    values = [value for _, value in order]
+    figure = _figure(chart.title, width, max(len(order), 2) + 4)
+    places = list(range(1, len(order) + 1))
+    figure.draw(figure.bar(places, values, orientation="horizontal", width=0.2))
+    most = max([*values, 1])
+    step = max(1, -(-int(most) // 6))
+    at = list(range(0, int(most) + 1, step))
+    _ruler(figure, "x", (0, most), (at, [str(tick) for tick in at]))
+    # plotext puts the limits in the middle of the first and the last line: one line is one bar
+    labels = [f"{short(plain(name), width // 3)} {value:g}" for name, value in order]
+    _ruler(figure, "y", (1, max(len(order), 2)), (places, labels))
+    return _built(figure, color)
+
+
+def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
+    """Draw named curves, each with a marker of its own, marks over them, and a key below."""
+    heights = [y for one in chart.series for part in one.parts for _, y in part]
+    low, high = min(heights), max(heights)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    top = high + ROOM * (high - low)
+    figure = _figure(chart.title, width, HEIGHT)
+    for mark in chart.marks:
+        if mark.y is None:
+            dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
+            figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
+    for marker, one in zip(MARKERS, chart.series, strict=False):
+        for part in one.parts:
+            signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
+            signal.lines(True)
+            figure.draw(signal)
+    for mark in chart.marks:
+        figure.draw(figure.text(mark.x, top if mark.y is None else mark.y, mark.letter))
+    if chart.x.ends:  # else plotext finds round numbers
+        _ruler(figure, "x", chart.x.ends, odds_ticks(chart.x.ends, chart.x.names, width - 12))
+        _ruler(figure, "y", (low, top), height_ticks(low, high, log=chart.y.scale == "log"))
+    figure.label(chart.x.label, axis="x")
+    return [*_built(figure, color), *_key(chart, width)]
+
+
+def _key(chart: Chart, width: int) -> list[str]:
+    """Name the markers, and say what the marks are."""
+    named = list(zip(MARKERS, chart.series, strict=False))
+    names = [f"{marker} {short(plain(one.name), width // 3)}" for marker, one in named]
+    if chart.x.ends:  # curves that fall into one are drawn over one another
+        covers = (_covered(one, named[i + 1 :]) for i, (_, one) in enumerate(named))
+        names = [name + cover for name, cover in zip(names, covers, strict=True)]
+    left = len(chart.series) - len(named)
+    names += [f"({left} more not drawn)"] if left > 0 else []
+    notes = ["   ".join(name.replace(" ", TIE) for name in names)]
+    notes += [
+        note.text.format(*(short(plain(name), width // 3) for name in note.names))
+        for note in chart.key
+    ]
+    return notes_lines(notes, width=width)
+
+
+def _covered(one: Series, later: Sequence[tuple[str, Series]]) -> str:
+    """Say which marker stands in a curve's place where two are the same."""
+    if not one.parts:
+        return " (no value)"
+    over = [marker for marker, other in later if other.parts == one.parts]
+    return f" (under {over[-1]})" if over else ""
+
+
+def points(chart: Chart, *, width: int, color: bool) -> list[str]:
+    """Draw a letter for each series at its point; the first of those that share a cell."""
+    everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
+    axes = [_room([at[i] for at, _ in everywhere]) for i in (0, 1)]
+    ticks = [height_ticks(*ends, log=False) for ends in axes]
+    # what the frame leaves: beside the labels of heights, above the line of ticks and the label
+    columns = width - max(map(len, ticks[1][1]), default=0) - 2
+    sizes = (columns, HEIGHT - 4)
+
+    def cell(at: Point) -> tuple[int, ...]:
+        x, y = (
+            (v - a) / (b - a) * (size - 1) for v, (a, b), size in zip(at, axes, sizes, strict=True)
+        )
+        return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
+
+    placed: dict[tuple[int, ...], list[Series]] = {}
+    for at, one in everywhere:  # those without a name come last, and are covered
+        placed.setdefault(cell(at), []).append(one)
+    figure = _figure("", width, HEIGHT)
+    for letter in sorted({here[0].letter for here in placed.values()}):
+        cells = [place for place, here in placed.items() if here[0].letter == letter]
+        middles = ([a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
+                   for i, (a, b) in enumerate(axes))  # fmt: skip
+        figure.draw(figure.signal(*middles, marker=letter))
+    for axis, ends, labelled in zip("xy", axes, ticks, strict=True):
+        _ruler(figure, axis, ends, labelled)
+    figure.label(chart.x.label, axis="x")
+    entries = [Entry(one.letter, one.name, tuple(number(x, DIGITS) for x in one.parts[0][0]))
+               for one in chart.series if one.name]  # fmt: skip
+    shared = ([one.letter for one in here if one.name] for here in placed.values())
+    same = [f"{', '.join(letters)} in one place" for letters in shared if len(letters) > 1]
+    notes = [note.text for note in chart.key]
+    notes += [f"{'; '.join(same)} (the first is drawn)"] if same else []
+    head = ("model", chart.x.label, chart.y.label)
+    key = key_lines(head, entries, width=width, color=False)
+    above, below = notes_lines([chart.title], width=width), notes_lines(notes, width=width)
+    return [*above, *_built(figure, color), *key, *below]
+
+
+def _room(values: Sequence[float]) -> Point:
+    """Return the ends of an axis: some room beyond the outermost values."""
+    low, high = min(values), max(values)
+    room = BESIDE * (high - low) if high > low else ALIKE
+    return low - room, high + room
+
+
+def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
+    """Return powers of ten as many as have room, or both ends where there are fewer than two."""
+    low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
+    if high - low < 1:
+        return list(ends), list(names)
+    longest = max(len(_power(low)), len(_power(high))) + 3
+    step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
+    at = [x for x in range(low, high + 1) if x % step == 0]
+    return [float(x) for x in at], [_power(x) for x in at]
+
+
+def _power(x: int) -> str:
+    many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
+    return f"{many}:1" if x > 0 else f"1:{many}"
+
+
+def height_ticks(low: float, high: float, *, log: bool) -> Ticks:
+    """Return a few round heights and how they are written; powers of ten where `log`."""
+    if log:
+        powers = range(ceil(low), floor(high) + 1)
+        at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
+    else:
+        step = 10.0 ** floor(log10((high - low) / TICKS))
+        step *= next(m for m in (1, 2, 2.5, 5, 10) if m * step >= 0.999 * (high - low) / TICKS)
+        at = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    return at, [f"{round(10**y if log else y, 12):,.10g}" for y in at]
+
+
+def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]) -> None:
+    figure.ruler(axis).lim(*limits)
+    figure.ruler(axis).ticks(*ticks)
+
+
+def _figure(title: str, width: int, height: int) -> Any:
+    """Return an empty figure of so many columns and lines."""
+    import plotext
+
+    plotext.terminal.limit(False, False)
+    figure = plotext.figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(width, height)
+    figure.title(title)
+    return figure
+
+
+def _built(figure: Any, color: bool) -> list[str]:
+    return str(figure.build().string(colorless=not color)).splitlines()
+
+
+def cells(chart: Chart, **_: object) -> list[str]:
     """Draw a matrix as blocks whose height is the value, 0 to the largest; the diagonal in [ ]."""
     values = [one.values for one in chart.series]
     top = max((value for row in values for value in row if value is not None), default=0.0)
@@ -56,8 +228,7 @@ def cells(chart: Chart) -> str:
             block = "?" if value is None else _shade(value, top)
             drawn += f" [{block}] " if i == j else f"  {block}  "
         lines.append(f"{i + 1:>2} {one.name:<{wide - 3}}{drawn}")
-    lines.append(f"{' ' * wide}blank is 0, █ is {top:.3f}")
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return [*lines, f"{' ' * wide}blank is 0, █ is {top:.3f}"]
 
 
 def _shade(value: float, top: float) -> str:
@@ -66,7 +237,7 @@ def _shade(value: float, top: float) -> str:
     return SHADES[max(1, round(value / top * (len(SHADES) - 1)))]
 
 
-def profile(chart: Chart, *, width: int) -> str:
+def profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
     names = [plain(name) for name in chart.names[:shown]]
@@ -90,9 +261,101 @@ def profile(chart: Chart, *, width: int) -> str:
     left = [(len(chart.names) - shown, "more metric"),
             (chart.left + len(cells) - len(models), "more model")]  # fmt: skip
     notes = ", ".join(many(count, what) for count, what in left if count)
-    lines += notes_lines([f"{notes}: {chart.key[0].text}"], width=width) if notes else []
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return lines + (notes_lines([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
 
 
 def _bar(value: float | None) -> str:
     return f"{bar(value, CELLS)} {number(value, DIGITS)}" if value is not None else "?"
+
+
+def radars(chart: Chart, *, width: int, color: bool) -> list[str]:
+    """Draw a radar for each of the first models, as many as fit."""
+    fit = (width + GAP) // (2 * (SMALLEST + MARGIN) + 1 + GAP)
+    series = chart.series[:fit]
+    if not series:
+        return []
+    room = (width + GAP) // len(series) - GAP
+    radius = min(LARGEST, (room - 1) // 2 - MARGIN)
+    heads, panels = [], []
+    for one in series:
+        values = [value or 0.0 for value in one.values]
+        canvas = radar(values, chart.weights, radius, hue(one.letter))
+        words = f" {one.words}" if one.words else ""
+        name = short(plain(one.name), canvas.columns - 2 - len(words))
+        heads.append(f"{one.letter} {name}{words}")
+        panels.append(canvas.render(color=color))
+    names = [f"{i} {short(plain(m), width // 2)}".replace(" ", TIE)
+             for i, m in enumerate(chart.names, start=1)]  # fmt: skip
+    weighted = ", as long as their weights" if len(set(chart.weights)) > 1 else ""
+    key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
+    wide = room + GAP
+    drawn = [line.rstrip() for line in beside(panels, wide)]
+    inked = [i for i, line in enumerate(drawn) if line]
+    above, below = notes_lines([chart.title], width=width), notes_lines([key], width=width)
+    named = beside([[head] for head in heads], wide)
+    return [*above, "", *named, *drawn[inked[0] : inked[-1] + 1], *below]
+
+
+def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str = "") -> Canvas:
+    """Draw one polygon: rays of the lengths given, 1 the longest, each filled up to its d."""
+    columns = 2 * (radius + MARGIN) + 1
+    canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
+    rim = [_at(i, len(d), length) for i, length in enumerate(lengths)]
+    corners = [
+        _at(i, len(d), length * x) for i, (length, x) in enumerate(zip(lengths, d, strict=True))
+    ]
+    canvas.dots([*rim, rim[0]], Ink("·"))
+    filled = _inside(canvas, corners)
+    for (column, row), quarters in filled.items():
+        canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
+    for i, length in enumerate(lengths):
+        column, row = canvas.cell(*_at(i, len(d), length + 2.5 / radius))
+        text = str(i + 1)
+        canvas.text(column - len(text) // 2, row, text, Ink("", 2))
+    return canvas
+
+
+def _inside(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int, int], int]:
+    """Return which quarters of which cells lie in a polygon around the middle, or on its rays."""
+    cells: dict[tuple[int, int], int] = {}
+
+    def fill(x: int, y: int) -> None:
+        cell = x // 2, y // 2
+        cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
+
+    def place(at: Point) -> Point:  # counted in quarters
+        column, row = canvas.place(*at)
+        return 2 * column + 1, 2 * row + 1
+
+    placed, middle = [place(corner) for corner in corners], place((0.0, 0.0))
+    sides = list(zip(placed, [*placed[1:], placed[0]], strict=True))
+    for y in range(2 * canvas.rows):
+        for x in range(2 * canvas.columns):
+            crossed = [
+                a[0] + (b[0] - a[0]) * (y + 0.5 - a[1]) / (b[1] - a[1])
+                for a, b in sides
+                if (a[1] > y + 0.5) != (b[1] > y + 0.5)
+            ]
+            if sum(at > x + 0.5 for at in crossed) % 2:
+                fill(x, y)
+    for end in placed:
+        steps = ceil(max(abs(end[0] - middle[0]), abs(end[1] - middle[1]), 1))
+        for i in range(steps + 1):
+            fill(*(floor(m + (e - m) * i / steps) for m, e in zip(middle, end, strict=True)))
+    return cells
+
+
+def _at(ray: int, rays: int, length: float) -> Point:
+    """Return a point on a ray; the first stands upright, the others follow clockwise."""
+    angle = pi / 2 - 2 * pi * ray / rays
+    return length * cos(angle), length * sin(angle)
+
+
+DRAW: Mapping[str, Callable[..., list[str]]] = {
+    "bars": bars,
+    "lines": lines,
+    "points": points,
+    "cells": cells,
+    "profile": profile,
+    "radar": radars,
+}

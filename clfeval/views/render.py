@@ -18,7 +18,7 @@ from clfeval.pages.write import (
     number,
     show,
     title_of,
-)  # fmt: skip
+)
 from clfeval.result import Estimate, Gate, Result, Row
 from clfeval.schema import Column, Shown, Source
 
@@ -30,19 +30,36 @@ EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits t
 
 
 @dataclass(frozen=True, slots=True)
+class Strip:
+    """One column as shown: its heading, its cells as text, and whether they are numbers."""
+
+    heading: str
+    cells: tuple[str, ...]
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
-    """One table as shown: headings, text cells, which columns are numbers, a closing note.
+    """One table as shown, with a closing note.
 
     A table that may be split has its columns put in blocks, rather than lose its intervals, where
     the screen is narrow.
     """
 
     title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
+    strips: tuple[Strip, ...]
     note: str = ""
     split: bool = False
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings side by side."""
+        return tuple(strip.heading for strip in self.strips)
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The cells row by row."""
+        return tuple(zip(*(strip.cells for strip in self.strips), strict=True))
 
 
 def headline(result: Result) -> list[str]:
@@ -62,27 +79,26 @@ def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
     rows = every[: shown.most]
     write = shown.write or number
-    headings: list[str] = []
-    cells: list[list[str]] = []
-    numeric: list[bool] = []
+    strips: list[Strip] = []
     for head, source in _columns(shown, declared, rows):
         values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
         if source == "slice":
             values = [value or page.whole for value in values]
         column = declared.get(source) if isinstance(source, str) else None
         to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
-        headings.append(head.strip())
-        cells.append([exact(v) if to_the_digit else show(v, digits, write) for v in values])
-        numeric.append(head in shown.right or not any(isinstance(v, (str, list)) for v in values))
-        intervals = [interval(value, digits, write) for value in values]
+        texts = tuple(exact(v) if to_the_digit else show(v, digits, write) for v in values)
+        numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
+        strips.append(Strip(head.strip(), texts, numeric))
+        intervals = tuple(interval(value, digits, write) for value in values)
         if any(intervals):
-            headings.append(shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}")
-            cells.append(intervals)
-            numeric.append(True)
-    texts = tuple(zip(*cells, strict=True)) if cells and rows else ()
-    notes = (*_left_out(shown, len(rows), len(every)), shown.note)
-    note = "; ".join(part for part in notes if part)
-    return Section(shown.title, tuple(headings), texts, tuple(numeric), note, shown.split)
+            between = shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}"
+            strips.append(Strip(between, intervals, numeric=True))
+    notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
+    if left > 0:
+        more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
+        notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
+    note = "; ".join(filter(None, (*notes, shown.note)))
+    return Section(shown.title, tuple(strips), note, shown.split)
 
 
 def _columns(
@@ -97,15 +113,6 @@ def _columns(
         if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
     )
     return [(heading(declared.get(name, name)), name) for name in names]
-
-
-def _left_out(shown: Shown, rows: int, every: int) -> list[str]:
-    """Say how many rows are not shown, and how to get them."""
-    left = (every if shown.total is None else shown.total) - rows
-    if left <= 0:
-        return []
-    more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
-    return [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
 
@@ -82,12 +83,14 @@ def notes_lines(notes: Iterable[str], *, width: int) -> list[str]:
     return [line.replace(TIE, " ") for line in lines]
 
 
-def beside(left: Sequence[str], right: Sequence[str], wide: int) -> list[str]:
-    """Put two blocks side by side, the right one after `wide` columns."""
+def beside(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
+    """Put blocks of lines side by side, each `wide` columns after the one before."""
     lines = []
-    for i in range(max(len(left), len(right))):
-        a, b = (block[i] if i < len(block) else "" for block in (left, right))
-        lines.append(f"{a}{' ' * (wide - visible(a))}{b}" if b else a)
+    for parts in zip_longest(*blocks, fillvalue=""):
+        line = ""
+        for i, part in enumerate(parts):
+            line += " " * (i * wide - visible(line)) + part if part else ""
+        lines.append(line)
     return lines
 
 

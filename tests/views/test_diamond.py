@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,16 +13,14 @@ from rich.cells import cell_len
 
 from clfeval.result import Estimate, LazyRows, Result
 from clfeval.views.canvas import Canvas
-from clfeval.views.diamond import phidelta_plots
-from clfeval.views.diamond.draw import (
-    DOT,
+from clfeval.views.diamond import (
     SHADES,
-    counts,
     diamond_canvas,
     draw_density,
     draw_diamond,
     draw_scene,
     limits,
+    phidelta_plots,
 )
 from clfeval.views.diamond.pictures import Diamond, Dot, Scene
 from clfeval.views.text import MARKERS
@@ -397,9 +396,9 @@ def test_a_density_counts_every_feature_once() -> None:
     draw = random.Random(2)
     points = [(draw.gauss(0, 0.1), draw.gauss(0, 0.1)) for _ in range(5000)]
     canvas = Canvas(65, 33, -1.0, 1.0, 32.0)
-    cells = counts(canvas, points)
+    cells = Counter(canvas.cell(*at) for at in points)
     assert sum(cells.values()) == 5000
-    legend = draw_density(canvas, points, DOT)
+    legend = draw_density(canvas, points)
     assert {cell: ink.char for cell, ink in canvas.cells.items()}.keys() == cells.keys()
     spans = dict(item.split("\xa0") for item in legend.split(":   ", 1)[1].split("   "))
     for cell, count in cells.items():

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from clfeval.result import Result
 from clfeval.views.canvas import Canvas
-from clfeval.views.plots import plots
-from clfeval.views.radar import MARGIN, QUARTERS, radar
+from clfeval.views.plots import MARGIN, QUARTERS, plots, radar
 from tests.views.ranked import FIVE, TWO, ranked
 from tests.views.rankings import MANY, RESULTS, SEVEN
 

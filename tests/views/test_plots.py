@@ -7,8 +7,7 @@ import pytest
 from clfeval.pages.write import value_of
 from clfeval.result import Estimate
 from clfeval.schema import Axis, Chart, Point, Series
-from clfeval.views.chart import MARKERS
-from clfeval.views.plots import SHADES
+from clfeval.views.plots import MARKERS, SHADES
 from clfeval.views.plots import drawn as draw
 
 

@@ -64,7 +64,7 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
     part = section(Shown("models", "t", "model recall", rows, more="", total=5), result)
     assert part.headings == ("model", "recall ↑", "90 % interval")
     assert part.rows == (("a", "0.500", "[0.100, 0.900]"), ("b", "–", ""))
-    assert part.numeric == (False, True, True)
+    assert tuple(strip.numeric for strip in part.strips) == (False, True, True)
     assert part.note == "3 more rows"
 
 

@@ -132,7 +132,7 @@ def test_thresholds_stand_at_the_targets() -> None:
         f"{tar:.3f}", "0.010", f"{tar - 0.002:.3f}", "-0.0020",
     )  # fmt: skip
     assert part.rows[1][3] == "never positive"
-    assert part.numeric == (False, False, False, *[True] * 9)
+    assert tuple(strip.numeric for strip in part.strips) == (False, False, False, *[True] * 9)
 
 
 def test_without_targets_thresholds_stand_at_the_sample() -> None:

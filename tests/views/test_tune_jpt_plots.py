@@ -13,8 +13,7 @@ from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt import height_at
 from clfeval.result import Estimate, Result
 from clfeval.schema import Series
-from clfeval.views.chart import MARKERS, height_ticks, odds_ticks
-from clfeval.views.plots import plots
+from clfeval.views.plots import MARKERS, height_ticks, odds_ticks, plots
 from tests.views.tuned import MODELS, Counts, tuned
 
 ONE = {"RF": MODELS["RF"]}

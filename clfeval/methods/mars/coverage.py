@@ -1,27 +1,33 @@
-"""What subsets of models find and miss: every number of MARS from pattern counts.
+"""What subsets of models find and miss, and which find most: MARS from pattern counts.
 
 Source: Restrepo, Mali, Abrahams, Ractham 2022, F1000Research 11:391 v2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations
 from math import comb
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts
-from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.errors import Problem, UsageError
-from clfeval.methods.estimates import shares
-from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Estimate, LazyRows, Row, Rows
+from clfeval.arrays import Bools, Counts, Ints
+from clfeval.counts.patterns import TargetCounts
+from clfeval.errors import UsageError
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
+MOST_SUBSETS = 2_000_000
+ENUMERATED, PROGRAM, GREEDY = "exact: all subsets", "exact: integer program", "greedy"
+FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
+ATTEMPTS = 50
+SECONDS = 60.0  # the integer program's limit
+UNPROVED = f"integer program, not proved best in {SECONDS:g} s"
 _CELLS = 1 << 24  # subsets x patterns handled at once
 
 
@@ -47,12 +53,18 @@ class SubsetScores:
         """Return the number of subsets."""
         return len(self.covered)
 
+    @property
+    def sizes(self) -> Ints:
+        """How many models are in."""
+        return np.asarray(self.members.sum(axis=1))
+
     def take(self, index: NDArray[np.intp] | Bools) -> SubsetScores:
         """Return the scores of some of the subsets, in the order given."""
-        return SubsetScores(
-            self.members[index], self.covered[index], self.effort[index],
-            self.exclusive_found[index], self.missed_all[index], self.missed_any[index],
-        )  # fmt: skip
+        return SubsetScores(*(getattr(self, name)[index] for name in SubsetScores.__slots__))
+
+    def order(self, *keys: Counts) -> NDArray[np.intp]:
+        """Return the order by keys, the first above all; of equals the models that come first."""
+        return np.lexsort((*~self.members.T[::-1], *reversed(keys)))
 
     def missed(self, rule: str) -> Counts:
         """Return EFN under the rule `all` or `any`."""
@@ -66,11 +78,9 @@ def found(counts: TargetCounts) -> int | float:
 
 def score_subsets(counts: TargetCounts, members: Bools, *, cells: int = _CELLS) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
-    patterns = max(1, len(counts.hit_n) + len(counts.alarm_n))
-    step = max(1, cells // patterns)
-    parts = [_score_some(counts, members[i : i + step]) for i in range(0, len(members), step)]
-    if not parts:
-        return _score_some(counts, members)
+    step = max(1, cells // max(1, len(counts.hit_n) + len(counts.alarm_n)))
+    starts = range(0, max(1, len(members)), step)
+    parts = [_score_some(counts, members[start : start + step]) for start in starts]
     return SubsetScores(
         *(np.concatenate([getattr(p, name) for p in parts]) for name in SubsetScores.__slots__)
     )
@@ -119,10 +129,13 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     missed_all[-1] = 0  # nothing is outside the subset of all
     index = np.arange(2**k, dtype=np.uint32)
     return SubsetScores(
-        members=(index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool), covered=covered,
-        effort=covered + claimed[-1] - claimed[::-1], exclusive_found=within - nobody,
-        missed_all=missed_all, missed_any=within[::-1] - nobody,
-    )  # fmt: skip
+        members=(index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool),
+        covered=covered,
+        effort=covered + claimed[-1] - claimed[::-1],
+        exclusive_found=within - nobody,
+        missed_all=missed_all,
+        missed_any=within[::-1] - nobody,
+    )
 
 
 def _histogram(patterns: Bools, n: Counts) -> Counts:
@@ -140,82 +153,14 @@ def _zeta(values: Counts) -> Counts:
     return total
 
 
-def singles(k: int) -> Bools:
-    """Return the k subsets of one model."""
-    return np.eye(k, dtype=bool)
-
-
-def pairs(k: int) -> Bools:
-    """Return the subsets of two models, in order."""
-    return combinations_of(k, 2)
-
-
 def combinations_of(k: int, size: int) -> Bools:
     """Return all subsets of one size, (s, k) booleans in lexicographic order."""
-    members = np.zeros((comb(k, size), k), bool)
-    for start, chunk in _chunks(combinations(range(k), size)):
-        rows = np.arange(start, start + len(chunk))
-        members[rows[:, None], np.array(chunk).reshape(len(chunk), size)] = True
+    many = comb(k, size)
+    chosen = np.fromiter(chain.from_iterable(combinations(range(k), size)), np.int32, many * size)
+    members = np.zeros((many, k), bool)
+    for models in chosen.reshape(many, size).T:
+        members[np.arange(many), models] = True
     return members
-
-
-def _chunks(
-    items: Iterator[tuple[int, ...]], size: int = 1 << 16
-) -> Iterator[tuple[int, list[tuple[int, ...]]]]:
-    start = 0
-    while chunk := list(islice(items, size)):
-        yield start, chunk
-        start += len(chunk)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One slice seen from the target class."""
-
-    label: str | None
-    counts: TargetCounts
-    options: MarsOptions
-    ttp: int | float
-
-    def estimates(self, name: str, k: Counts, n: Counts | int | float) -> list[Estimate]:
-        """Return a measure that is k of n rows, with intervals."""
-        return shares(name, k, n, level=self.options.confidence)
-
-    def scores(self, subsets: SubsetScores) -> list[dict[str, Any]]:
-        """Return the four MARS columns of each subset."""
-        options = self.options
-        missed = subsets.missed(options.occlusion)
-        shine = self.estimates("shine_through", subsets.exclusive_found, self.ttp)
-        hidden = self.estimates("occlusion", missed, self.ttp)
-        everyone = np.asarray(subsets.members.all(axis=1))
-        return [
-            {
-                options.found_name: subsets.exclusive_found[i].item(),
-                "shine_through": shine[i],
-                options.missed_name: missed[i].item(),
-                "occlusion": Estimate(None, reason="no_other_model")
-                if everyone[i] and self.ttp
-                else hidden[i],
-            }
-            for i in range(len(subsets))
-        ]
-
-
-def subset_rows(view: View, subsets: SubsetScores) -> list[dict[str, Any]]:
-    """Return the columns every table of subsets has."""
-    gained = view.estimates("yield", subsets.covered, subsets.effort)
-    return [
-        {
-            "slice": view.label,
-            "models": [view.counts.models[j] for j in np.flatnonzero(subsets.members[i])],
-            "covered": subsets.covered[i].item(), "effort": subsets.effort[i].item(),
-            "yield": gained[i], **scores,
-        }
-        for i, scores in enumerate(view.scores(subsets))
-    ]  # fmt: skip
-
-
-MOST_SUBSETS = 2_000_000
 
 
 def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScores:
@@ -224,49 +169,161 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
     most = k if up_to == "all" else min(up_to, k)
     if k <= EXACT_MODELS:
         scores = score_all_subsets(counts)
-        size = scores.members.sum(axis=1)
+        size = scores.sizes
         scores = scores.take((size > 0) & (size <= most))
     else:
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
-            raise UsageError(
-                Problem(
-                    f"{k} models have {total:,} subsets of up to {most}; the limit is "
-                    f"{MOST_SUBSETS:,}", "too-many-subsets",
-                ),
+            what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
+            raise UsageError.of(
+                f"{what} {MOST_SUBSETS:,}",
+                "too-many-subsets",
                 hint="a smaller --subsets, or --best K, which searches without listing",
-            )  # fmt: skip
+            )
         members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)
-    size = scores.members.sum(axis=1)
-    first = [~scores.members[:, i] for i in reversed(range(k))]
-    return scores.take(np.lexsort((*first, scores.effort, -scores.covered, size)))
+    return scores.take(scores.order(scores.sizes, -scores.covered, scores.effort))
 
 
-def subset_table(
-    parts: list[tuple[str | None, SubsetScores, Counts]],
-    options: MarsOptions,
-    slices: Mapping[str | None, PatternCounts],
-) -> Rows:
-    """Return rows made on demand, a block at a time: there may be a million."""
-    block = 1024
-    views = [
-        View(
-            label, slices[label].targets(options.target).grouped(options.group), options, ttp.item()
-        )
-        for label, _, ttp in parts
-    ]
-    starts = np.cumsum([0, *(len(scores) for _, scores, _ in parts)])
-    made: dict[tuple[int, int], list[dict[str, Any]]] = {}
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A chosen subset with its scores (one row) and how it was found."""
 
-    def make_row(index: int) -> Row:
-        part = int(np.searchsorted(starts, index, side="right")) - 1
-        number, offset = divmod(index - int(starts[part]), block)
-        if (part, number) not in made:
-            made.clear()
-            scores = parts[part][1]
-            rows = np.arange(number * block, min((number + 1) * block, len(scores)))
-            made[part, number] = subset_rows(views[part], scores.take(rows))
-        return made[part, number][offset]
+    scores: SubsetScores
+    method: str
 
-    return LazyRows(int(starts[-1]), make_row)
+
+def best_subsets(
+    counts: TargetCounts, sizes: int, *, exact_models: int = EXACT_MODELS
+) -> list[Choice]:
+    """Return, for each size 1..sizes, the subset that covers most target rows.
+
+    Ties go to less effort, then to the models that come first. Exact: all subsets of up to
+    `exact_models`, of more models maximum coverage as an integer program, with the greedy choice
+    beside it (each step adds the model that covers most of what is left) wherever the two differ.
+    """
+    sizes = min(sizes, len(counts.models))
+    if len(counts.models) <= exact_models:
+        every = score_all_subsets(counts)
+        of_size = every.sizes
+        return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
+    greedy = score_subsets(counts, _greedy(counts, sizes))
+    choices: list[Choice] = []
+    for wanted in range(1, sizes + 1):
+        step = greedy.take(np.array([wanted - 1]))
+        exact = _program(counts, size=wanted)
+        choices += [exact] if exact else []
+        if exact is None or exact.scores.covered[0] != step.covered[0]:
+            choices.append(Choice(step, GREEDY))
+    return choices
+
+
+def best_within_effort(
+    counts: TargetCounts, effort: float, *, exact_models: int = EXACT_MODELS
+) -> Choice | None:
+    """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
+    if len(counts.models) <= exact_models:
+        every = score_all_subsets(counts)
+        fits = (every.effort <= effort) & every.members.any(axis=1)
+        return _best(every, fits) if fits.any() else None
+    choice = _program(counts, effort=effort)
+    return choice if choice and choice.scores.members.any() else None
+
+
+def _best(every: SubsetScores, among: Bools) -> Choice:
+    """Most covered, then least effort, then fewest models, then the models that come first."""
+    scores = every.take(np.flatnonzero(among))
+    order = scores.order(-scores.covered, scores.effort, scores.sizes)
+    return Choice(scores.take(order[:1]), ENUMERATED)
+
+
+def _greedy(counts: TargetCounts, sizes: int) -> Bools:
+    chosen = np.zeros((sizes, len(counts.models)), bool)
+    left = counts.hit_n.astype(np.float64)
+    members = np.zeros(len(counts.models), bool)
+    for step in range(sizes):
+        gains = left @ counts.hits
+        gains[members] = -1.0
+        best = int(np.argmax(gains))
+        members[best] = True
+        left = np.where(counts.hits[:, best], 0.0, left)
+        chosen[step] = members
+    return chosen
+
+
+def _program(
+    counts: TargetCounts, *, size: int | None = None, effort: float | None = None
+) -> Choice | None:
+    """Solve maximum coverage by branch and bound; answers are checked in whole numbers.
+
+    Variables: x_j, model j is in; u_p in 0..1, pattern p is claimed. u_p <= sum of x_j over the
+    models that claim p, and under an effort limit also u_p >= x_j for each of them. Maximise the
+    covered rows, with sum x = size or claimed rows <= effort. The solver allows a limit to be
+    passed by one part in a million; such an answer is cut off and the next one asked for. None
+    where nothing fits, or too many such answers came.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array, hstack, identity
+
+    k = len(counts.models)
+    patterns, weight, gain = counts.hits, counts.hit_n, counts.hit_n.astype(float)
+    if effort is not None:
+        patterns = np.vstack([counts.hits, counts.alarms])
+        weight = np.concatenate([counts.hit_n, counts.alarm_n])
+        gain = np.concatenate([gain, np.zeros(len(counts.alarm_n))])
+    claimed = patterns.any(axis=1)
+    patterns, weight, gain = patterns[claimed], weight[claimed], gain[claimed]
+    m = len(patterns)
+    who = coo_array(patterns.astype(float))
+    constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
+    allowed = np.ones(k)
+    if size is not None:
+        constraints.append(LinearConstraint(np.r_[np.ones(k), np.zeros(m)], lb=size, ub=size))
+    if effort is not None:
+        row, model = np.nonzero(patterns)
+        each = np.arange(len(row))
+        signs = np.r_[np.ones(len(row)), -np.ones(len(row))]
+        places = (np.r_[each, each], np.r_[row + k, model])
+        both = coo_array((signs, places), shape=(len(row), k + m))
+        constraints.append(LinearConstraint(both, lb=0.0))
+        unit = max(effort, 1.0)
+        constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
+        # a model that claims too much alone is in no answer; the solver's tolerance may differ
+        allowed = (weight @ patterns <= effort).astype(float)
+    for attempt in range(ATTEMPTS):
+        with _quiet_stdout():
+            answer = milp(
+                np.r_[np.zeros(k), -gain], integrality=np.r_[np.ones(k), np.zeros(m)],
+                bounds=Bounds(0, np.r_[allowed, np.ones(m)]), constraints=constraints,
+                options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
+            )  # fmt: skip
+        if answer.x is None:
+            break
+        members: Bools = answer.x[:k] > 0.5
+        scores = score_subsets(counts, members[None, :])
+        if effort is None or scores.effort[0] <= effort:
+            fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE
+            rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
+            return Choice(scores, rounded if answer.status == 0 else UNPROVED)
+        other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]
+        constraints.append(LinearConstraint(other, lb=1.0 - members.sum()))
+    return None
+
+
+@contextmanager
+def _quiet_stdout() -> Iterator[None]:
+    """Keep the solver's own chatter, written past Python, out of standard output."""
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+    except (OSError, ValueError, AttributeError):
+        yield  # closed: nothing to keep clean
+        return
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(sink)

@@ -92,16 +92,6 @@ class MarsOptions:
         """The level, None where no intervals are wanted."""
         return self.level if self.interval == "exact" else None
 
-    @property
-    def found_name(self) -> str:
-        """The column of exclusive finds: true positives, or true negatives."""
-        return "exclusive_tp" if self.target == "positive" else "exclusive_tn"
-
-    @property
-    def missed_name(self) -> str:
-        """The column of exclusive misses: false negatives, or false positives."""
-        return "exclusive_fn" if self.target == "positive" else "exclusive_fp"
-
 
 MARS = Command(
     "mars",

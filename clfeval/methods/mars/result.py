@@ -2,154 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts
+from clfeval.arrays import Bools, Counts
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import list_exclusive
-from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
-from clfeval.methods.estimates import fractional_weights
-from clfeval.methods.mars.cover import Choice, best_subsets, best_within_effort
+from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
 from clfeval.methods.mars.coverage import (
+    Choice,
     SubsetScores,
-    View,
+    best_subsets,
+    best_within_effort,
+    combinations_of,
     found,
-    pairs,
     score_subsets,
     score_up_to,
-    singles,
-    subset_rows,
-    subset_table,
 )
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.methods.mars.sweep import choose_cuts, distinct_cuts, sweep, sweep_rows
-from clfeval.result import Result, Row, Rows, Warn
+from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
+from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
 
-
-def mars_tables(
-    slices: Mapping[str | None, PatternCounts],
-    options: MarsOptions,
-    thresholds: Mapping[str, float | None],
-) -> dict[str, Rows]:
-    """Compute the tables of MARS for the whole (slice None) and every slice.
-
-    models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
-    pairs: the same scores for two models together; `p_value` is the exact test that both find
-    equally much alone. subsets, best, max_effort: as asked for. slices: one row per slice.
-    Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
-    """
-    if options.interval == "exact":
-        for counts in slices.values():
-            if counts.n.dtype.kind == "f":
-                raise fractional_weights()
-    names: list[str] = ["models", "pairs"]
-    names += ["subsets"] if options.subsets is not None else []
-    names += ["best"] if options.best is not None else []
-    names += ["max_effort"] if options.max_effort is not None else []
-    tables: dict[str, list[Any]] = {name: [] for name in names}
-    lazy: list[tuple[str | None, SubsetScores, Counts]] = []
-    for label, counts in slices.items():
-        target = counts.targets(options.target).grouped(options.group)
-        view = View(label, target, options, found(target))
-        tables["models"] += _model_rows(view, thresholds)
-        tables["pairs"] += _pair_rows(view)
-        if options.subsets is not None:
-            lazy.append((label, score_up_to(target, options.subsets), np.asarray(view.ttp)))
-        if options.best is not None:
-            tables["best"] += _best_rows(view, best_subsets(target, options.best))
-        if options.max_effort is not None:
-            choice = best_within_effort(target, options.max_effort)
-            rows = _best_rows(view, [choice]) if choice else []
-            tables["max_effort"] += [{k: v for k, v in row.items() if k != "gain"} for row in rows]
-    result: dict[str, Rows] = dict(tables)
-    if lazy:
-        result["subsets"] = subset_table(lazy, options, slices)
-    if len(slices) > 1:
-        result["slices"] = [
-            {"slice": label, **summary(counts, options)}
-            for label, counts in slices.items()
-            if label is not None
-        ]
-    return result
-
-
-def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
-    """Return rows, positives, negatives, and how many target rows some model or no model finds."""
-    target = counts.targets(options.target)
-    ttp = found(target)
-    return {
-        "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
-        "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
-        "missed_by_all": target.hit_n.sum().item() - ttp,
-    }  # fmt: skip
-
-
-def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
-    counts, options = view.counts, view.options
-    k = len(counts.models)
-    scores = view.scores(score_subsets(counts, singles(k)))
-    hit = counts.hit_n @ counts.hits
-    alarm = counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # seen from the negative class, a hit is a true negative and an alarm a false one
-    tp, fp, fn, tn = hit, alarm, missed, passed
-    if options.target == "negative":
-        tp, fp, fn, tn = passed, missed, alarm, hit
-    accuracy = view.estimates("accuracy", tp + tn, tp + fp + fn + tn)
-    precision = view.estimates("precision", tp, tp + fp)
-    recall = view.estimates("recall", tp, tp + fn)
-    return [
-        {
-            "slice": view.label, "model": model, "threshold": thresholds.get(model),
-            "tp": tp[i].item(), "fp": fp[i].item(), "fn": fn[i].item(), "tn": tn[i].item(),
-            "accuracy": accuracy[i], "precision": precision[i], "recall": recall[i], **scores[i],
-        }
-        for i, model in enumerate(counts.models)
-    ]  # fmt: skip
-
-
-def _pair_rows(view: View) -> list[Row]:
-    counts = view.counts
-    k = len(counts.models)
-    alone = score_subsets(counts, singles(k)).exclusive_found.tolist()
-    subsets = score_subsets(counts, pairs(k))
-    whole = counts.hit_n.dtype.kind != "f"
-    return [
-        {
-            **row,
-            "p_value": sign_test(*(alone[j] for j in np.flatnonzero(members))) if whole else None,
-        }
-        for row, members in zip(subset_rows(view, subsets), subsets.members, strict=True)
-    ]
-
-
-def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
-    rows: list[Row] = []
-    covered_before: dict[int, float] = {0: 0}
-    for choice in choices:
-        size = int(choice.scores.members.sum())
-        row = subset_rows(view, choice.scores)[0]
-        before = covered_before.get(size - 1, 0)
-        covered_before[size] = max(row["covered"], covered_before.get(size, 0))
-        gain = row["covered"] - before
-        rows.append({"slice": None, "size": size, "gain": gain, "method": choice.method, **row})
-    return rows
+BLOCK = 1024  # rows of subsets made at once
 
 
 def mars_result(counted: Counted, options: MarsOptions) -> Result:
-    """Compute every table the options ask for."""
+    """Compute every table the options ask for.
+
+    models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
+    pairs: the same scores for two models together; `p_value` is the exact test that both find
+    equally much alone. subsets, best, max_effort, sweep: as asked for. All these hold the whole
+    (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
+    Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
+    """
     warnings = _top_notes(counted, options)
     _check_groups(counted, options)
-    members = {member for _, names in options.group.items() for member in names}
-    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
-    tables = mars_tables(counted.slices, options, thresholds)
+    tables = _tables(counted, options)
     if options.sweep is not None:
         tables["sweep"], more = _sweep_table(counted, options)
         warnings += more
@@ -161,7 +57,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     if options.max_effort is not None and not tables["max_effort"]:
         text = f"no model claims as few as {options.max_effort:g} rows"
         warnings.append(Warn("nothing-affordable", text))
-    whole, said = counted.patterns, counted.roles
+    whole, said = summary(counted.patterns, options), counted.roles
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
     return Result(
@@ -176,7 +72,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
             },
-            said, options, files=counted.files, statistics=whole.digest(),
+            said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
         inputs=counted.files,
         parameters=parameters(
@@ -189,9 +85,228 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             said,
             options,
         ),
-        summary={**summary(whole, options), "rule": options.occlusion, "target": options.target},
-        tables=tables, warnings=(*warnings, *_warnings(counted, options)),
+        summary={**whole, "rule": options.occlusion, "target": options.target},
+        tables=tables, warnings=(*warnings, *_warnings(counted, options, whole)),
     )  # fmt: skip
+
+
+def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
+    if options.interval == "exact" and counted.patterns.n.dtype.kind == "f":
+        raise fractional_weights()
+    views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
+    members = {member for names in options.group.values() for member in names}
+    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
+    tables: dict[str, Rows] = {
+        "models": [row for view in views for row in _model_rows(view, thresholds)],
+        "pairs": [row for view in views for row in _pair_rows(view)],
+    }
+    if options.subsets is not None:
+        up_to = options.subsets
+        tables["subsets"] = subset_table([(one, score_up_to(one.counts, up_to)) for one in views])
+    if options.best is not None:
+        chosen = ((view, best_subsets(view.counts, options.best)) for view in views)
+        tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
+    if options.max_effort is not None:
+        within = ((view, best_within_effort(view.counts, options.max_effort)) for view in views)
+        tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
+    if len(views) > 1:
+        tables["slices"] = [
+            {"slice": label, **summary(counts, options)}
+            for label, counts in counted.slices.items()
+            if label is not None
+        ]
+    return tables
+
+
+def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
+    """Return rows, positives, negatives, and how many target rows some model or no model finds."""
+    target = counts.targets(options.target)
+    ttp = found(target)
+    return {
+        "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
+        "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
+        "missed_by_all": target.hit_n.sum().item() - ttp,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One slice seen from the target class; ttp: target rows that some model finds."""
+
+    label: str | None
+    counts: TargetCounts
+    options: MarsOptions
+    ttp: int | float
+
+    @classmethod
+    def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
+        """See a slice from the class the options name, groups as one model each."""
+        counts = patterns.targets(options.target).grouped(options.group)
+        return cls(label, counts, options, found(counts))
+
+    def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
+        """Return a measure that is k of n rows, with intervals."""
+        return shares(name, k, n, level=self.options.confidence)
+
+    def alone(self, subsets: SubsetScores) -> CellColumns:
+        """Return the four MARS columns of subsets."""
+        missed = subsets.missed(self.options.occlusion)
+        others = np.asarray(~subsets.members.all(axis=1))
+        return alone(subsets.exclusive_found, missed, self.ttp, others, self.options)
+
+    def columns(self, subsets: SubsetScores) -> CellColumns:
+        """Return the columns every table of subsets has."""
+        names = self.counts.models
+        return {
+            "slice": [self.label] * len(subsets),
+            "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+            "covered": subsets.covered.tolist(),
+            "effort": subsets.effort.tolist(),
+            "yield": self.shares("yield", subsets.covered, subsets.effort),
+            **self.alone(subsets),
+        }
+
+
+def alone(
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions
+) -> CellColumns:
+    """Return what is found and missed alone, and their shares of TTP.
+
+    others: whether a model is outside, without which nothing can be missed alone.
+    """
+    level, positive = options.confidence, options.target == "positive"
+    hidden = shares("occlusion", missed, ttp, level=level)
+    nobody = Estimate(None, reason="no_other_model")
+    measured = others | (np.asarray(ttp) == 0)
+    return {
+        "exclusive_tp" if positive else "exclusive_tn": hits.tolist(),
+        "shine_through": shares("shine_through", hits, ttp, level=level),
+        "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
+        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
+    }
+
+
+def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
+    counts, models = view.counts, view.counts.models
+    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+    # seen from the negative class, a hit is a true negative and an alarm a false one
+    tp, fp, fn, tn = hit, alarm, missed, passed
+    if view.options.target == "negative":
+        tp, fp, fn, tn = passed, missed, alarm, hit
+    return rows_of(
+        {
+            "slice": [view.label] * len(models),
+            "model": models,
+            "threshold": [thresholds.get(model) for model in models],
+            "tp": tp.tolist(), "fp": fp.tolist(), "fn": fn.tolist(), "tn": tn.tolist(),
+            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
+            "precision": view.shares("precision", tp, tp + fp),
+            "recall": view.shares("recall", tp, tp + fn),
+            **view.alone(score_subsets(counts, combinations_of(len(models), 1))),
+        }
+    )  # fmt: skip
+
+
+def _pair_rows(view: View) -> list[Row]:
+    counts, k = view.counts, len(view.counts.models)
+    pairs = score_subsets(counts, combinations_of(k, 2))
+    single = score_subsets(counts, combinations_of(k, 1)).exclusive_found
+    whole = counts.hit_n.dtype.kind != "f"
+    p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
+    return rows_of({**view.columns(pairs), "p_value": p_values})
+
+
+def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
+    """Return rows made on demand, a block at a time: there may be a million."""
+    starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
+    made: dict[tuple[int, int], list[Row]] = {}
+
+    def make_row(index: int) -> Row:
+        part = int(np.searchsorted(starts, index, side="right")) - 1
+        number, offset = divmod(index - int(starts[part]), BLOCK)
+        if (part, number) not in made:
+            made.clear()
+            view, scores = parts[part]
+            rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
+            made[part, number] = rows_of(view.columns(scores.take(rows)))
+        return made[part, number][offset]
+
+    return LazyRows(int(starts[-1]), make_row)
+
+
+def _chosen(view: View, choice: Choice, **more: int) -> dict[str, Any]:
+    (row,) = rows_of(view.columns(choice.scores))
+    size = int(choice.scores.sizes[0])
+    return {"slice": None, "size": size, **more, "method": choice.method, **row}
+
+
+def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
+    rows: list[Row] = []
+    covered_before: dict[int, float] = {0: 0}
+    for choice in choices:
+        size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
+        gain = covered - covered_before.get(size - 1, 0)
+        covered_before[size] = max(covered, covered_before.get(size, 0))
+        rows.append(_chosen(view, choice, gain=gain))
+    return rows
+
+
+def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[Warn]]:
+    target, masks = read_scores(counted.kept, options.target)
+    if options.sweep == "top":
+        everything, _ = read_scores(counted.kept, "all")
+        target = ranks(everything, target)
+    target = grouped_scores(target, options.group, options.target)
+    if not len(target.n):
+        return [], []
+    every = distinct_cuts(target.scores)
+    cuts = choose_cuts(every, len(every) if options.points == "all" else options.points)
+    warnings = []
+    if len(cuts) < len(every):
+        text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
+        warnings.append(Warn("cuts-thinned", text))
+    rows: list[Row] = []
+    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
+        part = target.where(mask)
+        if len(part.n):
+            steps = sweep(part.scores, part.n, options.target, cuts)
+            rows += sweep_rows(steps, part.models, label, options)
+    return rows, warnings
+
+
+def sweep_rows(
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions
+) -> list[Row]:
+    """Return one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
+
+    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
+    by cut, and cuts run from few rows to many.
+    """
+    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
+    cuts, order = counts.cuts.tolist(), slice(None)
+    if options.sweep == "top":
+        cuts, order = (
+            [int(-cut) if cut.is_integer() else -cut for cut in cuts],
+            slice(None, None, -1),
+        )
+    found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
+    by_model = [
+        rows_of(
+            {
+                "slice": [label] * len(cuts),
+                options.sweep or "": cuts[order],
+                "model": [model] * len(cuts),
+                "found": found.tolist(),
+                "hits": hits[order].tolist(),
+                **alone(mine[order], lost[order], found, others, options),
+            }
+        )
+        for model, hits, mine, lost in zip(
+            models, counts.hits, counts.exclusive, missed, strict=True
+        )
+    ]
+    return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
 def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
@@ -224,43 +339,15 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
 
 
-def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[Warn]]:
-    target, masks = read_scores(counted.kept, options.target)
-    if options.sweep == "top":
-        everything, _ = read_scores(counted.kept, "all")
-        target = ranks(everything, target)
-    target = grouped_scores(target, options.group, options.target)
-    if not len(target.n):
-        return [], []
-    every = distinct_cuts(target.scores)
-    points = len(every) if options.points == "all" else options.points
-    cuts = choose_cuts(every, points)
-    warnings = []
-    if len(cuts) < len(every):
-        text = f"the sweep lists {len(cuts):,} of {len(every):,} cuts; --points all lists all"
-        warnings.append(Warn("cuts-thinned", text))
-    rows: list[Row] = []
-    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
-        part = target.where(mask)
-        if len(part.n):
-            steps = sweep(part.scores, part.n, options.target, cuts)
-            rows += sweep_rows(steps, part.models, label, options)
-    return rows, warnings
-
-
-def _warnings(counted: Counted, options: MarsOptions) -> list[Warn]:
+def _warnings(counted: Counted, options: MarsOptions, whole: Mapping[str, Any]) -> list[Warn]:
     """State what a reader of the numbers must know."""
-    whole = summary(counted.patterns, options)
-    targets = whole["positives"] if options.target == "positive" else whole["negatives"]
-    said = []
+    targets, said = whole[f"{options.target}s"], []
     if not targets:
-        said.append(
-            Warn("no-target", f"the table has no {options.target} row: nothing can be found")
-        )
+        text = f"the table has no {options.target} row: nothing can be found"
+        said.append(Warn("no-target", text))
     elif not whole["found"]:
-        said.append(
-            Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
-        )
+        text = f"no model finds any of the {targets} {options.target} rows"
+        said.append(Warn("nothing-found", text))
     if len(counted.models) == 1:
         said.append(Warn("one-model", "one model: all it finds it finds alone"))
     return [*said, *counting_notes(counted)]

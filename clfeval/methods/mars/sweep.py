@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.methods.estimates import shares
-from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Estimate, Row
+
+MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unless all are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +71,11 @@ def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> Swe
         exclusive, missed = alone, alone_not
     if len(scores) == 1:  # nobody is outside: all that is found is found alone
         exclusive, missed = hits, np.zeros_like(missed)
-    found, hits, exclusive, missed, missed_any = _settled(
-        n, found, hits, exclusive, missed, found - hits
-    )
-    return SweepCounts(cuts, found, hits, exclusive, missed, missed_any)
-
-
-def _settled(n: Counts, *differences: Counts) -> list[Counts]:
-    """Set to 0 what differences of sums of fractional weights leave of nothing."""
-    if n.dtype.kind != "f":
-        return list(differences)
-    residue = 1e-12 * float(n.sum())
-    return [np.where(np.abs(part) <= residue, 0.0, part) for part in differences]
+    counts = [found, hits, exclusive, missed, found - hits]
+    if n.dtype.kind == "f":  # differences of sums of fractions leave something of nothing
+        residue = 1e-12 * float(n.sum())
+        counts = [np.where(np.abs(part) <= residue, 0.0, part) for part in counts]
+    return SweepCounts(cuts, *counts)
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
@@ -99,41 +91,9 @@ def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     return first, second, who
 
 
-MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unless all are asked for
-
-
 def choose_cuts(cuts: Floats, points: int | None) -> Floats:
     """Return evenly spaced cuts, the first and last among them; every cut if there are few."""
-    limit = points if points is not None else MOST_CUTS
+    limit = points or MOST_CUTS
     if len(cuts) <= limit:
         return cuts
     return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]
-
-
-def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions
-) -> Iterator[Row]:
-    """Yield one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
-
-    `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
-    by cut, and cuts run from few rows to many.
-    """
-    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    shine, hidden = (
-        [shares(name, row, counts.found, level=options.confidence) for row in rows]
-        for name, rows in (("shine_through", counts.exclusive), ("occlusion", missed))
-    )
-    alone = Estimate(None, reason="no_other_model")
-    top = options.sweep == "top"
-    order = range(len(counts.cuts))
-    for c in reversed(order) if top else order:
-        cut = counts.cuts[c].item()
-        cut = int(cut) if top and cut.is_integer() else cut
-        for j, model in enumerate(models):
-            yield {
-                "slice": label, **({"top": -cut} if top else {"threshold": cut}), "model": model,
-                "found": counts.found[c].item(), "hits": counts.hits[j, c].item(),
-                options.found_name: counts.exclusive[j, c].item(), "shine_through": shine[j][c],
-                options.missed_name: missed[j, c].item(),
-                "occlusion": hidden[j][c] if len(models) > 1 or not counts.found[c] else alone,
-            }  # fmt: skip

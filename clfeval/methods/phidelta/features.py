@@ -8,17 +8,16 @@ Source: Armano 2015, Information Sciences 325:466.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints, over
+from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError, listing
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
@@ -26,7 +25,7 @@ from clfeval.methods.document import blank_lines, dropped_rows, parameters, sign
 from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
-from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
+from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
@@ -37,12 +36,12 @@ CONSTANT = "constant_feature"
 class Ranked:
     """Features in order of importance, with their place in the plane; all arrays (k,).
 
-    constant: true, or not true, in every row; soft votes of such a feature are undefined.
+    cells (k, 4): TP, FP, FN, TN. constant: true, or not true, in every row; soft votes of such a
+    feature are undefined.
     """
 
     counts: FeatureCounts
-    tp: Floats
-    fp: Floats
+    cells: Counts
     phi: Floats
     delta: Floats
     constant: Bools
@@ -50,24 +49,21 @@ class Ranked:
     @classmethod
     def of(cls, counts: FeatureCounts) -> Ranked:
         """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
-        tp, fp = over(counts.tp, counts.positives), over(counts.fp, counts.negatives)
-        whole = for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
-        phi, delta = counted_position(*whole)
-        said = counts.tp + counts.fp
-        everything = counts.positives + counts.negatives
-        constant = np.isnan(said) | (((said == 0) | (said == everything)) & (everything > 0))
+        tp, fp, p, n = counts.tp, counts.fp, counts.positives, counts.negatives
+        phi, delta = counted_position(*for_products(tp, fp, p, n))
+        said = tp + fp
+        constant = np.isnan(said) | (((said == 0) | (said == p + n)) & (p + n > 0))
         names = np.argsort(np.argsort(np.array(counts.names, object), kind="stable"))
         # fourteen digits: what differs by rounding alone is equal
         keys = (names, np.round(np.abs(phi), 14), -np.round(np.abs(delta), 14))
         order = np.lexsort([np.nan_to_num(key, nan=2.0) for key in keys])
-        return cls(counts, tp, fp, phi, delta, constant).take(order)
+        cells = np.column_stack([tp, fp, p - tp, n - fp])
+        return cls(counts, cells, phi, delta, constant).take(order)
 
     def take(self, places: Ints) -> Ranked:
         """Return the features at these places."""
-        return Ranked(
-            self.counts.take(places), self.tp[places], self.fp[places], self.phi[places],
-            self.delta[places], self.constant[places],
-        )  # fmt: skip
+        arrays: list[Any] = [self.cells, self.phi, self.delta, self.constant]
+        return Ranked(self.counts.take(places), *(array[places] for array in arrays))
 
 
 def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
@@ -86,20 +82,20 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
 
 def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is."""
-    counts = ranked.counts
+    counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     marked = np.zeros(len(counts), bool)
     if selected is not None:
         marked[selected] = True
-    p, n, tp, fp = counts.positives, counts.negatives, counts.tp, counts.fp
     # a row of an array becomes numbers at once, which is much faster than one by one
-    totals = np.column_stack([p + n, counts.missing])
-    cells = np.column_stack([tp + fp, tp, fp, p - tp, n - fp])
-    numbers = np.column_stack([np.clip(counts.cuts, -LARGEST, LARGEST), ranked.tp, ranked.fp])
+    totals = np.column_stack([counts.positives + counts.negatives, counts.missing])
+    cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
+    numbers = np.column_stack([cuts, over(tp, counts.positives), over(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
 
     def make(i: int) -> Row:
         rows, missing = totals[i].tolist()
-        support, tp, fp, fn, tn = map(_count, cells[i].tolist())
+        cells = ranked.cells[i].tolist()
+        support, tp, fp, fn, tn = map(_count, (cells[0] + cells[1], *cells))
         cut, sensitivity, fpr = map(_number, numbers[i].tolist())
         phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
         border = 0 in (tp, fp, fn, tn)
@@ -125,10 +121,14 @@ def role(phi: Estimate, delta: Estimate) -> str | None:
         return None
     if abs(phi.value) >= NEARLY:
         return "pervasive" if phi.value > 0 else "rare"
-    unsure = delta.low is not None and delta.high is not None and delta.low <= 0 <= delta.high
-    if unsure or not delta.value:
+    if not delta.value or _covers_zero(delta):
         return None
     return "covariant" if delta.value > 0 else "contravariant"
+
+
+def _covers_zero(delta: Cell) -> bool:
+    ends = (delta.low, delta.high) if isinstance(delta, Estimate) else (None, None)
+    return ends[0] is not None and ends[1] is not None and ends[0] <= 0 <= ends[1]
 
 
 def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
@@ -142,11 +142,8 @@ def implications(ranked: Ranked, i: int) -> list[tuple[str, int]]:
     both = counts.positives[i] > 0 and counts.negatives[i] > 0
     if ranked.constant[i] or counts.rules[i] == "soft" or not both:
         return []
-    tp, fp = counts.tp[i].item(), counts.fp[i].item()
-    fn, tn = counts.positives[i].item() - tp, counts.negatives[i].item() - fp
-    rules = (
-        ("f → c", fp, tp), ("¬f → ¬c", fn, tn), ("f → ¬c", tp, fp), ("¬f → c", tn, fn),
-    )  # fmt: skip
+    tp, fp, fn, tn = ranked.cells[i].tolist()
+    rules = (("f → c", fp, tp), ("¬f → ¬c", fn, tn), ("f → ¬c", tp, fp), ("¬f → c", tn, fn))
     return [(rule, support) for rule, against, support in rules if not against and support]
 
 
@@ -156,9 +153,8 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     confidence: the share of rows with the left side that have the right side, 1 here; its lower
     bound is exact.
     """
-    found = [
-        (i, rule, support) for i in _on_borders(ranked) for rule, support in implications(ranked, i)
-    ]
+    on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
+    found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
     supports = np.array([support for _, _, support in found])
     sure = proportions(supports, supports, "too_few_rows", level=level)
     return [
@@ -168,12 +164,6 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
         }
         for (i, rule, support), confidence in zip(found, sure, strict=True)
     ]  # fmt: skip
-
-
-def _on_borders(ranked: Ranked) -> list[int]:
-    counts = ranked.counts
-    cells = (counts.tp, counts.fp, counts.positives - counts.tp, counts.negatives - counts.fp)
-    return np.flatnonzero(np.logical_or.reduce([cell == 0 for cell in cells])).tolist()
 
 
 def _with_bounds(ranked: Ranked, sign: int, level: float | None) -> Floats:
@@ -191,13 +181,9 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None) -> Floats:
 
 
 def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
-    value, low, high = places[i].tolist()
-    reason = CONSTANT if ranked.constant[i] else None
-    if value != value:
-        return Estimate(None, reason=reason or "too_few_rows")
-    if low != low:
-        return Estimate(value, reason=reason)
-    return Estimate(value, low, high, reason)
+    value, low, high = map(_number, places[i].tolist())
+    why = "too_few_rows" if value is None else None
+    return Estimate(value, low, high, CONSTANT if ranked.constant[i] else why)
 
 
 def _number(number: float) -> float | None:
@@ -212,15 +198,6 @@ def _count(number: float) -> float | None:
     return int(number) if number == int(number) else number
 
 
-def summary(ranked: Ranked, selected: Ints | None) -> dict[str, Any]:
-    """Return how many features there are, how many never vary, how many are selected."""
-    return {
-        "features": len(ranked.counts),
-        "constant": int(ranked.constant.sum()),
-        **({"selected": len(selected)} if selected is not None else {}),
-    }
-
-
 def feature_result(
     counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
 ) -> Result:
@@ -228,18 +205,20 @@ def feature_result(
     classes, level = counted.classes, plane.confidence
     if level is not None and classes.fractional:
         raise fractional_weights()
-    _check_cut(counted, options)
+    if options.cut is not None and not any(rule is not None for rule in counted.counts.rules):
+        what = "--cut has nothing to act on: no feature is numeric"
+        raise UsageError.of(what, "needs-numbers", hint="leave it out")
     ranked = Ranked.of(counted.counts)
     selected = chosen(ranked, options) if options.select else None
-    everything = feature_table(ranked, level, selected)
     tables: dict[str, Rows] = {}
+    everything = feature_table(ranked, level, selected)
     if selected is not None:
-        tables["selected"] = feature_table(ranked.take(selected), level, np.arange(len(selected)))
-    tables["features"] = everything
-    tables["implications"] = implication_table(ranked, level)
+        tables["selected"] = LazyRows(len(selected), lambda i: everything[int(selected[i])])
+    tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
     ratio = Population.of_counts(classes.positives, classes.negatives)
     said, limits = counted.roles, options.limits if options.select else None
+    wanted = limits and f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}"
     return Result(
         command="phidelta",
         signature=signature(
@@ -248,10 +227,7 @@ def feature_result(
                 "cmd": "phidelta features", "pos": classes.positive,
                 "cut": "default" if options.cut is None else options.cut, "miss": said.missing,
                 "only": ",".join(counted.wanted), "weight": "yes" if said.weight else None,
-                "select": None
-                if limits is None
-                else f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}",
-                "ci": sure(plane),
+                "select": wanted, "ci": sure(plane),
             },
             said, plane, options, files=counted.files, statistics=counted.counts.digest(),
         ),
@@ -270,44 +246,20 @@ def feature_result(
         summary={
             "rows": classes.positives + classes.negatives, "positives": classes.positives,
             "negatives": classes.negatives, "prevalence": ratio.prevalence, "odds": ratio.odds,
-            **summary(ranked, selected),
+            "features": len(ranked.counts), "constant": int(ranked.constant.sum()),
+            **({} if selected is None else {"selected": len(selected)}),
         },
         tables=tables,
         warnings=(
-            *_warnings(counted, ranked, options), *_unsure(tables),
+            *_warnings(counted, ranked, options, tables.get("selected", ())),
             *lines_missing(plane, tables, ratio.odds),
         ),
     )  # fmt: skip
 
 
-def _check_cut(counted: CountedFeatures, options: FeatureOptions) -> None:
-    if options.cut is not None and not any(rule is not None for rule in counted.counts.rules):
-        raise UsageError(
-            Problem("--cut has nothing to act on: no feature is numeric", "needs-numbers"),
-            hint="leave it out",
-        )
-
-
-def _unsure(tables: Mapping[str, Rows]) -> list[Warn]:
-    """Say how many of the selected features may not discriminate at all."""
-    chosen = [row["delta"] for row in tables.get("selected", ())]
-    unsure = sum(
-        isinstance(delta, Estimate)
-        and delta.low is not None
-        and delta.high is not None
-        and delta.low <= 0 <= delta.high
-        for delta in chosen
-    )
-    if not unsure:
-        return []
-    text = (
-        f"{unsure:,} of the {len(chosen):,} selected have an interval of δ that covers 0: the rule "
-        "admits features near a side corner; a lower --phi-max keeps those out"
-    )
-    return [Warn("unsure-selected", text)]
-
-
-def _warnings(counted: CountedFeatures, ranked: Ranked, options: FeatureOptions) -> list[Warn]:
+def _warnings(
+    counted: CountedFeatures, ranked: Ranked, options: FeatureOptions, selected: Rows
+) -> list[Warn]:
     said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
     if counted.nameless:
         text = f"{counted.nameless:,} entries without a row or a feature were left out"
@@ -317,16 +269,23 @@ def _warnings(counted: CountedFeatures, ranked: Ranked, options: FeatureOptions)
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
-        which = "1 feature lacks" if gaps == 1 else f"{gaps:,} features lack"
-        text = f"{which} values in some rows, which were left out of its own counts only"
-        text = text if gaps == 1 else text.replace("its own", "their own")
+        which, whose = "1 feature lacks", "its"
+        if gaps > 1:
+            which, whose = f"{gaps:,} features lack", "their"
+        text = f"{which} values in some rows, which were left out of {whose} own counts only"
         said.append(Warn("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        shown = ", ".join(f"'{name}'" for name in names[:5])
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        said.append(Warn("constant-features", f"true in every row, or in none: {shown}{more}"))
+        text = f"true in every row, or in none: {listing(names, 5)}"
+        said.append(Warn("constant-features", text))
     if counted.entries:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))
+    unsure = sum(_covers_zero(row["delta"]) for row in selected)
+    if unsure:
+        text = (
+            f"{unsure:,} of the {len(selected):,} selected have an interval of δ that covers 0: "
+            "the rule admits features near a side corner; a lower --phi-max keeps those out"
+        )
+        said.append(Warn("unsure-selected", text))
     return said

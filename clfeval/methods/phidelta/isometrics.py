@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Floats
 from clfeval.inference.special import halved
 from clfeval.measures.confusion import Confusion, mutual_information
 from clfeval.measures.plane import position, tilted
@@ -44,21 +43,18 @@ def isometric_rows(
     phi, delta: in the diamond; phi_b, delta_b: in the one of that prevalence.
     """
     rows: list[Row] = []
-    for population in populations:
-        p = population.prevalence
-        for measure, values in wanted:
-            for value in values:
-                for branch, (tp, fp) in enumerate(lines(measure, value, p)):
-                    columns = (*position(tp, fp), *tilted(tp, fp, p))
-                    for point, place in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-                        names = ("phi", "delta", "phi_b", "delta_b")
-                        rows.append(
-                            {
-                                "measure": measure, "value": value, "prevalence": p,
-                                "odds": population.odds, "branch": branch, "point": point,
-                                **dict(zip(names, place, strict=True)),
-                            }
-                        )  # fmt: skip
+    for one in populations:
+        for measure, value in ((name, value) for name, values in wanted for value in values):
+            for branch, (tp, fp) in enumerate(lines(measure, value, one.prevalence)):
+                places = np.stack([*position(tp, fp), *tilted(tp, fp, one.prevalence)], axis=1)
+                rows += [
+                    {
+                        "measure": measure, "value": value, "prevalence": one.prevalence,
+                        "odds": one.odds, "branch": branch, "point": point,
+                        "phi": phi, "delta": delta, "phi_b": phi_b, "delta_b": delta_b,
+                    }
+                    for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist())
+                ]  # fmt: skip
     return rows
 
 
@@ -80,26 +76,14 @@ def lines(measure: str, value: float, p: float) -> Iterator[Line]:
         "accuracy": (p, -n, value - n), "precision": (p * (1 - value), -n * value, 0.0),
         "npv": (-p * value, n * (1 - value), n * (1 - value) - p * value),
     }[measure]  # fmt: skip
-    ends = _inside(a, b, c)
-    if len(ends) == 2:
-        yield np.array([x for x, _ in ends]), np.array([y for _, y in ends])
-
-
-def _inside(a: float, b: float, c: float) -> list[tuple[float, float]]:
-    """Return the two points where a x + b y = c enters and leaves the unit square."""
-    found = []
-    for edge in (0.0, 1.0):
-        if b:
-            found.append((edge, (c - a * edge) / b))
-        if a:
-            found.append(((c - b * edge) / a, edge))
-    ends = {
-        (round(min(max(x, 0.0), 1.0), 12), round(min(max(y, 0.0), 1.0), 12))
-        for x, y in found
-        if -1e-12 <= x <= 1 + 1e-12 and -1e-12 <= y <= 1 + 1e-12
-    }
-    ordered = sorted(ends)
-    return [ordered[0], ordered[-1]] if len(ordered) > 1 else []
+    # where a x + b y = c enters and leaves the unit square, but for rounding
+    met = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
+    met += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
+    inside = [at for at in met if all(-1e-12 <= part <= 1 + 1e-12 for part in at)]
+    ends = sorted({tuple(round(min(max(part, 0.0), 1.0), 12) for part in at) for at in inside})
+    if len(ends) > 1:
+        first, last = np.array([ends[0], ends[-1]]).T
+        yield first, last
 
 
 def _information(value: float, p: float) -> Iterator[Line]:
@@ -108,28 +92,22 @@ def _information(value: float, p: float) -> Iterator[Line]:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
     for sign in (1.0, -1.0):
-        if _bits(np.zeros(1), np.array([sign]), p)[0] <= value:
-            continue  # the (anti-)oracle tells no more than that
-        left, right = (_end(side, sign, value, p) for side in (-1.0, 1.0))
-        phi = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
-        highest = 1 - np.abs(phi)
-        _, high = halved(partial(_tells_less, phi, sign, value, p), np.zeros_like(phi), highest)
-        delta = sign * high
-        delta[[0, -1]] = sign * (1 - np.abs(phi[[0, -1]]))
-        yield (phi + delta + 1) / 2, (phi - delta + 1) / 2
+        if _bits(np.zeros(1), np.array([sign]), p)[0] > value:  # else no point tells more
+            yield _branch(sign, value, p)
 
 
-def _end(side: float, sign: float, value: float, p: float) -> float:
-    """Return phi where the border from the (anti-)oracle to a side corner has the value."""
-    near, _ = halved(
-        lambda phi: _bits(phi, sign * (1 - np.abs(phi)), p) > value, np.zeros(1), np.array([side])
-    )
-    return float(near[0])
+def _branch(sign: float, value: float, p: float) -> Line:
+    def bits(phi: Floats, height: Floats) -> Floats:
+        return _bits(phi, sign * height, p)
 
-
-def _tells_less(phi: Floats, sign: float, value: float, p: float, height: Floats) -> Bools:
-    """Tell where the information that far from the phi axis is below the value."""
-    return np.asarray(_bits(phi, sign * height, p) < value)
+    # on the borders from the (anti-)oracle to both side corners
+    ends, _ = halved(lambda x: bits(x, 1 - np.abs(x)) > value, np.zeros(2), np.array([-1.0, 1.0]))
+    phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
+    highest = 1 - np.abs(phi)
+    _, high = halved(lambda y: bits(phi, y) < value, np.zeros_like(phi), highest)
+    high[[0, -1]] = highest[[0, -1]]
+    delta = sign * high
+    return (phi + delta + 1) / 2, (phi - delta + 1) / 2
 
 
 def _bits(phi: Floats, delta: Floats, p: float) -> Floats:

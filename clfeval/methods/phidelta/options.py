@@ -9,18 +9,19 @@ from numbers import Number
 from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
-from clfeval.errors import Problem, UsageError, bad_option, suggestion
+from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.methods.options import Interval, Level, Populations, as_given
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
 
-ISOMETRICS = {
-    "sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "accuracy": (0.0, 1.0),
-    "precision": (0.0, 1.0), "npv": (0.0, 1.0), "mutual_information": (0.0, 1.0),
-}  # fmt: skip
+ISOMETRICS = ("sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information")
 CUTS = ("median", "mean", "best", "soft")
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
+LIMIT: dict[str, Any] = {
+    "above": 0, "most": 1, "outside": "is not above 0 and up to 1",
+    "needs": ("select", "limits a selection"), "stated": True,
+}  # fmt: skip
 
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
@@ -30,14 +31,11 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     lines = {name: tuple(number(flag, v) for v in listed(values)) for name, values in named.items()}
     for name, values in lines.items():
         if name not in ISOMETRICS:
-            raise UsageError(
-                Problem(f"{flag}: no line for '{name}'", "bad-option"),
-                hint=suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}",
-            )
-        low, high = ISOMETRICS[name]
+            hint = suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}"
+            raise UsageError.of(f"{flag}: no line for '{name}'", "bad-option", hint=hint)
         for value in values:
-            if not low <= value <= high:
-                raise bad_option(f"{flag} {name}={value:g} is not in {low:g}..{high:g}")
+            if not 0 <= value <= 1:
+                raise bad_option(f"{flag} {name}={value:g} is not in 0..1")
     return lines
 
 
@@ -147,9 +145,10 @@ class FeatureOptions:
     ] = False
     feature: Annotated[
         tuple[str, ...],
-        Opt("A feature's name or a quoted glob; repeat. Default: all.", FEATURES,
-            completes="column"),
-    ] = ()  # fmt: skip
+        Opt(
+            "A feature's name or a quoted glob; repeat. Default: all.", FEATURES, completes="column"
+        ),
+    ] = ()
     truth_table: Annotated[
         Any,
         Opt(
@@ -167,37 +166,25 @@ class FeatureOptions:
     ] = None  # fmt: skip
     select: Annotated[bool, Opt("Keep features that discriminate, best first.", FEATURES)] = False
     phi_max: Annotated[
-        float | None,
-        Opt(
-            "Select |φ| below this; default 0.95.",
-            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
-            needs=("select", "limits a selection"), stated=True,
-        ),
-    ] = None  # fmt: skip
+        float | None, Opt(f"Select |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT)
+    ] = None
     delta_min: Annotated[
         float | None,
-        Opt(
-            "Select |φ| + |δ|/this of 1 or more; default 0.1.",
-            FEATURES, above=0, most=1, outside="is not above 0 and up to 1",
-            needs=("select", "limits a selection"), stated=True,
-        ),
-    ] = None  # fmt: skip
+        Opt(f"Select |φ| + |δ|/this of 1 or more; default {DELTA_MIN}.", FEATURES, **LIMIT),
+    ] = None
     top: Annotated[
         int | None,
         Opt(
             "Select at most N features.",
             FEATURES, metavar="N", least=1, outside="is not a whole number of features from 1 up",
-            needs=("select", "limits a selection"), stated=True,
+            needs=LIMIT["needs"], stated=True,
         ),
     ] = None  # fmt: skip
 
     @property
     def limits(self) -> tuple[float, float]:
         """The largest |phi| and the least delta of a selection."""
-        return (
-            PHI_MAX if self.phi_max is None else self.phi_max,
-            DELTA_MIN if self.delta_min is None else self.delta_min,
-        )
+        return self.phi_max or PHI_MAX, self.delta_min or DELTA_MIN
 
     def check(self) -> None:
         """Raise UsageError for options of features where there are none."""

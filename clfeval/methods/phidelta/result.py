@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 from clfeval.counts.count import Sample
-from clfeval.errors import Problem, UsageError, listing, unknown_model
+from clfeval.errors import UsageError, listing, unknown_model
 from clfeval.measures.population import BALANCED, Population
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import fractional_weights
@@ -90,19 +89,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
     planes = {label: Plane(counts, pooled) for label, counts in sample.slices.items()}
-    tables: dict[str, Rows] = {
-        "models": [
-            row
-            for label, one in planes.items()
-            for row in model_rows(label, one, sample.thresholds)
-        ]
-    }
+    tables: dict[str, Rows] = {"models": model_rows(planes, sample.thresholds)}
     if plane.populations:
-        tables["populations"] = [
-            row
-            for label, one in planes.items()
-            for row in population_rows(label, one, plane.populations)
-        ]
+        tables["populations"] = population_rows(planes, plane.populations)
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
             row
@@ -119,7 +108,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if options.runs:
         tables |= _run_tables(sample, options, level)
     tables |= plane_tables(plane)
-    ratio, said = _population(sample), sample.roles
+    summary, said = _summary(sample), sample.roles
     by = said.by if said.run is None else ()
     together = statistics[0]
     if len(statistics) > 1:
@@ -146,11 +135,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             },
             said, plane, options,
         ),
-        summary=_summary(sample, ratio),
+        summary=summary,
         tables=tables,
         warnings=(
-            *_warnings(sample, options, ratio),
-            *lines_missing(plane, tables, ratio.odds if ratio else None),
+            *_warnings(sample, options, summary["odds"]),
+            *lines_missing(plane, tables, summary["odds"]),
         ),
     )  # fmt: skip
 
@@ -162,12 +151,10 @@ def _curve_tables(
     counted = sample.counted
     if counted is None or all(model.kind == "label" for model in counted.models):
         why = "a counts table has none" if counted is None else "every model holds labels"
-        raise UsageError(
-            Problem(f"--curve needs scores: {why}", "needs-scores"),
-            hint="leave --curve out, or give a table of scores",
-        )
-    rows: dict[str | None, list[Row]] = {label: [] for label in sample.slices}
-    points: dict[str | None, list[Row]] = {label: [] for label in sample.slices}
+        hint = "leave --curve out, or give a table of scores"
+        raise UsageError.of(f"--curve needs scores: {why}", "needs-scores", hint=hint)
+    curves: list[Row] = []
+    points: list[Row] = []
     digests: dict[str, str] = {}
     for i, model in enumerate(counted.models):
         if model.kind == "label":
@@ -175,33 +162,31 @@ def _curve_tables(
         scores = counted.scores(i)
         digests[model.name] = scores[None].digest()
         for label in sample.slices:
-            counts = scores[label]
-            if not (counts.positives.sum() and counts.negatives.sum()):
-                rows[label].append(undefined_row(label, model.name))
+            if not (scores[label].positives.sum() and scores[label].negatives.sum()):
+                curves.append(undefined_row(label, model.name))
                 continue
-            curve = Curve.of(counts)
-            rows[label].append(curve_row(label, model.name, curve, level))
-            points[label] += point_rows(label, model.name, curve, options.points)
+            curve = Curve.of(scores[label])
+            curves.append(curve_row(label, model.name, curve, level))
+            points += point_rows(label, model.name, curve, options.points)
+    # one model's scores at a time are held, but slice by slice they are listed
+    place = {label: i for i, label in enumerate(sample.slices)}
+    for rows in (curves, points):
+        rows.sort(key=lambda row: place[row["slice"]])  # type: ignore[index]
     digest = "".join(f"{name}{one}" for name, one in sorted(digests.items()))
-    tables = {"curves": rows, "curve": points}
-    return {
-        name: list(chain.from_iterable(found.values())) for name, found in tables.items()
-    }, digest
+    return {"curves": curves, "curve": points}, digest
 
 
 def _run_tables(sample: Sample, options: ClassifierOptions, level: float | None) -> dict[str, Rows]:
     planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
-    points = points_of(planes)
-    fraction = options.train_fraction
-    rows = [row for run, plane in planes.items() for row in run_rows(run, plane, sample.thresholds)]
-    models = sample.slices[None].models
+    points, fraction, models = points_of(planes), options.train_fraction, sample.slices[None].models
+    rows = run_rows(planes, sample.thresholds)
     tables: dict[str, Rows] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
         "run_spread": spread_rows(points, fraction, level),
     }
     if len(points) > 1:
-        reference = options.reference
-        tables["run_comparisons"] = run_comparison_rows(points, reference, fraction, level)
+        compared = run_comparison_rows(points, options.reference, fraction, level)
+        tables["run_comparisons"] = compared
     return tables
 
 
@@ -215,44 +200,38 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
         what = f"--reference '{reference}' is the only model: nothing to compare"
         raise UsageError.of(what, "bad-option")
     if not sample.patterns and not options.runs:
-        raise UsageError(
-            Problem(
-                "--reference compares models on the same rows, and counts do not say which rows "
-                "models share", "needs-predictions",
-            ),
+        raise UsageError.of(
+            "--reference compares models on the same rows, and counts do not say which rows "
+            "models share",
+            "needs-predictions",
             hint="give the predictions themselves, or several runs with --run",
-        )  # fmt: skip
+        )
 
 
-def _population(sample: Sample) -> Population | None:
-    """Return the sample's class ratio; None when models differ in it or a class is absent."""
-    counts = sample.slices[None]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    if len(pairs) != 1 or 0 in next(iter(pairs)):
-        return None
-    return Population.of_counts(*pairs.pop())
-
-
-def _summary(sample: Sample, ratio: Population | None) -> dict[str, Any]:
+def _summary(sample: Sample) -> dict[str, Any]:
+    """Say how many rows there are; nothing where models differ in it, or a class is absent."""
     counts = sample.slices[None]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
+    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
     return {
-        "rows": None if positives is None else positives + negatives, "positives": positives,
-        "negatives": negatives, "prevalence": ratio.prevalence if ratio else None,
+        "rows": None if positives is None else positives + negatives,
+        "positives": positives,
+        "negatives": negatives,
+        "prevalence": ratio.prevalence if ratio else None,
         "odds": ratio.odds if ratio else None,
         **({"runs": len(sample.runs)} if sample.runs else {}),
-    }  # fmt: skip
+    }
 
 
-def _warnings(sample: Sample, options: ClassifierOptions, ratio: Population | None) -> list[Warn]:
+def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[Warn]:
     said: list[Warn] = []
     counts = sample.slices[None]
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no {name} row: φ, δ and all that rests on both classes are undefined"
             said.append(Warn("single-class", text))
-    if ratio is None and not said:
+    if odds is None and not said:
         text = "the models were counted on different class totals: compare their φ and δ only"
         said.append(Warn("different-totals", text))
     if options.curve:

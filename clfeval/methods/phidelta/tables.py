@@ -20,12 +20,13 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Bools, Counts, Floats, over
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, for_products
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import paired_combination
@@ -33,12 +34,18 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import counted_position, position
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Cells, Estimates, column, exact_limits, limits, rows_of
-from clfeval.result import Estimate, Row
+from clfeval.result import CellColumns, Estimate, Row
 
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
 BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 PRIOR = ("phi_b", "delta_b")
+TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
 WORDS = ("better inverted", "no better than chance", "informative", "near oracle")
+BIAS = 0.05  # a mean |phi| up to here is low bias
+SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
+
+Answers = tuple[Any, Any, Any, Any]  # counts of two models on the same rows
+Points = Mapping[str, Mapping[str, tuple[float, float]]]  # (phi, delta) by model, then by run
 
 
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
@@ -119,72 +126,62 @@ class Plane:
         counts = self.counts
         return for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
 
+    def rates(self, thresholds: Mapping[str, float | None]) -> CellColumns:
+        """Return what every position comes from: threshold, counts, sensitivity, specificity."""
+        counts = self.counts
+        return {
+            "threshold": [thresholds.get(model) for model in counts.models],
+            **{name: getattr(counts, name).tolist() for name in ("tp", "fp", "fn", "tn")},
+            **{name: self.share(name) for name in ("sensitivity", "specificity")},
+        }
+
 
 def model_rows(
-    label: str | None, plane: Plane, thresholds: Mapping[str, float | None]
+    planes: Mapping[str | None, Plane], thresholds: Mapping[str, float | None]
 ) -> list[Row]:
     """Return one row per model: counts, position, reading, measures with and without class ratio.
 
     The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
     at the sample's own. `region_*`: both intervals together cover the point at the level.
     """
-    phi, delta = plane.position()
-    read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
-    # the two are independent: intervals at the square root of the level cover both at the level
-    each = None if plane.level is None else math.sqrt(plane.level)
-    columns: dict[str, list[Any]] = {
-        "slice": [label] * len(plane.counts.models), "model": list(plane.counts.models),
-        **rates(plane, thresholds), "phi": phi, "delta": delta,
-        "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-        **unbiased(plane),
-        **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-        **{name: plane.at(name) for name in ("f1", "mcc", "mutual_information")},
-        **{name: plane.at(name, values=CATALOG[name].function(plane.cells())) for name in PRIOR},
-        "region_sensitivity": plane.share("sensitivity", level=each),
-        "region_specificity": plane.share("specificity", level=each),
-    }  # fmt: skip
-    return rows_of(columns)
-
-
-def rates(plane: Plane, thresholds: Mapping[str, float | None]) -> dict[str, list[Any]]:
-    """Return what every position comes from: threshold, counts, sensitivity, specificity."""
-    counts = plane.counts
-    return {
-        "threshold": [thresholds.get(model) for model in counts.models], "tp": counts.tp.tolist(),
-        "fp": counts.fp.tolist(), "fn": counts.fn.tolist(), "tn": counts.tn.tolist(),
-        "sensitivity": plane.share("sensitivity"), "specificity": plane.share("specificity"),
-    }  # fmt: skip
-
-
-def unbiased(plane: Plane) -> dict[str, Estimates]:
-    """Return the measures with the class ratio removed: those of the table with equal classes."""
-    tp, fp, p, n = plane.whole()
-    wrong = over((p - tp) * n + fp * p, 2 * p * n)
-    return {
-        "accuracy_u": plane.accuracy_u(),
-        "error_u": plane.at("error_u", values=wrong),
-        **{
-            f"{name}_u": plane.at(name, 0.5)
-            for name in ("precision", "npv", "f1", "mcc", "mutual_information")
-        },
-    }
+    rows: list[Row] = []
+    for label, plane in planes.items():
+        phi, delta = plane.position()
+        read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
+        tp, fp, p, n = plane.whole()
+        wrong = over((p - tp) * n + fp * p, 2 * p * n)
+        # the two are independent: intervals at the square root of the level cover both at the level
+        each = None if plane.level is None else math.sqrt(plane.level)
+        rows += rows_of({
+            "slice": [label] * len(plane.counts.models), "model": plane.counts.models,
+            **plane.rates(thresholds), "phi": phi, "delta": delta,
+            "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
+            "accuracy_u": plane.accuracy_u(), "error_u": plane.at("error_u", values=wrong),
+            **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *TOGETHER)},
+            **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
+            **{name: plane.at(name) for name in TOGETHER},
+            **{name: plane.at(name, values=CATALOG[name].function(plane.cells()))
+               for name in PRIOR},
+            **{f"region_{name}": plane.share(name, level=each)
+               for name in ("sensitivity", "specificity")},
+        })  # fmt: skip
+    return rows
 
 
 def population_rows(
-    label: str | None, plane: Plane, populations: Sequence[Population]
+    planes: Mapping[str | None, Plane], populations: Sequence[Population]
 ) -> list[Row]:
     """Return, per model and population, the prior-aware pair and the measures it would have."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
     rows: list[Row] = []
-    for population in populations:
-        columns: dict[str, list[Any]] = {
-            "slice": [label] * len(plane.counts.models),
-            "model": list(plane.counts.models),
-            "prevalence": [population.prevalence] * len(plane.counts.models),
-            "odds": [population.odds] * len(plane.counts.models),
-            **{name: plane.at(name, population.prevalence) for name in names},
-        }
-        rows += rows_of(columns)
+    for label, plane in planes.items():
+        k = len(plane.counts.models)
+        for one in populations:
+            rows += rows_of({
+                "slice": [label] * k, "model": plane.counts.models,
+                "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
+                **{name: plane.at(name, one.prevalence) for name in names},
+            })  # fmt: skip
     return rows
 
 
@@ -196,20 +193,15 @@ def comparison_rows(
     A positive difference means the model has more than the reference. Intervals are paired:
     Newcombe's method 10 in each class, the two classes put together by squares.
     """
-    place = patterns.models.index(reference)
+    theirs = patterns.votes[:, patterns.models.index(reference)]
     rows: list[Row] = []
-    for i, model in enumerate(patterns.models):
-        if i == place:
+    for model, mine in zip(patterns.models, patterns.votes.T, strict=True):
+        if model == reference:
             continue
-        tables = [
-            tuple(
-                patterns.n[(patterns.truth == truth) & (mine == a) & (theirs == b)].sum().item()
-                for a, b in ((True, True), (True, False), (False, True), (False, False))
-            )
-            for mine, theirs in [(patterns.votes[:, i], patterns.votes[:, place])]
-            for truth in (True, False)
-        ]
-        positives, negatives = tables
+        positives, negatives = (
+            _fourfold(patterns.n[rows_of_class], mine[rows_of_class], theirs[rows_of_class])
+            for rows_of_class in (patterns.truth, ~patterns.truth)
+        )
         rows.append(
             {
                 "slice": label, "model": model, "reference": reference,
@@ -222,38 +214,38 @@ def comparison_rows(
     return rows
 
 
-def _paired(
-    sign: int, positives: tuple[Any, ...], negatives: tuple[Any, ...], level: float | None
-) -> Estimate:
+def _fourfold(n: Counts, mine: Bools, theirs: Bools) -> Answers:
+    """Return how often both say positive, the one, the other, neither."""
+    cells = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
+    both, one, other, neither = (n[cell].sum().item() for cell in cells)
+    return both, one, other, neither
+
+
+def _paired(sign: int, positives: Answers, negatives: Answers, level: float | None) -> Estimate:
     for table, reason in ((positives, "no_positive_truth"), (negatives, "no_negative_truth")):
         if not sum(table):
             return Estimate(None, reason=reason)
     if level is None:
-        parts = [(t[1] - t[2]) / sum(t) for t in (positives, negatives)]
-        return Estimate(parts[0] + sign * parts[1])
-    one = (positives[0], positives[1], positives[2], positives[3])
-    two = (negatives[0], negatives[1], negatives[2], negatives[3])
-    value, low, high = paired_combination(sign, one, two, level=level)
+        first, second = ((t[1] - t[2]) / sum(t) for t in (positives, negatives))
+        return Estimate(first + sign * second)
+    value, low, high = paired_combination(sign, positives, negatives, level=level)
     return Estimate(float(value), float(low), float(high))
 
 
-BIAS = 0.05  # a mean |phi| up to here is low bias
-SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
-
-
-def run_rows(run: str, plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
-    """Return one row per model of a run: counts, position, unbiased accuracy."""
-    phi, delta = plane.position()
-    return rows_of(
-        {
+def run_rows(planes: Mapping[str, Plane], thresholds: Mapping[str, float | None]) -> list[Row]:
+    """Return one row per model and run: counts, position, unbiased accuracy."""
+    rows: list[Row] = []
+    for run, plane in planes.items():
+        phi, delta = plane.position()
+        rows += rows_of({
             "model": plane.counts.models, "run": [run] * len(plane.counts.models),
-            **rates(plane, thresholds), "phi": phi, "delta": delta,
+            **plane.rates(thresholds), "phi": phi, "delta": delta,
             "accuracy_u": plane.accuracy_u(),
-        }
-    )  # fmt: skip
+        })  # fmt: skip
+    return rows
 
 
-def points_of(planes: Mapping[str, Plane]) -> dict[str, dict[str, tuple[float, float]]]:
+def points_of(planes: Mapping[str, Plane]) -> Points:
     """Return each model's (phi, delta) by run; runs that lack a class are left out."""
     points: dict[str, dict[str, tuple[float, float]]] = {}
     for run, plane in planes.items():
@@ -265,65 +257,60 @@ def points_of(planes: Mapping[str, Plane]) -> dict[str, dict[str, tuple[float, f
     return points
 
 
-def spread_rows(
-    points: Mapping[str, Mapping[str, tuple[float, float]]],
-    train_fraction: float | None,
-    level: float | None,
-) -> list[Row]:
+def spread_rows(points: Points, train_fraction: float | None, level: float | None) -> list[Row]:
     """Return, per model, mean, SD and covariance of its runs, and Armano's reading of them.
 
     SD and covariance divide by runs - 1. The spread that tells the variance is the root of the
     summed variances of phi and delta: how far a run lies from the mean point.
     """
+    mean = partial(_mean, train_fraction, level)
     rows: list[Row] = []
     for model, by_run in points.items():
         xy = np.array(list(by_run.values()), np.float64).reshape(-1, 2)
-        phi, delta = xy[:, 0], xy[:, 1]
+        phi, delta = xy.T
         several = len(xy) > 1
-        sd: list[float] = xy.std(axis=0, ddof=1).tolist() if several else []
-        row: dict[str, object] = {
-            "model": model, "runs": len(xy), "phi_mean": _mean(phi, train_fraction, level),
-            "phi_sd": sd[0] if several else None, "delta_mean": _mean(delta, train_fraction, level),
-            "delta_sd": sd[1] if several else None,
+        sd: list[Any] = xy.std(axis=0, ddof=1).tolist() if several else [None, None]
+        row: dict[str, Any] = {
+            "model": model, "runs": len(xy), "phi_mean": mean(phi), "phi_sd": sd[0],
+            "delta_mean": mean(delta), "delta_sd": sd[1],
             "covariance": float(np.cov(phi, delta, ddof=1)[0, 1]) if several else None,
-            "accuracy_u_mean": _mean((1 + delta) / 2, train_fraction, level, 0.0),
+            "accuracy_u_mean": mean((1 + delta) / 2, 0.0),
             "accuracy_u_sd": sd[1] / 2 if several else None, "bias": None, "variance": None,
         }  # fmt: skip
         if several:
-            row["bias"] = _bias(float(phi.mean()))
+            bias = float(phi.mean())
+            side = f"towards {'positive' if bias > 0 else 'negative'}"
+            row["bias"] = "low" if abs(bias) <= BIAS else side
             row["variance"] = "low" if math.hypot(*sd) <= SPREAD else "high"
-        rows.append(row)  # type: ignore[arg-type]
+        rows.append(row)
     return rows
 
 
 def run_comparison_rows(
-    points: Mapping[str, Mapping[str, tuple[float, float]]], reference: str | None,
-    train_fraction: float | None, level: float | None,
-) -> list[Row]:  # fmt: skip
+    points: Points, reference: str | None, train_fraction: float | None, level: float | None
+) -> list[Row]:
     """Compare models over their common runs: all against the reference, or all pairs.
 
     t and p belong to the difference of delta: the corrected resampled t-test. There is none when
     the difference is the same in all runs, and not 0.
     """
-    pairs = (
-        [(model, reference) for model in points if model != reference]
-        if reference is not None
-        else [(b, a) for a, b in combinations(points, 2)]
-    )
+    pairs = [(b, a) for a, b in combinations(points, 2)]
+    if reference is not None:
+        pairs = [(model, reference) for model in points if model != reference]
     rows: list[Row] = []
     for model, other in pairs:
         common = [run for run in points[model] if run in points[other]]
         xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
-        xy = xy.reshape(-1, 2)
+        phi, delta = xy.reshape(-1, 2).T
         test = None
-        moves = bool(len(common) > 1 and (np.ptp(xy[:, 1]) > 0 or not xy[:, 1].any()))
+        moves = bool(len(common) > 1 and (np.ptp(delta) > 0 or not delta.any()))
         if train_fraction is not None and moves:
-            test = corrected_t(xy[:, 1], train_fraction, level=level or 0.95)
+            test = corrected_t(delta, train_fraction, level=level or 0.95)
         rows.append(
             {
                 "model": model, "reference": other, "runs": len(common),
-                "delta_difference": _mean(xy[:, 1], train_fraction, level, -2.0, 2.0),
-                "phi_difference": _mean(xy[:, 0], train_fraction, level, -2.0, 2.0),
+                "delta_difference": _mean(train_fraction, level, delta, -2.0, 2.0),
+                "phi_difference": _mean(train_fraction, level, phi, -2.0, 2.0),
                 "t": test.t if test else None, "df": test.df if test else None,
                 "p_value": test.p_value if test else None,
             }
@@ -332,7 +319,7 @@ def run_comparison_rows(
 
 
 def _mean(
-    values: Floats, train_fraction: float | None, level: float | None, low: float = -1.0,
+    train_fraction: float | None, level: float | None, values: Floats, low: float = -1.0,
     high: float = 1.0,
 ) -> Estimate:  # fmt: skip
     """Return the mean with its corrected interval, cut to the range of the measure.
@@ -346,9 +333,3 @@ def _mean(
         return Estimate(mean)
     found = corrected_t(values, train_fraction, level=level)
     return Estimate(mean, min(max(found.low, low), mean), max(min(found.high, high), mean))
-
-
-def _bias(phi: float) -> str:
-    if abs(phi) <= BIAS:
-        return "low"
-    return f"towards {'positive' if phi > 0 else 'negative'}"

@@ -2,135 +2,367 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise
+from math import floor
 
+from clfeval.pages.phidelta import CORNERS
 from clfeval.result import Result
-from clfeval.views.canvas import TALL, Canvas
-from clfeval.views.diamond.draw import (
-    GUTTER,
-    NARROW,
-    closer_look,
-    diamond_canvas,
-    draw_scene,
-    larger_than_a_cell,
-    mark_window,
-    name_corners,
-    ruled,
-)
-from clfeval.views.diamond.pictures import (
-    CORNERS,
-    FEW,
-    Diamond,
-    Picture,
-    Scene,
-    density_picture,
-    feature_picture,
-    gather,
-    model_picture,
-    populations,
-    symbols,
-)
-from clfeval.views.text import GAP, beside, key_lines, least_width, notes_lines
+from clfeval.schema import Point
+from clfeval.views.canvas import TALL, Canvas, Ink, styled
+from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
+from clfeval.views.text import GAP, TIE, beside, hue, key_lines, least_width, notes_lines
 
+LIGHT, AXIS, OUTLINE, TEXT, CURVE, AROUND, DOT = range(7)
 NARROWEST = 24
+NARROW = 60  # below this many columns the corners at the sides are named in the key
 WIDE = 100  # from this many columns on the diamond is larger
 HALVES = (32, 40)  # columns to a unit of φ
 SMALL = 20  # the same beside a closer look
 LOOK = 60  # columns a closer look beside the diamond needs
+MARGIN = 7  # columns beside the diamond, for the names of its corners
+MEETING = "*#@&%$=?!"  # several dots in one cell; the first also for those a closer look parts
+DIM = "2"
+SHADES = ".:░▒▓█"
+EVERY = 12  # columns from one marker of a curve to the next
+ALONG = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)  # where a label may stand
+# of a closer look
+ROWS = 21
+GUTTER = 9  # columns for the ruler of δ
+WIDEST = 73
+END = 4  # columns for the name of φ at the end of its ruler
+REACHES = (0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # from one dot to others of its crowd
+MOST = 300  # dots that are compared with each other
+SHARE = 2 / 3  # of all dots is a crowd
+GAIN = 2.5  # times larger at least, or a closer look is not worth its lines
+APART = (8, 10, 12, 14, 16, 18, 20)  # columns from one tick to the next
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # from one tick to the next
+CLOSE = 3  # columns or half rows between dots that are hard to tell apart
 
 
 def phidelta_plots(result: Result, *, width: int = 80, color: bool = False) -> str:
     """Draw what the tables hold: models, runs, curves or features, at every prevalence asked."""
     width = max(width, NARROWEST)
-    shown, left_out = populations(result)
-    many = gather(result) if len(result.tables.get("features", ())) > FEW else None
+    shown, left_out = scenes(result)
     lines: list[str] = []
-    for population in shown:
-        if many:
-            picture = density_picture(result, many, population)
-        elif result.parameters.get("mode") == "features":
-            picture = feature_picture(result, population)
-        else:
-            picture = model_picture(result, population)
-        lines += [*([""] if lines else []), *diagram(picture, width=width, color=color)]
-    if left_out:
+    for scene in shown:
+        lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]
+    if left_out > 0:
         more = f"{left_out} more prevalence{'s' * (left_out > 1)} not drawn"
         lines += ["", *notes_lines([more], width=width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def diagram(picture: Picture, *, width: int, color: bool) -> list[str]:
+def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     """Draw one diagram, a closer look when its dots crowd, and the key; side by side if it fits."""
-    population = picture.scene.population
+    population = scene.population
     canvas = diamond_canvas(population, width, HALVES[width >= WIDE])
     small = diamond_canvas(population, width, SMALL)
     room = width - small.columns - GAP
     room = room if room >= LOOK else width
-    look = None if picture.scene.density else closer_look(picture.scene.dots, room, canvas.scale)
+    look = None if scene.density else closer_look(scene.dots, room, canvas.scale)
     canvas = small if look else canvas
-    scene = _with_visible_regions(picture.scene, [canvas, *(look[:1] if look else ())])
+    canvases = [canvas, *(look[:1] if look else ())]
+    seen = [r for r in scene.regions if any(larger_than_a_cell(c, r) for c in canvases)]
+    scene = replace(scene, regions=tuple(seen))
     parted = [dot for dot in scene.dots if look and look[0].inside(*look[0].cell(*dot.at))]
     notes = draw_scene(canvas, scene, parted=parted)
     name_corners(canvas, population)
     if look:
         mark_window(canvas, look[0])
-    title = notes_lines([_title(population)], width=width)
+    title = "φ-δ diagram, class ratio removed"
+    if not population.balanced:
+        share = f"prevalence {population.prevalence:.4g}"
+        title = f"φ-δ diagram at {share}, positives : negatives = {population.odds}"
     drawn = canvas.render(color=color)
-    picture = replace(picture, notes=(*_legend(scene, width), *picture.notes))
+
+    def key(wide: int) -> list[str]:
+        entries = key_lines(scene.headings, scene.entries, width=wide, color=color)
+        return [*entries, *notes_lines(_legend(scene, width), width=wide)]
+
+    block = [*drawn, *notes_lines(notes, width=width)]
     if look:
-        closer = _closer(look, scene, canvas.scale, width=room, color=color)
+        window, step = look
+        times = f"a closer look, {window.scale / canvas.scale:.0f} times as large"
+        more = notes_lines(draw_scene(window, scene), width=room)
+        head = [" " * GUTTER + line for line in notes_lines([times], width=room - GUTTER)]
+        closer = [*head, *ruled(window, step, population.symbols, color=color), *more]
         if room < width:
             left = [*drawn, *notes_lines(notes, width=canvas.columns)]
-            block = beside(left, closer, canvas.columns + GAP)
+            block = beside([left, closer], canvas.columns + GAP)
         else:
-            block = [*drawn, *notes_lines(notes, width=width), "", *closer]
-        return [*title, *block, "", *_key(picture, width=width, color=color)]
-    room = width - canvas.columns - GAP
-    if room >= least_width(picture.headings, picture.entries):
-        key = [*_key(picture, width=room, color=color), "", *notes_lines(notes, width=room)]
-        if len(key) + TALL <= canvas.rows:
-            return [*title, *beside(drawn, [*[""] * TALL, *key], canvas.columns + GAP)]
-    key = _key(picture, width=width, color=color)
-    return [*title, *drawn, *notes_lines(notes, width=width), "", *key]
-
-
-def _with_visible_regions(scene: Scene, canvases: Sequence[Canvas]) -> Scene:
-    seen = [r for r in scene.regions if any(larger_than_a_cell(c, r) for c in canvases)]
-    return replace(scene, regions=tuple(seen))
-
-
-def _closer(
-    look: tuple[Canvas, float], scene: Scene, scale: float, *, width: int, color: bool
-) -> list[str]:
-    window, step = look
-    notes = draw_scene(window, scene)
-    text = f"a closer look, {window.scale / scale:.0f} times as large"
-    title = [" " * GUTTER + line for line in notes_lines([text], width=width - GUTTER)]
-    names = symbols(scene.population)
-    return [*title, *ruled(window, step, names, color=color), *notes_lines(notes, width=width)]
-
-
-def _key(picture: Picture, *, width: int, color: bool) -> list[str]:
-    entries = key_lines(picture.headings, picture.entries, width=width, color=color)
-    return [*entries, *notes_lines(picture.notes, width=width)]
+            block += ["", *closer]
+    elif (room := width - canvas.columns - GAP) >= least_width(scene.headings, scene.entries):
+        right = [*key(room), "", *notes_lines(notes, width=room)]
+        if len(right) + TALL <= canvas.rows:
+            both = beside([drawn, [*[""] * TALL, *right]], canvas.columns + GAP)
+            return [*notes_lines([title], width=width), *both]
+    return [*notes_lines([title], width=width), *block, "", *key(width)]
 
 
 def _legend(scene: Scene, width: int) -> list[str]:
-    """Say what the dots are, and what the drawing has no room for."""
-    notes = []
+    """Say what the dots and lines are, and what the drawing has no room for."""
+    notes, population = [], scene.population
     if scene.regions:
         notes.append("· around a marker: the joint region of sensitivity and specificity")
-    if scene.population.balanced:
-        narrow = ["left corner: always negative, right corner: always positive"]
-        return [*notes, *narrow * (width < NARROW)]
-    named = zip(CORNERS, scene.population.corners, strict=True)
-    corners = "; ".join(f"{name} {x:.3g}, {y:.3g}" for name, (x, y) in named)
-    return [*notes, "| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
+    if not population.balanced:
+        named = zip(CORNERS, population.corners, strict=True)
+        corners = "; ".join(f"{name} {x:.3g}, {y:.3g}" for name, (x, y) in named)
+        notes += ["| no bias (φ_b = 0)   - no information", f"corners at φ_b, δ_b: {corners}"]
+    elif width < NARROW:
+        notes.append("left corner: always negative, right corner: always positive")
+    values: dict[str, list[str]] = {}
+    for line in scene.lines:
+        values.setdefault(f"{line.char} {line.measure}", []).append(f"{line.value:g}")
+    lines = (f"{name} = {', '.join(some)} at {population.odds}" for name, some in values.items())
+    return [*notes, *scene.notes, *lines]
 
 
-def _title(population: Diamond) -> str:
+def diamond_canvas(population: Diamond, width: int, half: int) -> Canvas:
+    """Return a canvas for the whole diamond: `half` columns to a unit, or as many as fit."""
+    margin = MARGIN if width >= NARROW else 0
+    half = max(4, min(half, (width - 2 * margin - 1) // 2) // TALL * TALL)
+    left = population.corners[3][0] - margin / half
+    return Canvas(2 * half + 1 + 2 * margin, half + 3, left, 1 + TALL / half, half)
+
+
+def draw_diamond(canvas: Canvas, population: Diamond) -> None:
+    """Draw the outline, the line of no information and the axis of no bias."""
+    top, right, bottom, left = population.corners
+    for a, b in pairwise((top, right, bottom, left, top)):
+        canvas.line(a, b, Ink("", OUTLINE, DIM))
+    for char, at in zip("^>v<", population.corners, strict=True):
+        canvas.put(*canvas.cell(*at), Ink(char, OUTLINE, DIM))
+    rare = min(population.prevalence, 1 - population.prevalence)
+    canvas.line(left, right, Ink("-", AXIS, DIM))
+    canvas.line(top, (0.0, 1 - 4 * rare), Ink("|", AXIS, DIM))
     if population.balanced:
-        return "φ-δ diagram, class ratio removed"
-    share = f"prevalence {population.prevalence:.4g}"
-    return f"φ-δ diagram at {share}, positives : negatives = {population.odds}"
+        for at in ((0.0, 0.0), (0.5, 0.0), (-0.5, 0.0), (0.0, 0.5), (0.0, -0.5)):
+            canvas.put(*canvas.cell(*at), Ink("+", AXIS, DIM))
+
+
+def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) -> list[str]:
+    """Draw what lies in the diamond; return what must be said of it: which dots share a cell.
+
+    Dots in `parted` are told apart by another diagram, so their meetings are all one sign.
+    """
+    draw_diamond(canvas, scene.population)
+    notes = [draw_density(canvas, scene.density)] if scene.density else []
+    for region in scene.regions:
+        if larger_than_a_cell(canvas, region):
+            canvas.dots((*region, region[0]), Ink("·", LIGHT))
+            for at in region:
+                canvas.put(*canvas.cell(*at), Ink("·", LIGHT))
+    dotted = [
+        (line, [canvas.dots(points, Ink(line.char, LIGHT)) for points in line.branches])
+        for line in scene.lines
+    ]
+    for index, (marker, points) in enumerate(scene.curves):
+        cells = canvas.trace(points, Ink("", CURVE, hue(marker)[2:]))
+        for column, row in cells:
+            if column % EVERY == 5 * index % EVERY:
+                canvas.put(column, row, Ink(marker, CURVE, hue(marker)))
+    notes += _draw_dots(canvas, scene.dots, parted)
+    one_measure = len({line.measure for line in scene.lines}) == 1
+    for line, branches in dotted:
+        label = f"{line.value:g}" if one_measure else f"{line.measure} {line.value:g}"
+        _label(canvas, max(branches, key=len, default=[]), label)
+    return notes
+
+
+def name_corners(canvas: Canvas, population: Diamond) -> None:
+    """Write the names of the corners beside them, and what the axes mean where there is room."""
+    (column, row), right, (end, last), left = (canvas.cell(*at) for at in population.corners)
+    top, bottom = CORNERS[0], CORNERS[2]
+    balanced = population.balanced
+    if balanced and canvas.columns >= len(bottom) * 3:
+        top, bottom = f"{top}  δ = 1", f"{bottom}  δ = -1"
+    ink = Ink("", TEXT)
+    canvas.text(column - len(CORNERS[0]) // 2, row - 1, top, ink)
+    canvas.text(end - len(CORNERS[2]) // 2, last + 1, bottom, ink)
+    if left[0] >= MARGIN:
+        above = 2 if balanced else 3
+        sides = (("always", "always"), ("negative", "positive"), ("φ = -1", "φ = 1"))
+        for line, texts in enumerate(sides[: 2 + balanced]):
+            inward = 1 if line < 2 else -1
+            start = MARGIN + inward - len(texts[0])
+            canvas.text(start, max(1, left[1] - above) + line, texts[0], ink)
+            start = canvas.columns - MARGIN - inward
+            canvas.text(start, min(last, right[1]) - above + line, texts[1], ink)
+    if balanced:
+        for x, y, text in ((0.0, 0.5, "0.5"), (0.0, -0.5, "-0.5"), (0.0, 0.0, "0")):
+            column, row = canvas.cell(x, y)
+            _write(canvas, column + 2, row + (y == 0), text)
+        for x, text in ((-0.5, "-0.5"), (0.5, "0.5")):
+            column, row = canvas.cell(x, 0.0)
+            _write(canvas, column - len(text) // 2, row + 1, text)
+    wide, high = right[0] - left[0], right[1] - left[1]
+    cells = [(left[0] + wide * i // 100, left[1] + round(high * i / 100)) for i in range(101)]
+    _label(canvas, cells, "no information")
+
+
+def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> list[str]:
+    """Put every dot in its cell, or a sign for several."""
+    cells: dict[tuple[int, int], list[Dot]] = {}
+    for dot in dots:
+        cell = canvas.cell(*dot.at)
+        if canvas.inside(*cell):
+            cells.setdefault(cell, []).append(dot)
+    told: dict[str, list[str]] = {}
+    signs = iter(MEETING[1:] if parted else MEETING)
+    for (column, row), here in sorted(cells.items(), key=lambda item: item[0][::-1]):
+        markers = list(dict.fromkeys(dot.marker for dot in here))
+        sign = markers[0]
+        if len(markers) > 1:
+            if all(dot in parted for dot in here):
+                sign, text = MEETING[0], ""
+            else:
+                sign, text = next(signs, MEETING[-1]), TIE.join(markers)
+            told.setdefault(sign, []).append(text)
+        canvas.put(column, row, Ink(sign, DOT, hue(sign)))
+        around = max((dot.around for dot in here), key=lambda pair: (bool(pair), pair == "[]"))
+        for side, bracket in zip((-1, 1), around, strict=False):
+            canvas.put(column + side, row, Ink(bracket, AROUND, hue(sign)))
+    return [_meeting(sign, texts) for sign, texts in told.items()]
+
+
+def _meeting(sign: str, texts: Sequence[str]) -> str:
+    """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
+    if not texts[0]:
+        return f"{sign} several, told apart in the closer look"
+    if len(texts) == 1:
+        return f"{sign} {texts[0]} in one place"
+    return f"{sign} {', '.join(texts)}, each in one place"
+
+
+def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
+    """Write a short text beside a line, where there is room."""
+    for share in ALONG if cells else ():
+        column, row = cells[int(share * (len(cells) - 1))]
+        half = len(text) // 2
+        beside = ((column + 2, row), (column - len(text) - 1, row))
+        places = ((column - half, row + 1), (column - half, row - 1), *beside)
+        if any(_write(canvas, *at, text) for at in places):
+            return
+
+
+def _write(canvas: Canvas, column: int, row: int, text: str) -> bool:
+    """Write a text where there is room, and say whether there is."""
+    free = canvas.free(column, row, len(text))
+    if free:
+        canvas.text(column, row, text, Ink("", TEXT, DIM))
+    return free
+
+
+def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
+    """Say whether there is anything to see of a region."""
+    places = [canvas.place(*at) for at in region]
+    wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
+    return wide > 1 and high > 1
+
+
+def limits(most: int) -> list[int]:
+    """Return the largest count each shade stands for: 1 first, then in equal proportions."""
+    steps = len(SHADES) - 1
+    found = [1]
+    for i in range(1, steps + 1):
+        if found[-1] < most:
+            found.append(min(most, max(found[-1] + 1, round(most ** (i / steps)))))
+    return found
+
+
+def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
+    """Shade every cell by how many points it holds; return the legend."""
+    cells = Counter(canvas.cell(*at) for at in points)
+    upper = limits(max(cells.values(), default=1))
+    for cell, count in cells.items():
+        canvas.put(*cell, Ink(SHADES[bisect_left(upper, count)], CURVE))
+    lower = [1, *(limit + 1 for limit in upper)]
+    spans = (f"{a:,}" if a == b else f"{a:,}-{b:,}" for a, b in zip(lower, upper, strict=False))
+    legend = "   ".join(f"{char}{TIE}{span}" for char, span in zip(SHADES, spans, strict=False))
+    return f"features in a cell:   {legend}"
+
+
+def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, float] | None:
+    """Return a canvas that tells crowding dots apart and the distance of its ticks, if one helps.
+
+    The widest crowd is taken whose dots get a cell each; failing that the one with most cells.
+    """
+    points: dict[Point, set[str]] = {}
+    for dot in dots:
+        points.setdefault(dot.at, set()).add(dot.marker)
+    found, most = None, 0
+    for reach in REACHES if len(points) <= MOST else ():
+        near = max((_around(middle, points, reach) for middle in points), key=len, default=[])
+        crowded = len(near) >= max(2, SHARE * len(points)) and any(
+            max(abs(a[0] - b[0]), abs(a[1] - b[1])) * scale <= CLOSE and points[a] != points[b]
+            for a, b in combinations(near, 2)
+        )
+        look = _window(near, width, scale) if crowded else None
+        if look:
+            cells = {look[0].cell(*at) for at in near}
+            if len(cells) > most:
+                found, most = look, len(cells)
+            if len(cells) == len(near):
+                break
+    return found
+
+
+def _around(middle: Point, points: Iterable[Point], reach: float) -> list[Point]:
+    x, y = middle
+    return [at for at in points if abs(at[0] - x) <= reach and abs(at[1] - y) <= reach]
+
+
+def _window(points: Sequence[Point], width: int, scale: float) -> tuple[Canvas, float] | None:
+    """Return a canvas just large enough for the points, with ticks that fall on cells."""
+    columns = min(width - GUTTER - END, WIDEST)
+    xs, ys = [at[0] for at in points], [at[1] for at in points]
+    wide, high = max(xs) - min(xs), max(ys) - min(ys)
+    most = min((columns - 9) / wide if wide else 1e9, TALL * (ROWS - 4) / high if high else 1e9)
+    ways = [apart for apart in APART if apart <= max(APART[0], columns // 3)]
+    fits = [(apart / step, step) for step in STEPS for apart in ways if apart / step <= most]
+    if columns < TALL * APART[0] or not fits or max(fits)[0] < GAIN * scale:
+        return None
+    finer, step = max(fits)
+    left = round((min(xs) + wide / 2) * finer) - columns // 2
+    top = round((min(ys) + high / 2) * finer / TALL) + ROWS // 2
+    top = min(top, floor(finer / TALL) + 1)  # nothing lies above δ = 1
+    return Canvas(columns, ROWS, left / finer, top * TALL / finer, finer), step
+
+
+def mark_window(overview: Canvas, window: Canvas) -> None:
+    """Mark in the overview which part the closer look shows."""
+    right = window.left + (window.columns - 1) / window.scale
+    bottom = window.top - (window.rows - 1) * TALL / window.scale
+    (c0, r0), (c1, r1) = overview.cell(window.left, window.top), overview.cell(right, bottom)
+    for char, column, row in (("┌", c0, r0), ("┐", c1, r0), ("└", c0, r1), ("┘", c1, r1)):
+        if (column, max(0, row)) not in overview.cells:
+            overview.put(column, max(0, row), Ink(char, TEXT))
+
+
+def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -> list[str]:
+    """Return the canvas with a ruler of δ at the left and one of φ below."""
+    digits = 3 if step < 0.01 else 2 if step < 0.1 else 1
+    apart = round(step * canvas.scale)
+    lines = []
+    first = round(canvas.top * canvas.scale / TALL)
+    for row, drawn in enumerate(canvas.render(color=color)):
+        tick = (first - row) * TALL % apart == 0
+        value = (first - row) * TALL / canvas.scale
+        label = f"{value + 0.0:.{digits}f} +" if tick else f"{names[1]} |" if row == 0 else "|"
+        lines.append(styled(f"{label:>{GUTTER}}", DIM if color else "") + drawn)
+    start = round(canvas.left * canvas.scale)
+    ticks = [c for c in range(canvas.columns) if (start + c) % apart == 0]
+    ruler = "".join("+" if c in ticks else "-" for c in range(canvas.columns))
+    numbers = [" "] * (GUTTER + canvas.columns + END)
+    for column in ticks:
+        text = f"{(start + column) / canvas.scale + 0.0:.{digits}f}"
+        at = GUTTER + column - len(text) // 2
+        if at + len(text) <= len(numbers):
+            numbers[at : at + len(text)] = text
+    edge = f"{'+':>{GUTTER}}{ruler} {names[0]}"
+    style = DIM if color else ""
+    return [*lines, styled(edge, style), styled("".join(numbers).rstrip(), style)]

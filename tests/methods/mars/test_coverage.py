@@ -207,5 +207,8 @@ def test_listing_subsets_of_one_size(k: int, size: int) -> None:
 
 
 def test_singles_and_pairs_in_table_order() -> None:
-    assert coverage.singles(3).tolist() == members_matrix([[0], [1], [2]], 3).tolist()
-    assert coverage.pairs(3).tolist() == members_matrix([[0, 1], [0, 2], [1, 2]], 3).tolist()
+    assert coverage.combinations_of(3, 1).tolist() == members_matrix([[0], [1], [2]], 3).tolist()
+    assert (
+        coverage.combinations_of(3, 2).tolist()
+        == members_matrix([[0, 1], [0, 2], [1, 2]], 3).tolist()
+    )
