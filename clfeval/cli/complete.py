@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
+from clfeval.tables.input import Input
 from clfeval.tables.names import ID_NAMES, LONG_TRUTH_NAMES, MODEL_NAMES, PREDICTION_NAMES, find
 
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
@@ -108,7 +109,9 @@ def _head(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
         path = _existing(name)
         if path is not None:
             try:
-                return _read(path, ctx.params.get("input_format"), ctx.params.get("delimiter"))
+                given = ctx.params.get
+                said = Input(input_format=given("input_format"), delimiter=given("delimiter"))
+                return _read(path, said)
             except Exception:  # whatever is wrong with the table, its own command will say
                 break
     return (), ()
@@ -128,9 +131,7 @@ def _existing(name: str) -> str | None:
     return None
 
 
-def _read(
-    name: str, input_format: str | None, delimiter: str | None
-) -> tuple[Sequence[str], SampleRows]:
+def _read(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
     """Read the head of one file, with polars only where the format leaves no other way."""
     from tempfile import TemporaryDirectory
 
@@ -139,7 +140,7 @@ def _read(
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
         plain = _unpacked_head(name, folder)
-        with open_sources([plain], input_format=input_format, delimiter=delimiter) as sources:
+        with open_sources([plain], said) as sources:
             source = sources[0]
         if source.text:
             head = read_csv_head(source)

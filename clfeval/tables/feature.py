@@ -88,14 +88,11 @@ def open_features(
 ) -> Iterator[FeatureTable]:
     """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
-        files = stack.enter_context(
-            open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter)
-        )
+        files = stack.enter_context(open_files(tables, roles))
         classes = None
-        if truth_table is not None:
-            opened = stack.enter_context(open_files(truth_table, delimiter=roles.delimiter))
-            others = tuple(map(_in_polars, opened))
-            classes = _classes(others, roles)
+        if truth_table is not None:  # which may be of another format
+            others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
+            classes = _classes(tuple(map(_in_polars, others)), roles)
         yield _recognised(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
 
 

@@ -28,9 +28,7 @@ from clfeval.tables.source import open_sources
 
 
 @contextmanager
-def open_files(
-    tables: Any, *, input_format: str | None = None, delimiter: str | None = None
-) -> Iterator[tuple[TableFile, ...]]:
+def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open a list of paths, or one data frame; all files must have the columns of the first.
 
     Temporary copies of pipes and packed files live as long as the block.
@@ -44,7 +42,7 @@ def open_files(
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(tables, input_format=input_format, delimiter=delimiter) as sources:
+    with open_sources(tables, said) as sources:
         files = []
         for source in sources:
             if source.text:
@@ -157,7 +155,7 @@ def open_predictions(
     layout is `counts`, for `read_confusions`.
     Temporary copies of pipes and packed files live as long as the block.
     """
-    with open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter) as files:
+    with open_files(tables, roles) as files:
         yield _recognised(files, roles, keep_counts=keep_counts)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.tables.cells import FRAME, as_text, is_absent
-from clfeval.tables.names import is_index
+from clfeval.tables.names import find, is_index
 
 GridCells = Sequence[object] | NDArray[Any]
 
@@ -203,6 +203,11 @@ class Grid:
     def place(self) -> dict[str, int]:
         """Where each name stands."""
         return {name: i for i, name in enumerate(self.columns)}
+
+    def find(self, names: Sequence[str], *, but: int | None = None) -> int | None:
+        """Return the column that goes by one of the names; `but` is taken already."""
+        found = find((name for i, name in enumerate(self.columns) if i != but), names)
+        return None if found is None else self.columns.index(found)
 
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""
