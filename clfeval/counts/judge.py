@@ -29,8 +29,7 @@ from clfeval.tables.diagnose import (
     run_checks,
 )
 from clfeval.tables.names import known_labels, natural
-from clfeval.tables.peek import Peek, all_distinct, is_score
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import Any, TypeAlias
 
 from clfeval.errors import DataError, Problem, listing, suggestion
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
 from clfeval.tables.columns import Columns, Layout, ModelColumns
-from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
+from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.names import BINARY, PARTNERS, known_labels, natural
-from clfeval.tables.peek import Peek, distinct_of, is_score
 from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, collect, scan, unreadable
+from clfeval.tables.scan import (
+    NO_TAIL,
+    TEXT_BYTES,
+    Peek,
+    TableFile,
+    collect,
+    distinct_of,
+    is_score,
+    scan,
+    unreadable,
+)
 
 
 def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
@@ -69,7 +78,7 @@ def values_of(values: list[Any], label: str) -> tuple[Any, ...]:
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
-Tasks = Sequence[FingerprintTask | None]
+Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ class FileCount:
 
 def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start to read the bytes of every file beside the counting."""
-    return tuple(FingerprintTask(file.source) if file.source else None for file in files)
+    return tuple(start_fingerprint(file.source) if file.source else None for file in files)
 
 
 def file_count(

@@ -12,8 +12,7 @@ from clfeval.tables.diagnose import Check
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import LayoutName
 from clfeval.tables.names import match_names
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Frame, Reading, TableFile
+from clfeval.tables.scan import Frame, Peek, Reading, TableFile
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers

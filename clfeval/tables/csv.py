@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import IO
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import KEPT, DataError, Problem, listing
 from clfeval.tables.source import SourceFile
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 5000
@@ -238,33 +241,25 @@ class Fingerprint:
         return self.size - self.newlines - self.returns - self.delimiters
 
 
+FingerprintTask: TypeAlias = "Future[Fingerprint]"
 _AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
 
 
-class FingerprintTask:
-    """Takes a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+def start_fingerprint(source: SourceFile) -> FingerprintTask:
+    """Take a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+    from concurrent.futures import Future
 
-    def __init__(self, source: SourceFile) -> None:
-        """Start at once."""
-        self._source = source
-        self._result: Fingerprint | None = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    task: FingerprintTask = Future()
 
-    def _run(self) -> None:
+    def run() -> None:
         try:
             with _AT_ONCE:
-                self._result = take_fingerprint(self._source)
-        except BaseException as error:  # handed to the thread that waits in result()
-            self._error = error
+                task.set_result(take_fingerprint(source))
+        except BaseException as error:  # handed to the thread that waits for the result
+            task.set_exception(error)
 
-    def result(self) -> Fingerprint:
-        """Wait for the fingerprint; raises what the reading raised."""
-        self._thread.join()
-        if self._result is None:
-            raise self._error or RuntimeError("the fingerprint thread left no result")
-        return self._result
+    threading.Thread(target=run, daemon=True).start()
+    return task
 
 
 def take_fingerprint(source: SourceFile) -> Fingerprint:

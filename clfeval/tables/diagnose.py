@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clfeval.errors import KEPT, Problem, listing
 from clfeval.late import pl
-from clfeval.tables.scan import FILE_NAME, TableFile, names_in_polars, scan
+from clfeval.tables.scan import FILE_NAME, TableFile, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -151,17 +151,10 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
 
     Lines without any value are blank and not named.
     """
-    if file.head is not None and file.source is not None:
-        raw = names_in_polars(file)
-        frame = (
-            pl.scan_csv(
-                file.source.path, separator=file.source.delimiter, glob=False,
-                schema=dict.fromkeys(raw.values(), pl.String),
-            )
-            .rename({value: name for name, value in raw.items() if value != name})
-            .pipe(_placed, file.name, file.head.header_row + 1)
-            .filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
-        )  # fmt: skip
+    if file.head is not None:
+        text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
+        blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
+        frame = _placed(text, file.name, file.head.header_row + 1).filter(~blank)
     else:
         assert file.native is not None
         typed: pl.DataFrame = file.native.collect("polars").to_native()

@@ -19,9 +19,8 @@ from clfeval.tables.names import (
     find,
     match_names,
 )
-from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import open_files, peek_at, with_delimiter_hint
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import Peek, TableFile
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut

@@ -15,13 +15,14 @@ from clfeval.tables.csv import one_column_hint, read_csv_head
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import layouts
 from clfeval.tables.layouts.counts import expand_counts
-from clfeval.tables.peek import Peek, peek
 from clfeval.tables.scan import (
     FILE_NAME,
+    Peek,
     TableFile,
     check_names,
     engine_errors,
     open_typed,
+    peek,
     unreadable,
 )
 from clfeval.tables.source import open_sources

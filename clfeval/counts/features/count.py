@@ -27,8 +27,7 @@ from clfeval.counts.settle import (
 from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input
-from clfeval.tables.peek import Peek, all_distinct
-from clfeval.tables.scan import TableFile, engine_errors
+from clfeval.tables.scan import Peek, TableFile, all_distinct, engine_errors
 
 
 @dataclass(frozen=True, slots=True)

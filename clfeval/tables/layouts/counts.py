@@ -14,8 +14,7 @@ from clfeval.tables.csv import inspect_structure
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
 from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.scan import Peek, TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)

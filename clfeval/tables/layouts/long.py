@@ -40,8 +40,7 @@ from clfeval.tables.names import (
     match_names,
     natural,
 )
-from clfeval.tables.peek import Peek, distinct_of
-from clfeval.tables.scan import Frame, TableFile, scan, together
+from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"

@@ -28,8 +28,7 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Frame, TableFile, scan, with_rows
+from clfeval.tables.scan import Frame, Peek, TableFile, scan, with_rows
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
