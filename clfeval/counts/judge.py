@@ -99,10 +99,10 @@ def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | No
     """Raise when an id stands in more than one row of the files, or of one run."""
     if all_distinct(files, column, peek):
         return
-    names = [column] if run is None else [column, run]
-    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *names]))
+    row = [column] if run is None else [column, run]
+    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
     frame = pl.concat([numbered(file).select(wanted) for file in files])
-    problems, totals = run_checks(frame, [repeated(column, run)])
+    problems, totals = run_checks(frame, [repeated(*row)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)
 

@@ -63,6 +63,11 @@ class Columns:
         return self.answer or model.columns[0]
 
     @property
+    def row(self) -> tuple[str, ...]:
+        """What names an observation: its id, in each run where there are several."""
+        return tuple(name for name in (self.id, self.run) if name is not None)
+
+    @property
     def constants(self) -> tuple[str, ...]:
         """Columns with one value per observation: truth, slices, weight."""
         names = [self.truth, *self.by, *([self.weight] if self.weight else [])]

@@ -25,7 +25,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_label, missing_score, numbered
+from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_value, numbered
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.names import match_names
 from clfeval.tables.scan import Frame, Peek, Reading, TableFile, collect, scan
@@ -164,7 +164,7 @@ def _count_owners(table: FeatureTable, classes: Classes, owners: Frame) -> Class
     check_ids(classes.files, classes.row, Peek(frozenset()))
     if table.roles.missing == "error":
         nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
-        checks = [missing_label(name) for name in (classes.row, classes.truth)]
+        checks = [missing_value(name) for name in (classes.row, classes.truth)]
         if nameless or sum(counted.missing):
             raise_problems(classes.files, checks, nulls)
     need_both(file, counted, classes.truth)
@@ -287,9 +287,10 @@ def sparse_checks(table: FeatureTable, *, strict: bool) -> list[Check]:
     ]  # fmt: skip
     needed = [row, feature, *([table.truth] if table.truth else [])]
     if strict:
-        checks += [missing_label(name) for name in needed]
+        checks += [missing_value(name) for name in needed]
     if table.value:
-        checks += [bad_number(table.value), *([missing_score(table.value)] if strict else [])]
+        checks.append(bad_number(table.value))
+        checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
         truth = pl.col(table.truth).cast(pl.String)
         known = truth.drop_nulls().first().over(row)

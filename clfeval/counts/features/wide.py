@@ -23,7 +23,7 @@ from clfeval.counts.features.cuts import (
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import bad_number, bad_weight, missing_label, missing_score, repeated
+from clfeval.tables.diagnose import bad_number, bad_weight, missing_value, repeated
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.scan import NO_TAIL, Reading, collect, scan
 
@@ -302,12 +302,12 @@ def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
     numbers = [name for name, kind in kinds.items() if kind != "category"]
     empty = _gaps(table, list(kinds), "text")
     absent = _gaps(table, numbers, "loose")
-    checks = [missing_label(str(table.truth))] if strict else []
+    checks = [missing_value(str(table.truth))] if strict else []
     checks += [bad_weight(roles.weight)] if roles.weight else []
     checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
     if strict:
-        checks += [missing_score(name) for name in numbers if absent[name]]
-        checks += [missing_label(name) for name in kinds if name not in absent and empty[name]]
+        checks += [missing_value(name, number=True) for name in numbers if absent[name]]
+        checks += [missing_value(name) for name in kinds if name not in absent and empty[name]]
     checks += [repeated(table.id)] if table.id is not None else []
     raise_problems(table.files, checks, roles.null_value)
 

@@ -19,14 +19,14 @@ from clfeval.tables.columns import (
     guess_kind,
 )
 from clfeval.tables.diagnose import (
+    PLACE,
     Check,
     bad_number,
     bad_weight,
-    lacking_rows,
-    long_checks,
-    missing_label,
     missing_of,
-    missing_score,
+    missing_value,
+    plain_text,
+    text_of,
     unknown_label,
 )
 from clfeval.tables.input import Input
@@ -158,16 +158,14 @@ def checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at all files at once: an observation may have its rows in several."""
-    model, row_id = pl.col(columns.naming), str(columns.id)
-    names = [one.name for one in columns.models]
+    model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
-    wanted = long_checks(row_id, columns.naming, columns.constants, columns.run)
-    wanted += [missing_label(row_id), missing_label(columns.naming)]
+    wanted = [_twice(columns), *(_conflicting(columns, name) for name in columns.constants)]
+    wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
     wanted += [missing_of(columns.run, frame)] if columns.run is not None else []
     if suspicion.strict:
-        wanted.append(missing_label(columns.truth))
-        wanted.append((missing_label if labels else missing_score)(columns.answer))
+        wanted += [missing_value(columns.truth), missing_value(columns.answer, number=not labels)]
     if labels:
         wanted.append(unknown_label(columns.answer, suspicion.known))
     else:
@@ -175,8 +173,36 @@ def checks(
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight))
     if suspicion.wrong:
-        wanted += lacking_rows(row_id, columns.naming, names, columns.run)
+        wanted += [_lacking(columns, name) for name in names]
     return [(frame, wanted)]
+
+
+def _twice(columns: Columns) -> Check:
+    """Look for rows given twice."""
+    first = pl.col(PLACE).first().over([*columns.row, columns.naming])
+    again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
+    what = "'{value}' answered this id in {extra} already"
+    return Check(columns.naming, "duplicate-row", what, again, first)
+
+
+def _conflicting(columns: Columns, name: str) -> Check:
+    """Look for truth, slices or weights that differ within one id; truth may be missing."""
+    text, truth = text_of(name), name == columns.truth
+    value = text if truth else text.fill_null("")
+    first = (text.drop_nulls() if truth else value).first().over(columns.row)
+    code = "conflicting-truth" if truth else "conflicting-value"
+    bad = (value != first) & pl.col(columns.row[0]).is_not_null()
+    what = "'{value}' where an earlier row of this id has '{extra}'"
+    return Check(name, code, what, bad, first)
+
+
+def _lacking(columns: Columns, model: str) -> Check:
+    """Look for ids the model has no row for, at the first row that has the id."""
+    row_id, row = columns.row[0], columns.row
+    first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
+    bad = first & ~(pl.col(columns.naming) == model).any().over(row)
+    what = f"id '{{extra}}' has no row of model '{plain_text(model)}'"
+    return Check(columns.naming, "unequal-ids", what, bad, text_of(row_id))
 
 
 LAYOUT = Layout(

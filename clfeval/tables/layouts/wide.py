@@ -21,8 +21,7 @@ from clfeval.tables.diagnose import (
     Check,
     bad_number,
     bad_weight,
-    missing_label,
-    missing_score,
+    missing_value,
     repeated,
     unknown_label,
 )
@@ -76,20 +75,19 @@ def checks(
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at truth, at each model, at what tells rows apart, and at weights."""
     strict = suspicion.strict
-    wanted = [missing_label(columns.truth)] if strict else []
+    wanted = [missing_value(columns.truth)] if strict else []
     for model in columns.models:
         for column in model.columns:
-            if model.kind == "label":
-                wanted += [missing_label(column)] if strict else []
-                if model.name in suspicion.unknown:
-                    wanted.append(unknown_label(column, suspicion.known))
-            else:
-                wanted += [missing_score(column)] if strict else []
+            number = model.kind != "label"
+            wanted += [missing_value(column, number=number)] if strict else []
+            if number:
                 wanted.append(bad_number(column))
+            elif model.name in suspicion.unknown:
+                wanted.append(unknown_label(column, suspicion.known))
     if columns.run is not None:
-        wanted.append(missing_label(columns.run))
+        wanted.append(missing_value(columns.run))
     if columns.id is not None:
-        wanted.append(repeated(columns.id, columns.run))
+        wanted.append(repeated(*columns.row))
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight))
     return [(frame, wanted) for frame in frames]
