@@ -18,8 +18,8 @@ from clfeval.counts.settle import Settled, check_structure
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
-from clfeval.tables.columns import WRONG, Mode, ModelColumns
 from clfeval.tables.csv import FingerprintTask
+from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, TableFile, collect, engine_errors
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive

@@ -17,7 +17,6 @@ from clfeval.counts.settle import Settled, resolve_positive, slice_label, values
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
 from clfeval.tables.cells import as_text, distinct_texts, means_missing
-from clfeval.tables.columns import Columns, Suspicion
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -29,6 +28,7 @@ from clfeval.tables.diagnose import (
     run_checks,
 )
 from clfeval.tables.names import known_labels, natural
+from clfeval.tables.prediction import Columns, Suspicion
 from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors

@@ -81,7 +81,7 @@ def read_sample(opened: Predictions) -> Sample:
             Problem("--run-files takes every file as a run, and there is one", "bad-option"),
             hint="name several files, or --run COLUMN",
         )
-    return Sample.of(count(opened)) if opened.layout.counts is None else _counts_table(opened)
+    return Sample.of(count(opened)) if opened.layout.expand is None else _counts_table(opened)
 
 
 def _named(roles: Input) -> tuple[str, tuple[str, ...]]:

@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 from clfeval.errors import DataError, Problem, listing, suggestion
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
-from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.names import BINARY, PARTNERS, known_labels, natural
-from clfeval.tables.prediction import Predictions
+from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
     NO_TAIL,
     TEXT_BYTES,

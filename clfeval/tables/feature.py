@@ -19,8 +19,8 @@ from clfeval.tables.names import (
     find,
     match_names,
 )
-from clfeval.tables.prediction import open_files, peek_at, with_delimiter_hint
-from clfeval.tables.scan import Peek, TableFile
+from clfeval.tables.prediction import open_files, with_delimiter_hint
+from clfeval.tables.scan import TableFile, peek
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -130,7 +130,8 @@ def _recognised(
             hint="--layout long takes it as sparse and leaves them out (name a column of values "
             "'value'); --layout wide takes every column as a feature",
         )  # fmt: skip
-    if (roles.layout == "long" or classes is not None or sparse) and not (row and feature):
+    surely_long = roles.layout == "long" or classes is not None
+    if surely_long and not (row and feature):
         raise DataError(
             Problem(f"no sparse table: columns {listing(columns)}", "wrong-layout", first.name),
             hint="it has one row per observation and feature: columns like row, feature, value",
@@ -142,7 +143,7 @@ def _recognised(
             + (", or the file that has it with --truth-table FILE" if feature else ""),
         )
         raise with_delimiter_hint(first, error)
-    if roles.layout == "long" or classes is not None or (sparse and roles.layout is None):
+    if surely_long or (sparse and roles.layout is None):
         if roles.weight:
             raise UsageError.of("--weight needs a wide table of features", "bad-option")
         return FeatureTable(
@@ -158,7 +159,7 @@ def _recognised(
             Problem(f"no feature columns; columns: {listing(columns)}", "no-features", first.name),
             hint="every column beside class, id and weight is a feature",
         )
-    kinds = _kinds(first, names, roles)
+    kinds = _kinds(first, names, roles.null_value)
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
 
@@ -183,22 +184,19 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     return Classes(files, row, truth)
 
 
-def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, FeatureKind]:
+def _kinds(
+    file: TableFile, names: Sequence[str], null_values: Sequence[str]
+) -> dict[str, FeatureKind]:
     """Guess each column's kind; counting finds out when the guess is wrong."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
-        return {name: _typed_kind(schema[name]) for name in names}
-    peeks = peek_at(file, roles.null_value)
-    return {name: _text_kind(peeks[name]) for name in names}
-
-
-def _typed_kind(dtype: Any) -> FeatureKind:
-    if dtype == nw.Boolean or dtype.is_integer():
-        return "binary"
-    return "numeric" if dtype.is_numeric() else "category"
-
-
-def _text_kind(column: Peek) -> FeatureKind:
-    if column.texts and column.texts <= {"0", "1"}:
-        return "binary"
-    return "numeric" if column.mostly_numeric else "category"
+        binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}
+        numeric = {n for n in names if schema[n].is_numeric()}
+    else:
+        peeks = peek(file, null_values)
+        binary = {n for n in names if peeks[n].texts and peeks[n].texts <= {"0", "1"}}
+        numeric = {n for n in names if peeks[n].mostly_numeric}
+    return {
+        name: "binary" if name in binary else "numeric" if name in numeric else "category"
+        for name in names
+    }

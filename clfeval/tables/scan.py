@@ -324,7 +324,7 @@ class Peek:
 
 
 def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
-    """Return a Peek for every column of a table; the null values are left out."""
+    """Look at each column's first values but the null ones; DataError when the reader refuses."""
     if file.head is not None:
         sample = file.head.sample
         columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
@@ -334,7 +334,12 @@ def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
             for name, values in zip(file.columns, columns, strict=True)
         }
     assert file.native is not None
-    frame = file.native.head(SAMPLE_ROWS).collect()
+    try:
+        frame = file.native.head(SAMPLE_ROWS).collect()
+    except engine_errors() as error:
+        if file.source is None:
+            raise
+        raise unreadable(file.source, error) from error
     return {
         name: Peek(
             frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),

@@ -9,11 +9,11 @@ from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
-from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
 from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
+from clfeval.tables.prediction import Columns, Layout
 from clfeval.tables.scan import Peek, TableFile, scan
 
 
@@ -49,12 +49,11 @@ def read_confusions(
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     named = [model_column, *keys]
     frame = scan(file, dict.fromkeys([*named, *columns], "text")).collect("polars")
-    first = 2 if file.head else 1
     problems: list[Problem] = []
     rows: dict[tuple[str, ...], CountsRow] = {}
-    for number, values in enumerate(frame.rows(), start=first):
-        names, cells = values[: len(named)], values[len(named) :]
-        names = tuple(None if is_absent(name) else name for name in names)
+    for number, values in enumerate(frame.rows(), start=2 if file.head else 1):
+        names = [None if is_absent(name) else name for name in values[: len(named)]]
+        cells = values[len(named) :]
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
             if count is None:
@@ -70,8 +69,7 @@ def read_confusions(
         if None not in names and place in rows:
             what = f"'{', '.join(place)}' stands in an earlier row already"
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
-        numbers = [count or 0 for count in counts]
-        tp, fp, fn, tn = numbers
+        tp, fp, fn, tn = (count or 0 for count in counts)
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
         raise DataError.of("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
@@ -108,19 +106,13 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     one = confusions[0]
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"
-    frame = pl.LazyFrame(
-        {
-            "truth": [yes, no, yes, no],
-            one.model: [yes, yes, no, no],
-            "n": [one.tp, one.fp, one.fn, one.tn],
-        },
-        schema={"truth": pl.String, one.model: pl.String, "n": pl.Int64},
-    )
+    said = {"truth": [yes, no, yes, no], one.model: [yes, yes, no, no]}
+    frame = pl.LazyFrame({**said, "n": [one.tp, one.fp, one.fn, one.tn]})
     plain = Input(
         truth="truth", model=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
     )
-    expanded = replace(file, columns=("truth", one.model, "n"), native=nw.from_native(frame))
-    return replace(expanded, head=None), plain
+    columns = ("truth", one.model, "n")
+    return replace(file, columns=columns, native=nw.from_native(frame), head=None), plain
 
 
 def _count(cell: object) -> int | None:
@@ -141,5 +133,5 @@ LAYOUT = Layout(
     recognise=recognise,
     rows=wide.rows,  # of the predictions that they count
     checks=wide.checks,
-    counts=read_confusions,
+    expand=expand_counts,
 )

@@ -7,17 +7,6 @@ from dataclasses import replace
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.late import nw, pl
-from clfeval.tables.columns import (
-    KEY,
-    WRONG,
-    Also,
-    Columns,
-    Layout,
-    Mode,
-    ModelColumns,
-    Suspicion,
-    guess_kind,
-)
 from clfeval.tables.diagnose import (
     PLACE,
     Check,
@@ -39,6 +28,17 @@ from clfeval.tables.names import (
     known_labels,
     match_names,
     natural,
+)
+from clfeval.tables.prediction import (
+    KEY,
+    WRONG,
+    Also,
+    Columns,
+    Layout,
+    Mode,
+    ModelColumns,
+    Suspicion,
+    guess_kind,
 )
 from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
 
@@ -103,17 +103,16 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     marks = [model == name for name in names]
     blank = nw.col(str(columns.id)).is_null() & model.is_null() & answer.is_null()
     chosen = model.is_in(names) | model.is_null()
-    keys = ["id"] if columns.run is None else ["id", "run"]
+    row = {f"r{i}": nw.col(name) for i, name in enumerate(columns.row)}
     spread = frame.filter(~blank & chosen).select(
-        nw.col(str(columns.id)).alias("id"),
-        *([] if columns.run is None else [nw.col(columns.run).alias("run")]),
+        *[value.alias(name) for name, value in row.items()],
         *[nw.when(mark).then(answer).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
         *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
         *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
         model.is_null().cast(nw.Int32).alias("nobody"),
     )
-    gathered = spread.group_by(*keys).agg(
+    gathered = spread.group_by(*row).agg(
         *[nw.col(f"p{i}").max() for i in range(len(names))],
         *[nw.col(f"c{i}").sum() for i in range(len(names))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
@@ -122,19 +121,18 @@ def widen(frame: Frame, columns: Columns) -> Frame:
         nw.col("nobody").sum(),
         nw.len().alias("rows"),
     )
-    times = [nw.col(f"c{i}") for i in range(len(names))]
     return gathered.select(
-        nw.col("id").alias(KEY),
+        nw.col("r0").alias(KEY),
         *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
         *[
-            nw.when(n > 1).then(nw.lit(2)).otherwise(n).alias(TIMES.format(i))
-            for i, n in enumerate(times)
+            nw.when(nw.col(f"c{i}") > 1)
+            .then(nw.lit(2))
+            .otherwise(nw.col(f"c{i}"))
+            .alias(TIMES.format(i))
+            for i in range(len(names))
         ],
-        *[
-            _differs(i, here_and_there=i > 0).alias(DIFFERS.format(i))
-            for i in range(len(constants))
-        ],
-        nw.when(nw.col("id").is_null() | (nw.col("nobody") > 0))
+        *[_differs(i).alias(DIFFERS.format(i)) for i in range(len(constants))],
+        nw.when(nw.col("r0").is_null() | (nw.col("nobody") > 0))
         .then(nw.lit(1))
         .otherwise(nw.lit(0))
         .cast(nw.Int8)
@@ -144,14 +142,14 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     )
 
 
-def _differs(constant: int, *, here_and_there: bool) -> nw.Expr:
-    """Return 1 where a constant has two values, or one that only some rows of the id give."""
-    low, high, gaps = nw.col(f"l{constant}"), nw.col(f"h{constant}"), nw.col(f"g{constant}")
+def _differs(constant: int) -> nw.Expr:
+    """Return 1 where a constant has two values, or, beside truth, one that only some rows give."""
+    low, high, gaps = (nw.col(f"{name}{constant}") for name in "lhg")
     two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
-    if not here_and_there:
-        return two.cast(nw.Int8)
-    some = (gaps > 0) & (gaps < nw.col("rows"))
-    return nw.when(some).then(nw.lit(1)).otherwise(two).cast(nw.Int8)
+    if constant:
+        some = (gaps > 0) & (gaps < nw.col("rows"))
+        two = nw.when(some).then(nw.lit(1)).otherwise(two)
+    return two.cast(nw.Int8)
 
 
 def checks(
