@@ -9,8 +9,14 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from clfeval.tables.input import Input
-from clfeval.tables.names import ID_NAMES, LONG_TRUTH_NAMES, MODEL_NAMES, PREDICTION_NAMES, find
+from clfeval.tables.input import (
+    ID_NAMES,
+    LONG_TRUTH_NAMES,
+    MODEL_NAMES,
+    PREDICTION_NAMES,
+    Input,
+    find,
+)
 
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")

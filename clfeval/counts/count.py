@@ -32,8 +32,8 @@ from clfeval.counts.settle import (
     values_of,
 )
 from clfeval.errors import UsageError
+from clfeval.tables.cells import known_labels, natural
 from clfeval.tables.input import Input
-from clfeval.tables.names import known_labels, natural
 from clfeval.tables.prediction import ModelColumns, Predictions, Suspicion
 from clfeval.tables.scan import engine_errors
 

@@ -16,7 +16,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import as_text, distinct_texts, means_missing
+from clfeval.tables.cells import as_text, distinct_texts, known_labels, means_missing, natural
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -27,7 +27,6 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
-from clfeval.tables.names import known_labels, natural
 from clfeval.tables.prediction import Columns, Suspicion
 from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 

@@ -14,8 +14,7 @@ from clfeval.counts.group import lacks, says_positive, score_column
 from clfeval.counts.patterns import PatternCounts, any_of, merged
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
-from clfeval.tables.cells import as_text
-from clfeval.tables.names import natural
+from clfeval.tables.cells import as_text, natural
 from clfeval.tables.prediction import KEY, Mode
 from clfeval.tables.scan import Frame, collect, together
 

@@ -10,9 +10,9 @@ from clfeval.counts.count import Counted, count
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.settle import FileCount, file_count, fingerprints, slice_label
 from clfeval.errors import DataError, Problem, UsageError, listing
-from clfeval.tables.input import Input
+from clfeval.tables.cells import natural
+from clfeval.tables.input import COUNT_NAMES, Input, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
-from clfeval.tables.names import COUNT_NAMES, find, match_names, natural
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import FILE_NAME, TableFile
 

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 from clfeval.errors import DataError, Problem, listing, suggestion
 from clfeval.late import nw
-from clfeval.tables.cells import as_text
+from clfeval.tables.cells import BINARY, PARTNERS, as_text, known_labels, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged, start_fingerprint
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.names import BINARY, PARTNERS, known_labels, natural
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
     NO_TAIL,

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
 from clfeval.late import nw, pl
-from clfeval.tables.input import Input
-from clfeval.tables.names import (
+from clfeval.tables.input import (
     FEATURE_NAMES,
     ID_NAMES,
     ROW_NAMES,
     TRUTH_NAMES,
     VALUE_NAMES,
+    Input,
     find,
     match_names,
 )

@@ -27,7 +27,7 @@ from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_value, numbered
 from clfeval.tables.feature import Classes, FeatureTable
-from clfeval.tables.names import match_names
+from clfeval.tables.input import match_names
 from clfeval.tables.scan import Frame, Peek, Reading, TableFile, collect, scan
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))

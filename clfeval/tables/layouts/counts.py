@@ -10,9 +10,8 @@ from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.input import Input
+from clfeval.tables.input import COUNT_NAMES, MODEL_NAMES, Input, find
 from clfeval.tables.layouts import wide
-from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
 from clfeval.tables.prediction import Columns, Layout
 from clfeval.tables.scan import Peek, TableFile, scan
 

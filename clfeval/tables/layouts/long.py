@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from clfeval.errors import HEADER_ONLY, DataError, Problem
 from clfeval.late import nw, pl
+from clfeval.tables.cells import known_labels, natural
 from clfeval.tables.diagnose import (
     PLACE,
     Check,
@@ -18,16 +19,14 @@ from clfeval.tables.diagnose import (
     text_of,
     unknown_label,
 )
-from clfeval.tables.input import Input
-from clfeval.tables.names import (
+from clfeval.tables.input import (
     ID_NAMES,
     LONG_TRUTH_NAMES,
     MODEL_NAMES,
     PREDICTION_NAMES,
+    Input,
     find,
-    known_labels,
     match_names,
-    natural,
 )
 from clfeval.tables.prediction import (
     KEY,

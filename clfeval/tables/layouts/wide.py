@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import nw, pl
+from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
     Check,
     bad_number,
@@ -14,8 +15,7 @@ from clfeval.tables.diagnose import (
     repeated,
     unknown_label,
 )
-from clfeval.tables.input import Input
-from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels, match_names
+from clfeval.tables.input import ID_NAMES, TRUTH_NAMES, Input, find, match_names
 from clfeval.tables.prediction import (
     KEY,
     Also,

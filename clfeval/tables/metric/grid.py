@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.tables.cells import FRAME, as_text, is_absent
-from clfeval.tables.names import find, is_index
+from clfeval.tables.input import find, is_index
 
 GridCells = Sequence[object] | NDArray[Any]
 

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, listing
 from clfeval.result import whole
-from clfeval.tables.input import Input
+from clfeval.tables.input import (
+    ESTIMATOR_NAMES,
+    ID_NAMES,
+    METRIC_NAMES,
+    METRIC_VALUE_NAMES,
+    MODEL_NAMES,
+    SLICE_NAMES,
+    TRUTH_NAMES,
+    Input,
+    find,
+)
 from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (
     Sheet,
@@ -26,16 +36,6 @@ from clfeval.tables.metric.sheet import (
     no_models,
     no_rows,
     rows_left,
-)
-from clfeval.tables.names import (
-    ESTIMATOR_NAMES,
-    ID_NAMES,
-    METRIC_NAMES,
-    METRIC_VALUE_NAMES,
-    MODEL_NAMES,
-    SLICE_NAMES,
-    TRUTH_NAMES,
-    find,
 )
 
 MOST = 20  # cells of the sheet for each row of the table, beyond which it is no such table

@@ -25,9 +25,8 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
-from clfeval.tables.input import Input
+from clfeval.tables.input import MODEL_NAMES, Input, find
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
-from clfeval.tables.names import MODEL_NAMES, find
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.csv import one_column_hint
-from clfeval.tables.input import Input
+from clfeval.tables.input import MODEL_NAMES, TRUTH_NAMES, Input, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
-from clfeval.tables.names import MODEL_NAMES, TRUTH_NAMES, find, is_index, match_names
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "it looks like predictions: add --from predictions"

@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
 from clfeval.tables.cells import means_missing, null_hint
-from clfeval.tables.input import Input
+from clfeval.tables.input import TRUTH_NAMES, Input, find, match_names
 from clfeval.tables.metric.grid import (
     CODES,
     COMMA,
@@ -34,7 +34,6 @@ from clfeval.tables.metric.sheet import (
     name_problems,
     no_rows,
 )
-from clfeval.tables.names import TRUTH_NAMES, find, match_names
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
