@@ -283,7 +283,10 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
                 has_nul = has_nul or b"\0" in chunk
                 if not bad_utf8 and not (chunk.isascii() and not decoder.getstate()[0]):
                     is_ascii = False
-                    bad_utf8 = not _decodes(decoder, chunk)
+                    try:
+                        decoder.decode(chunk)
+                    except UnicodeDecodeError:
+                        bad_utf8 = True
             size += len(chunk)
             last = chunk[-1:]
     bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # a character cut off at the end
@@ -292,11 +295,3 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
         source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
         is_ascii, last == b"\n", has_nul, bad_utf8,
     )  # fmt: skip
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
-    try:
-        decoder.decode(chunk)
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -307,15 +307,10 @@ class Peek:
     typed_number: bool = False
 
     @property
-    def numeric(self) -> bool:
-        """True when there are values and all are numbers."""
-        return self.typed_number or (bool(self.texts) and all(map(is_score, self.texts)))
-
-    @property
     def mostly_numeric(self) -> bool:
         """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
         numbers = sum(map(is_score, self.texts))
-        return self.numeric or numbers > len(self.texts) - numbers
+        return self.typed_number or numbers > len(self.texts) - numbers
 
     @property
     def bit(self) -> bool:

@@ -19,14 +19,12 @@ from clfeval.errors import DataError, Problem, UsageError, suggestion
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def packing_of(magic: bytes) -> str | None:
     """Name the packing by the file's first bytes; None for a plain file."""
-    if magic.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if magic.startswith(_ZSTD) else None
+    return next((one for start, one in _PACKINGS.items() if magic.startswith(start)), None)
 
 
 def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.tables.cells import FRAME, as_text, is_absent
-from clfeval.tables.input import find, is_index
+from clfeval.tables.input import find
 
 GridCells = Sequence[object] | NDArray[Any]
 
@@ -163,13 +163,6 @@ def text_of(cell: object) -> str | None:
     return None if is_blank(cell) else as_text(cell)
 
 
-def texts_of(cells: GridCells) -> list[str | None]:
-    """Write a column of names as text."""
-    if all_text(cells) and all(map(str.strip, cells)):
-        return list(cells)
-    return list(map(text_of, cells))
-
-
 def all_text(cells: GridCells) -> bool:
     """Tell whether a column holds text and nothing else."""
     return not isinstance(cells, np.ndarray) and set(map(type, cells)) == {str}
@@ -211,7 +204,10 @@ class Grid:
 
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""
-        return texts_of(self.cells[column])
+        cells = self.cells[column]
+        if all_text(cells) and all(map(str.strip, cells)):
+            return list(cells)
+        return list(map(text_of, cells))
 
     def numbers(self, column: int, reason: int | None = None) -> Numbers:
         """Return a column as numbers, read once; `reason` is the column of reasons beside it."""
@@ -220,10 +216,6 @@ class Grid:
             reasons = None if reason is None else self.cells[reason]
             self._numbers[key] = numbers_of(self.cells[column], reasons)
         return self._numbers[key]
-
-    def silent(self, column: int) -> bool:
-        """Tell whether a column is nothing but the row numbers a data frame was written with."""
-        return is_index(self.columns[column]) and not self.numbers(column).texts
 
     def gathered(self, places: Places, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where none is, and what is there."""

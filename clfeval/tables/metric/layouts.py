@@ -23,6 +23,7 @@ from clfeval.tables.input import (
     TRUTH_NAMES,
     Input,
     find,
+    is_index,
 )
 from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (
@@ -65,8 +66,12 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
 
 
 def _columns(grid: Grid, named: int) -> dict[str, int]:
-    """Return the columns beside that of the names which are no row numbers."""
-    return {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
+    """Return those beside the names, but for the row numbers a data frame was written with."""
+    return {
+        name: i
+        for name, i in grid.place.items()
+        if i != named and not (is_index(name) and not grid.numbers(i).texts)
+    }
 
 
 def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:

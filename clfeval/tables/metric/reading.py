@@ -51,7 +51,11 @@ def read_grid(table: Any, said: Input) -> Grid:
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
     if source.format in BINARY:
-        grid, digest = _of_typed(source), take_fingerprint(source).sha256
+        digest = take_fingerprint(source).sha256
+        try:
+            grid = replace(_of_frame(open_typed(source).native), name=source.name)
+        except engine_errors() as error:
+            raise unreadable(source, error) from error
     else:
         data = source.path.read_bytes()
         digest = source.sha256 or sha256(data).hexdigest()
@@ -97,14 +101,6 @@ def _utf8(source: SourceFile, data: bytes) -> str:
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         raise DataError.of("not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT) from error
-
-
-def _of_typed(source: SourceFile) -> Grid:
-    file = open_typed(source)
-    try:
-        return replace(_of_frame(file.native), name=source.name)
-    except engine_errors() as error:
-        raise unreadable(source, error) from error
 
 
 def _of_frame(table: Any) -> Grid:
