@@ -40,10 +40,9 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     refuse_utf16(source, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\r" in raw and b"\n" not in raw:
-        raise DataError(
-            Problem("lines end with a bare carriage return (CR)", "cr-only", source.name, 1),
-            hint=r"convert it: tr '\r' '\n' < FILE > NEW",
-        )
+        what = "lines end with a bare carriage return (CR)"
+        hint = r"convert it: tr '\r' '\n' < FILE > NEW"
+        raise DataError.of(what, "cr-only", source.name, 1, hint=hint)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
     records = _records(source, text, whole)
     header_row, header = next(records, (1, []))
@@ -60,10 +59,8 @@ def read_csv_head(source: SourceFile) -> CsvHead:
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
     """Raise for a text that begins with the mark of UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(
-            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
-            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
-        )
+        hint = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+        raise DataError.of("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
@@ -78,9 +75,8 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
             if record:
                 yield row, record
     except csv.Error as error:
-        raise DataError.of(
-            f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num
-        ) from error
+        what = f"not a delimited table: {error}"
+        raise DataError.of(what, "bad-csv", source.name, reader.line_num) from error
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:

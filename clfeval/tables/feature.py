@@ -132,10 +132,9 @@ def _recognised(
         )  # fmt: skip
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
-        raise DataError(
-            Problem(f"no sparse table: columns {listing(columns)}", "wrong-layout", first.name),
-            hint="it has one row per observation and feature: columns like row, feature, value",
-        )
+        what = f"no sparse table: columns {listing(columns)}"
+        hint = "it has one row per observation and feature: columns like row, feature, value"
+        raise DataError.of(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
         error = DataError(
             Problem(f"no class column; columns: {listing(columns)}", "no-truth", first.name),
@@ -155,10 +154,9 @@ def _recognised(
     if wanted:
         names = match_names(first.name, names, wanted, what="feature")
     if not names:
-        raise DataError(
-            Problem(f"no feature columns; columns: {listing(columns)}", "no-features", first.name),
-            hint="every column beside class, id and weight is a feature",
-        )
+        what = f"no feature columns; columns: {listing(columns)}"
+        hint = "every column beside class, id and weight is a feature"
+        raise DataError.of(what, "no-features", first.name, hint=hint)
     kinds = _kinds(first, names, roles.null_value)
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
@@ -174,13 +172,9 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     rest = [name for name in columns if name != row]
     truth = roles.truth or find(rest, TRUTH_NAMES) or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
-        raise DataError(
-            Problem(
-                f"which columns are row and class? columns: {listing(columns)}", "no-truth",
-                first.name,
-            ),
-            hint="name them with --id COLUMN and --truth COLUMN",
-        )  # fmt: skip
+        what = f"which columns are row and class? columns: {listing(columns)}"
+        hint = "name them with --id COLUMN and --truth COLUMN"
+        raise DataError.of(what, "no-truth", first.name, hint=hint)
     return Classes(files, row, truth)
 
 

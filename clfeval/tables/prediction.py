@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
+from clfeval.errors import DataError, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import one_column_hint, read_csv_head
@@ -191,10 +191,8 @@ def _check_same_columns(files: Sequence[TableFile]) -> None:
         if missing or extra:
             parts = [f"has no column {listing(missing)}"] if missing else []
             parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            raise DataError(
-                Problem("; ".join(parts), "different-columns", other.name),
-                hint="files read together need one set of columns",
-            )
+            hint = "files read together need one set of columns"
+            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
@@ -221,10 +219,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                     null_values=roles.null_value,
                 )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    raise DataError(
-        Problem(f"{layout.lacking}: columns {listing(columns)}", "wrong-layout", file),
-        hint=f"that layout needs columns like {layout.needs}",
-    )
+    what = f"{layout.lacking}: columns {listing(columns)}"
+    hint = f"that layout needs columns like {layout.needs}"
+    raise DataError.of(what, "wrong-layout", file, hint=hint)
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}

@@ -213,16 +213,11 @@ def _in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
 
 def check_names(file: str, columns: Sequence[str], *, row: int | None = None) -> None:
     """Refuse names that the engine takes for patterns of names."""
-    problems = [
-        Problem(
-            f"the name '{name}' of column {position} means several columns to the engine",
-            "bad-column-name",
-            file,
-            row,
-        )
-        for position, name in enumerate(columns, start=1)
-        if name == "*" or (name.startswith("^") and name.endswith("$"))
-    ]
+    problems = []
+    for position, name in enumerate(columns, start=1):
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            what = f"the name '{name}' of column {position} means several columns to the engine"
+            problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
         raise DataError(problems, hint="give every column a plain name of its own")
 
@@ -230,10 +225,9 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
 def unreadable(source: SourceFile, error: Exception) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return DataError(
-        Problem(f"cannot be read as {source.format}: {reason}", "bad-file", source.name),
-        hint="name the format with --input-format if the suffix misleads",
-    )
+    what = f"cannot be read as {source.format}: {reason}"
+    hint = "name the format with --input-format if the suffix misleads"
+    return DataError.of(what, "bad-file", source.name, hint=hint)
 
 
 _RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
@@ -262,9 +256,8 @@ def _json_frame(source: SourceFile) -> pl.DataFrame:
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
-        raise DataError.of(
-            "no rows to evaluate", "empty-table", source.name, hint="the list holds no record"
-        )
+        hint = "the list holds no record"
+        raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
     return frame.select(_in_order(frame.columns, first))

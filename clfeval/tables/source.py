@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
-from clfeval.errors import DataError, Problem, UsageError, suggestion
+from clfeval.errors import DataError, UsageError, suggestion
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
@@ -37,9 +37,8 @@ def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
         with packed.open("rb") as raw, unpacker.open(raw) as stream, plain.open("wb") as out:
             shutil.copyfileobj(stream, out, CHUNK)
     except (OSError, EOFError, zlib.error, ValueError, _zstd().ZstdError) as error:
-        raise DataError.of(
-            f"the {packing} data is damaged: {error}", "damaged-file", name
-        ) from error
+        what = f"the {packing} data is damaged: {error}"
+        raise DataError.of(what, "damaged-file", name) from error
 
 
 def _zstd() -> ModuleType:
@@ -115,10 +114,9 @@ def open_sources(
 def _one_character(delimiter: str) -> str:
     character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise UsageError(
-            Problem(f"delimiter '{delimiter}' is not one ASCII character", "bad-delimiter"),
-            hint=r"for example --delimiter ';' or --delimiter '\t'",
-        )
+        what = f"delimiter '{delimiter}' is not one ASCII character"
+        hint = r"for example --delimiter ';' or --delimiter '\t'"
+        raise UsageError.of(what, "bad-delimiter", hint=hint)
     return character
 
 
@@ -150,10 +148,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
     by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     try:
         if path.is_dir():
-            raise DataError(
-                Problem("is a directory, not a table", "is-directory", name),
-                hint=f"name its files, for example '{name.rstrip('/')}/*.csv'",
-            )
+            hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
+            raise DataError.of("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
             magic = stream.read(8)
             if not magic:
@@ -164,22 +160,18 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
                 return _copied(stack, name, stream, magic, input_format or by_suffix)
     except FileNotFoundError as error:
         folder = path.parent if path.parent.is_dir() else Path()
-        raise DataError(
-            Problem("no such file", "no-such-file", name),
-            hint=suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75),
-        ) from error
+        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
+        raise DataError.of("no such file", "no-such-file", name, hint=close) from error
     except PermissionError as error:
-        raise DataError.of(
-            "permission denied", "not-readable", name, hint="make it readable: chmod u+r FILE"
-        ) from error
+        hint = "make it readable: chmod u+r FILE"
+        raise DataError.of("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
-        raise DataError(
-            Problem(f"its name says {by_suffix}, but it is {binary}", "wrong-format", name),
-            hint=f"add --input-format {binary}, or rename it",
-        )
+        what = f"its name says {by_suffix}, but it is {binary}"
+        hint = f"add --input-format {binary}, or rename it"
+        raise DataError.of(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
 
 
@@ -187,10 +179,9 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.of("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
-        raise UsageError(
-            Problem("standard input is a terminal, no table is coming", "no-input", STDIN),
-            hint="pipe a table in, or name a file: clfeval mars preds.csv",
-        )
+        what = "standard input is a terminal, no table is coming"
+        hint = "pipe a table in, or name a file: clfeval mars preds.csv"
+        raise UsageError.of(what, "no-input", STDIN, hint=hint)
     return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format)
 
 

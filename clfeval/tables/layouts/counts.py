@@ -94,14 +94,9 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
         confusions = [item for item in confusions if item.model in roles.model]
     if len(confusions) != 1:
         names = listing(item.model for item in confusions)
-        raise DataError(
-            Problem(
-                f"counts per model ({names}) do not say which rows the models share",
-                "needs-predictions",
-                file.name,
-            ),
-            hint="give the predictions themselves, one column per model",
-        )
+        what = f"counts per model ({names}) do not say which rows the models share"
+        hint = "give the predictions themselves, one column per model"
+        raise DataError.of(what, "needs-predictions", file.name, hint=hint)
     one = confusions[0]
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"

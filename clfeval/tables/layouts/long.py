@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import HEADER_ONLY, DataError, Problem
+from clfeval.errors import HEADER_ONLY, DataError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import known_labels, natural
 from clfeval.tables.diagnose import (
@@ -54,10 +54,8 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
         return None
     row_id = roles.id or find(columns, ID_NAMES)
     if row_id is None:
-        raise DataError(
-            Problem("a long table needs a column that names the observation", "no-id", file),
-            hint="name it with --id COLUMN",
-        )
+        what = "a long table needs a column that names the observation"
+        raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")
     return Columns(truth, row_id, naming=model, answer=answer)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import DataError, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
@@ -42,10 +42,8 @@ def _models(
     columns = list(peeks)
     truth = roles.truth or find(columns, TRUTH_NAMES)
     if truth is None:
-        raise DataError(
-            Problem(f"no truth column; columns: {listing(columns)}", "no-truth", file),
-            hint="name it with --truth COLUMN",
-        )
+        what = f"no truth column; columns: {listing(columns)}"
+        raise DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
     row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
     taken = {truth, row_id, roles.weight, *roles.by, ""}
     free = [name for name in columns if name not in taken]
@@ -99,10 +97,9 @@ def _selected(
         known = {model.name: model for model in models}
         return tuple(known[name] for name in match_names(file, list(known), roles.model))
     if not models:
-        raise DataError(
-            Problem(f"no model columns; columns: {listing(columns)}", "no-models", file),
-            hint="a wide table has one column per model beside the truth",
-        )
+        what = f"no model columns; columns: {listing(columns)}"
+        hint = "a wide table has one column per model beside the truth"
+        raise DataError.of(what, "no-models", file, hint=hint)
     return tuple(models)
 
 

@@ -57,10 +57,9 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
     if long is not None:
         return _long(grid, said, wanted, long)
     if said.layout == "long":
-        raise DataError(
-            Problem(f"no long table: columns {listing(grid.titles)}", "wrong-layout", grid.name),
-            hint="that layout needs columns like model, metric, value",
-        )
+        what = f"no long table: columns {listing(grid.titles)}"
+        hint = "that layout needs columns like model, metric, value"
+        raise DataError.of(what, "wrong-layout", grid.name, hint=hint)
     measured = _measured(grid)
     return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
 
@@ -86,10 +85,9 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if truth is None and grid.columns[named].strip().casefold() in ID_NAMES:  # labels, and ids
         truth = find(rest, TRUTH_NAMES)
     if truth and not wanted and said.layout is None:
-        raise DataError(
-            Problem(f"column '{truth}' makes it a table of predictions", "which-layout", grid.name),
-            hint="add --from predictions; if the column is a metric, add --layout wide",
-        )
+        what = f"column '{truth}' makes it a table of predictions"
+        hint = "add --from predictions; if the column is a metric, add --layout wide"
+        raise DataError.of(what, "which-layout", grid.name, hint=hint)
     ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
     return replace(by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
@@ -312,10 +310,8 @@ def _scattered(
     if k * n > max(SMALL, MOST * len(keep)):
         what = f"{len(keep):,} rows for {k:,} models and {n:,} metrics: most values are missing"
         name = grid.columns[columns.metric]
-        raise DataError(
-            Problem(what, "missing-value", grid.name),
-            hint=f"if '{name}' does not name a metric, add --layout wide",
-        )
+        hint = f"if '{name}' does not name a metric, add --layout wide"
+        raise DataError.of(what, "missing-value", grid.name, hint=hint)
     place = np.full(len(others), -1)
     place[list(found.values())] = range(n)
     j = place[code]
@@ -382,14 +378,11 @@ def _refuse_twice(
         return
     again = np.flatnonzero(first[which] != np.arange(len(i)))
     column = grid.columns[columns.metric]
-    problems = [
-        Problem(
-            f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row "
-            f"{grid.rows[record[first[which[r]]]]} already",
-            "duplicate-cell", grid.name, grid.rows[record[r]], column,
-        )
-        for r in again[:KEPT]
-    ]  # fmt: skip
+    problems = []
+    for r in again[:KEPT]:
+        before = grid.rows[record[first[which[r]]]]
+        what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row {before} already"
+        problems.append(Problem(what, "duplicate-cell", grid.name, grid.rows[record[r]], column))
     raise DataError(
         problems,
         hint="each model needs one row per metric; rows of slices, classes or runs belong in "

@@ -190,10 +190,9 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
         raise DataError.of(f"holds {_kind(document)}, no table", "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
-            raise DataError(
-                Problem(f"{document['schema']} is newer than this program", "wrong-format", name),
-                hint="a result of this version has the schema clfeval.result/1",
-            )
+            what = f"{document['schema']} is newer than this program"
+            hint = "a result of this version has the schema clfeval.result/1"
+            raise DataError.of(what, "wrong-format", name, hint=hint)
         return replace(_of_records(name, _rows_of_result(name, document)), result=True)
     if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
         return _of_split(name, document)
@@ -243,24 +242,17 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
         listed = documents[0] if isinstance(documents[0], list) else documents
         rows = lines if listed is documents else range(1, len(listed) + 1)
         where = {id(record): row for record, row in zip(listed, rows, strict=True)}
-        raise DataError(
-            [
-                Problem(
-                    f"the key '{key}' stands in one object twice",
-                    "duplicate-column", name, where.get(id(record)),
-                )
-                for key, record in repeated
-            ],
-            hint="give every value a key of its own",
-        )  # fmt: skip
+        problems = []
+        for key, record in repeated:
+            what = f"the key '{key}' stands in one object twice"
+            problems.append(Problem(what, "duplicate-column", name, where.get(id(record))))
+        raise DataError(problems, hint="give every value a key of its own")
     return documents, lines
 
 
 def _unreadable(name: str, why: str, line: int | None) -> DataError:
-    return DataError(
-        Problem(f"cannot be read as json: {why}", "bad-file", name, line),
-        hint="name the format with --input-format if the suffix misleads",
-    )
+    hint = "name the format with --input-format if the suffix misleads"
+    return DataError.of(f"cannot be read as json: {why}", "bad-file", name, line, hint=hint)
 
 
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
@@ -311,9 +303,8 @@ def _of_split(name: str, document: dict[str, Any]) -> Grid:
     if not (isinstance(columns, list) and isinstance(data, list)) or any(
         not isinstance(row, list) or len(row) != len(columns) for row in data
     ):
-        raise DataError.of(
-            "'data' is no list of rows as long as 'columns'", "bad-record", name, hint=_FORMS
-        )
+        what = "'data' is no list of rows as long as 'columns'"
+        raise DataError.of(what, "bad-record", name, hint=_FORMS)
     rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
     index = document.get("index", [])
     if any(isinstance(one, str) for one in index) and len(index) == len(rows):
@@ -355,9 +346,8 @@ def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
         ):
             return rows
     what = f"a result of clfeval without a table of models; tables: {listing(tables) or 'none'}"
-    raise DataError.of(
-        what, "no-models", name, hint="results about classifiers have a table 'models'"
-    )
+    hint = "results about classifiers have a table 'models'"
+    raise DataError.of(what, "no-models", name, hint=hint)
 
 
 def _kind(value: object) -> str:
