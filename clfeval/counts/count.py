@@ -33,8 +33,9 @@ from clfeval.counts.settle import (
 )
 from clfeval.errors import UsageError
 from clfeval.tables.cells import known_labels, natural
+from clfeval.tables.diagnose import Suspicion
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import ModelColumns, Predictions, Suspicion
+from clfeval.tables.prediction import ModelColumns, Predictions
 from clfeval.tables.scan import engine_errors
 
 S = TypeVar("S")

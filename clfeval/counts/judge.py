@@ -21,13 +21,14 @@ from clfeval.tables.diagnose import (
     FILE,
     PLACE,
     ROW,
+    Suspicion,
     count_blank,
     missing_of,
     numbered,
     repeated,
     run_checks,
 )
-from clfeval.tables.prediction import Columns, Suspicion
+from clfeval.tables.prediction import Columns
 from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors

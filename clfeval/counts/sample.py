@@ -11,7 +11,7 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.settle import FileCount, file_count, fingerprints, slice_label
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.tables.cells import natural
-from clfeval.tables.input import COUNT_NAMES, Input, find, match_names
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import Predictions
 from clfeval.tables.scan import FILE_NAME, TableFile
@@ -114,7 +114,7 @@ def _counts_table(opened: Predictions) -> Sample:
             what = f"{option} has nothing to act on: the table holds counts"
             raise UsageError.of(what, "needs-predictions", hint="leave it out")
     keys = roles.by
-    if {naming, *(find(opened.peeks, (name,)) for name in COUNT_NAMES)} & set(keys):
+    if {naming, *(find(opened.peeks, (name,)) for name in Names.COUNT)} & set(keys):
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
         raise UsageError.of(what, "bad-option")
     rows: list[CountsRow] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from clfeval.errors import KEPT, Problem, listing
@@ -12,6 +12,21 @@ from clfeval.tables.scan import FILE_NAME, TableFile, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What the counts show to be wrong, for the second look to name the rows.
+
+    known: truth's labels; unknown: models that say others; strict: missing values are errors;
+    wrong: rows of one observation contradict each other; weights: some are none.
+    """
+
+    known: Sequence[str]
+    unknown: Container[str] = ()
+    strict: bool = True
+    wrong: bool = False
+    weights: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,18 @@ def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = N
     bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
     what = "'{value}' is not among truth's labels " + plain_text(listing(known))
     return Check(column, "unknown-label", what, bad if only is None else bad & only)
+
+
+def bad_answer(
+    column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
+) -> list[Check]:
+    """Look for what is no answer of a model: no number, or no label where some are unknown."""
+    checks = [missing_value(column, number=number)] if suspicion.strict else []
+    if number:
+        checks.append(bad_number(column))
+    elif unknown:
+        checks.append(unknown_label(column, suspicion.known))
+    return checks
 
 
 def bad_weight(column: str) -> Check:

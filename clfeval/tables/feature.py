@@ -7,18 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
+from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw, pl
-from clfeval.tables.input import (
-    FEATURE_NAMES,
-    ID_NAMES,
-    ROW_NAMES,
-    TRUTH_NAMES,
-    VALUE_NAMES,
-    Input,
-    find,
-    match_names,
-)
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.prediction import open_files, with_delimiter_hint
 from clfeval.tables.scan import TableFile, peek
 
@@ -111,36 +102,33 @@ def _recognised(
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
             raise unknown_column(first.name, name, columns)
-    truth = None if classes else roles.truth or find(columns, TRUTH_NAMES)
+    truth = None if classes else roles.truth or find(columns, Names.TRUTH)
     rest = [name for name in columns if name != truth]
-    row, feature = roles.id or find(rest, ROW_NAMES), find(rest, FEATURE_NAMES)
-    value = find(rest, VALUE_NAMES)
-    known = {row, feature, value, truth, find(columns, TRUTH_NAMES)}
+    row, feature = roles.id or find(rest, Names.ROW), find(rest, Names.FEATURE)
+    value = find(rest, Names.VALUE)
+    known = {row, feature, value, truth, find(columns, Names.TRUTH)}
     spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
-    named = find(rest, FEATURE_NAMES[:3])
+    named = find(rest, Names.FEATURE[:3])
     named = feature if classes is not None else named
     if row and named and spare and roles.layout is None:
-        raise DataError(
-            Problem(
-                f"columns '{row}' and '{feature}' look like a sparse table, but what is "
-                f"{listing(spare)}?", "which-layout", first.name,
-            ),
-            hint="--layout long takes it as sparse and leaves them out (name a column of values "
-            "'value'); --layout wide takes every column as a feature",
-        )  # fmt: skip
+        what = f"columns '{row}' and '{feature}' look like a sparse table, but what is "
+        hint = (
+            "--layout long takes it as sparse and leaves them out (name a column of values "
+            "'value'); --layout wide takes every column as a feature"
+        )
+        raise DataError.of(f"{what}{listing(spare)}?", "which-layout", first.name, hint=hint)
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
         what = f"no sparse table: columns {listing(columns)}"
         hint = "it has one row per observation and feature: columns like row, feature, value"
         raise DataError.of(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
-        error = DataError(
-            Problem(f"no class column; columns: {listing(columns)}", "no-truth", first.name),
-            hint="name it with --truth COLUMN"
-            + (", or the file that has it with --truth-table FILE" if feature else ""),
-        )
+        what = f"no class column; columns: {listing(columns)}"
+        hint = "name it with --truth COLUMN"
+        hint += ", or the file that has it with --truth-table FILE" if feature else ""
+        error = DataError.of(what, "no-truth", first.name, hint=hint)
         raise with_delimiter_hint(first, error)
     if surely_long or (sparse and roles.layout is None):
         if roles.weight:
@@ -149,7 +137,7 @@ def _recognised(
             files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
             wanted=wanted, classes=classes, ignored=tuple(spare),
         )  # fmt: skip
-    row_id = roles.id or find(rest, ID_NAMES)
+    row_id = roles.id or find(rest, Names.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
     if wanted:
         names = match_names(first.name, names, wanted, what="feature")
@@ -167,10 +155,10 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     columns = list(first.columns)
     if roles.truth is not None and roles.truth not in columns:
         raise unknown_column(first.name, roles.truth, columns)
-    row = roles.id if roles.id in columns else find(columns, ROW_NAMES)
+    row = roles.id if roles.id in columns else find(columns, Names.ROW)
     row = row or (columns[0] if len(columns) == 2 else None)
     rest = [name for name in columns if name != row]
-    truth = roles.truth or find(rest, TRUTH_NAMES) or (rest[0] if len(rest) == 1 else None)
+    truth = roles.truth or find(rest, Names.TRUTH) or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
         what = f"which columns are row and class? columns: {listing(columns)}"
         hint = "name them with --id COLUMN and --truth COLUMN"

@@ -135,23 +135,27 @@ def with_input(command: Command) -> Command:
     return replace(command, input=Input)
 
 
-# the names that columns go by where no option says it, the likeliest first
-TRUTH_NAMES = ("truth", "y_true", "target", "actual", "label", "true_label")
-LONG_TRUTH_NAMES = (*TRUTH_NAMES, "actual_class", "true_class")
-MODEL_NAMES = ("model", "classifier", "classifier_name", "model_name", "system")
-PREDICTION_NAMES = (
-    "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-    "score", "y_score", "probability",
-)  # fmt: skip
-ID_NAMES = ("id", "instance id", "instance_id", "observation_id", "row_id")
-ROW_NAMES = (*ID_NAMES, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
-FEATURE_NAMES = ("feature", "term", "token", "word")
-VALUE_NAMES = ("value", "count", "frequency", "tf")
-COUNT_NAMES = ("tp", "fp", "fn", "tn")
-METRIC_NAMES = ("metric", ".metric", "measure", "variable")
-METRIC_VALUE_NAMES = ("value", ".estimate", "estimate", "score", "mean")
-ESTIMATOR_NAMES = ("estimator", ".estimator")
-SLICE_NAMES = ("slice", "class")
+class Names:
+    """The names that columns go by where no option says it, the likeliest first."""
+
+    TRUTH = ("truth", "y_true", "target", "actual", "label", "true_label")
+    LONG_TRUTH = (*TRUTH, "actual_class", "true_class")
+    MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
+    PREDICTION = (
+        "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
+        "score", "y_score", "probability",
+    )  # fmt: skip
+    ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
+    ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
+    FEATURE = ("feature", "term", "token", "word")
+    VALUE = ("value", "count", "frequency", "tf")
+    COUNT = ("tp", "fp", "fn", "tn")
+    METRIC = ("metric", ".metric", "measure", "variable")
+    METRIC_VALUE = ("value", ".estimate", "estimate", "score", "mean")
+    ESTIMATOR = ("estimator", ".estimator")
+    SLICE = ("slice", "class")
+
+
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from clfeval.errors import DataError, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import one_column_hint, read_csv_head
-from clfeval.tables.diagnose import Check
+from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.scan import (
@@ -97,21 +97,6 @@ class Columns:
             columns = (self.answer,) if self.answer else model.columns
             chosen |= dict.fromkeys(columns, label if model.kind == "label" else number)
         return chosen | ({self.weight: number} if self.weight else {})
-
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """What the counts show to be wrong, for the second look to name the rows.
-
-    known: truth's labels; unknown: models that say others; strict: missing values are errors;
-    wrong: rows of one observation contradict each other; weights: some are none.
-    """
-
-    known: Sequence[str]
-    unknown: Container[str] = ()
-    strict: bool = True
-    wrong: bool = False
-    weights: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.input import COUNT_NAMES, MODEL_NAMES, Input, find
+from clfeval.tables.input import Input, Names, find
 from clfeval.tables.layouts import wide
 from clfeval.tables.prediction import Columns, Layout
 from clfeval.tables.scan import Peek, TableFile, scan
@@ -33,8 +33,8 @@ class CountsRow:
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:  # noqa: ARG001
     """Look for a column of models and the four columns of counts, unless there is a truth."""
-    model = find(peeks, MODEL_NAMES)
-    if not model or roles.truth or not all(find(peeks, (name,)) for name in COUNT_NAMES):
+    model = find(peeks, Names.MODEL)
+    if not model or roles.truth or not all(find(peeks, (name,)) for name in Names.COUNT):
         return None
     return Columns("", naming=model)
 
@@ -43,7 +43,7 @@ def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
     """Read every row; raises DataError naming cells that are no counts and rows given twice."""
-    columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
+    columns = [str(find(file.columns, (name,))) for name in Names.COUNT]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     named = [model_column, *keys]

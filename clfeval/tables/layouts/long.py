@@ -11,23 +11,15 @@ from clfeval.tables.cells import known_labels, natural
 from clfeval.tables.diagnose import (
     PLACE,
     Check,
-    bad_number,
+    Suspicion,
+    bad_answer,
     bad_weight,
     missing_of,
     missing_value,
     plain_text,
     text_of,
-    unknown_label,
 )
-from clfeval.tables.input import (
-    ID_NAMES,
-    LONG_TRUTH_NAMES,
-    MODEL_NAMES,
-    PREDICTION_NAMES,
-    Input,
-    find,
-    match_names,
-)
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.prediction import (
     KEY,
     WRONG,
@@ -36,7 +28,6 @@ from clfeval.tables.prediction import (
     Layout,
     Mode,
     ModelColumns,
-    Suspicion,
     guess_kind,
 )
 from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
@@ -48,11 +39,11 @@ NAMELESS = "__clfeval_nameless"
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     """Look for the columns that a long table has by name."""
     columns = list(peeks)
-    model, truth = find(columns, MODEL_NAMES), roles.truth or find(columns, LONG_TRUTH_NAMES)
-    answer = find([name for name in columns if name != roles.truth], PREDICTION_NAMES)
+    model, truth = find(columns, Names.MODEL), roles.truth or find(columns, Names.LONG_TRUTH)
+    answer = find([name for name in columns if name != roles.truth], Names.PREDICTION)
     if not (model and answer and truth) or truth == answer:
         return None
-    row_id = roles.id or find(columns, ID_NAMES)
+    row_id = roles.id or find(columns, Names.ID)
     if row_id is None:
         what = "a long table needs a column that names the observation"
         raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")
@@ -159,12 +150,8 @@ def checks(
     wanted = [_twice(columns), *(_conflicting(columns, name) for name in columns.constants)]
     wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
     wanted += [missing_of(columns.run, frame)] if columns.run is not None else []
-    if suspicion.strict:
-        wanted += [missing_value(columns.truth), missing_value(columns.answer, number=not labels)]
-    if labels:
-        wanted.append(unknown_label(columns.answer, suspicion.known))
-    else:
-        wanted.append(bad_number(columns.answer))
+    wanted += [missing_value(columns.truth)] if suspicion.strict else []
+    wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight))
     if suspicion.wrong:

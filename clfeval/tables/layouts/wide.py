@@ -9,23 +9,14 @@ from clfeval.late import nw, pl
 from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
     Check,
-    bad_number,
+    Suspicion,
+    bad_answer,
     bad_weight,
     missing_value,
     repeated,
-    unknown_label,
 )
-from clfeval.tables.input import ID_NAMES, TRUTH_NAMES, Input, find, match_names
-from clfeval.tables.prediction import (
-    KEY,
-    Also,
-    Columns,
-    Layout,
-    Mode,
-    ModelColumns,
-    Suspicion,
-    guess_kind,
-)
+from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
 from clfeval.tables.scan import Frame, Peek, TableFile, scan, with_rows
 
 
@@ -40,11 +31,11 @@ def _models(
 ) -> tuple[tuple[str, str | None], list[ModelColumns]]:
     """Return truth and id, and all other columns as models; those of probabilities are folded."""
     columns = list(peeks)
-    truth = roles.truth or find(columns, TRUTH_NAMES)
+    truth = roles.truth or find(columns, Names.TRUTH)
     if truth is None:
         what = f"no truth column; columns: {listing(columns)}"
         raise DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
+    row_id = roles.id or find([name for name in columns if name != truth], Names.ID)
     taken = {truth, row_id, roles.weight, *roles.by, ""}
     free = [name for name in columns if name not in taken]
     classes = frozenset(known_labels(peeks[truth].texts, roles))
@@ -134,16 +125,11 @@ def checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at truth, at each model, at what tells rows apart, and at weights."""
-    strict = suspicion.strict
-    wanted = [missing_value(columns.truth)] if strict else []
+    wanted = [missing_value(columns.truth)] if suspicion.strict else []
     for model in columns.models:
         for column in model.columns:
-            number = model.kind != "label"
-            wanted += [missing_value(column, number=number)] if strict else []
-            if number:
-                wanted.append(bad_number(column))
-            elif model.name in suspicion.unknown:
-                wanted.append(unknown_label(column, suspicion.known))
+            number, unknown = model.kind != "label", model.name in suspicion.unknown
+            wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
     if columns.run is not None:
         wanted.append(missing_value(columns.run))
     if columns.id is not None:

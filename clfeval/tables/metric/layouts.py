@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, listing
 from clfeval.result import whole
-from clfeval.tables.input import (
-    ESTIMATOR_NAMES,
-    ID_NAMES,
-    METRIC_NAMES,
-    METRIC_VALUE_NAMES,
-    MODEL_NAMES,
-    SLICE_NAMES,
-    TRUTH_NAMES,
-    Input,
-    find,
-    is_index,
-)
+from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (
     Sheet,
@@ -76,14 +65,14 @@ def _columns(grid: Grid, named: int) -> dict[str, int]:
 def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per model, one column per metric."""
     named = naming_column(grid, said)
-    if named is None or (said.id is None and grid.columns[named].strip() in METRIC_NAMES):
+    if named is None or (said.id is None and grid.columns[named].strip() in Names.METRIC):
         raise no_models(grid)
     rest = _columns(grid, named)
     measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
     columns = chosen(grid, wanted, measured, rest)
-    truth = find(columns, TRUTH_NAMES)
-    if truth is None and grid.columns[named].strip().casefold() in ID_NAMES:  # labels, and ids
-        truth = find(rest, TRUTH_NAMES)
+    truth = find(columns, Names.TRUTH)
+    if truth is None and grid.columns[named].strip().casefold() in Names.ID:  # labels, and ids
+        truth = find(rest, Names.TRUTH)
     if truth and not wanted and said.layout is None:
         what = f"column '{truth}' makes it a table of predictions"
         hint = "add --from predictions; if the column is a metric, add --layout wide"
@@ -94,7 +83,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
 
 def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per metric, one column per model."""
-    named = naming_column(grid, said, METRIC_NAMES)
+    named = naming_column(grid, said, Names.METRIC)
     if named is None:
         what = f"no column names the metrics; columns: {listing(grid.titles)}"
         raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
@@ -130,7 +119,7 @@ def _searched(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     columns = chosen(grid, wanted, measured, place)
     named = column_of(grid, said, names=())
     names = _candidates(grid) if named is None else grid.texts(named)
-    kinds = grid.find(MODEL_NAMES) if named is None else None
+    kinds = grid.find(Names.MODEL) if named is None else None
     if kinds is not None:  # searches of several models, one below the other
         models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
@@ -249,13 +238,13 @@ class LongColumns:
 
 def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
     """Recognise a long table by its header; None when it is none."""
-    metric = grid.find(METRIC_NAMES)
-    value = grid.find(METRIC_VALUE_NAMES, but=metric)
+    metric = grid.find(Names.METRIC)
+    value = grid.find(Names.METRIC_VALUE, but=metric)
     if metric is None or value is None:
         return None
-    estimator = grid.find(ESTIMATOR_NAMES)
+    estimator = grid.find(Names.ESTIMATOR)
     reason = grid.find((f"{grid.columns[value]}_reason", "reason"))
-    parts = tuple(i for one in SLICE_NAMES if (i := grid.find((one,))) is not None)
+    parts = tuple(i for one in Names.SLICE if (i := grid.find((one,))) is not None)
     taken = {metric, value, estimator, reason, *parts}
     model = column_of(grid, said)
     if model is None:

@@ -25,7 +25,7 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
-from clfeval.tables.input import MODEL_NAMES, Input, find
+from clfeval.tables.input import Input, Names, find
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources
@@ -181,11 +181,9 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     `id_column` is the column the caller says names the models.
     """
     documents, lines = _decoded(text, name)
-    if len(documents) > 1:
-        return _of_records(name, documents, lines)
-    document = documents[0]
+    document = documents[0] if len(documents) == 1 else documents
     if isinstance(document, list):
-        return _of_records(name, document)
+        return _of_records(name, document, lines if document is documents else None)
     if not isinstance(document, dict):
         raise DataError.of(f"holds {_kind(document)}, no table", "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
@@ -202,7 +200,7 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
         return _of_columns(name, document)
     if document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
         numbered = list(document) == [str(i) for i in range(len(document))]
-        if numbered and find(next(iter(document.values())), MODEL_NAMES):  # rows of pandas' index
+        if numbered and find(next(iter(document.values())), Names.MODEL):  # rows of pandas' index
             return _of_records(name, list(document.values()))
         if _by_column(document, id_column):
             return _of_indexed(name, document)
@@ -331,7 +329,7 @@ def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bo
     columns = list(document.values())
     if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
         return True
-    named = id_column if id_column in document else find(document, MODEL_NAMES)
+    named = id_column if id_column in document else find(document, Names.MODEL)
     return named is not None and any(isinstance(cell, str) for cell in document[named].values())
 
 

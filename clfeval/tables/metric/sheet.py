@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.csv import one_column_hint
-from clfeval.tables.input import MODEL_NAMES, TRUTH_NAMES, Input, find, is_index, match_names
+from clfeval.tables.input import Input, Names, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
@@ -70,7 +70,7 @@ def chosen(
     return {name: pool[name] for name in names}
 
 
-def column_of(grid: Grid, said: Input, names: Sequence[str] = MODEL_NAMES) -> int | None:
+def column_of(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
     """Return the column that --id or its name says holds the names; None if neither does."""
     if said.id is not None:
         if said.id not in grid.columns:
@@ -79,7 +79,7 @@ def column_of(grid: Grid, said: Input, names: Sequence[str] = MODEL_NAMES) -> in
     return 0 if grid.outer else grid.find(names)
 
 
-def naming_column(grid: Grid, said: Input, names: Sequence[str] = MODEL_NAMES) -> int | None:
+def naming_column(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
     """Return likewise, or the first column of text, that of a nameless row index before others."""
     found = column_of(grid, said, names)
     if found is None:
@@ -140,7 +140,7 @@ def _better(grid: Grid) -> str | None:
     """Return a hint for a file of one column, or of predictions."""
     if grid.delimiter is not None and (hint := one_column_hint(grid.columns, grid.delimiter)):
         return hint
-    return FROM_PREDICTIONS if find(grid.columns, TRUTH_NAMES) else None
+    return FROM_PREDICTIONS if find(grid.columns, Names.TRUTH) else None
 
 
 def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:

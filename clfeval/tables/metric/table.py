@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
 from clfeval.tables.cells import means_missing, null_hint
-from clfeval.tables.input import TRUTH_NAMES, Input, find, match_names
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.metric.grid import (
     CODES,
     COMMA,
@@ -69,7 +69,7 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             "each model needs one row: keep one slice, population or run, or join the columns that "
             "tell the rows apart into one name"
         )
-        if find(grid.columns, TRUTH_NAMES):
+        if find(grid.columns, Names.TRUTH):
             hint = FROM_PREDICTIONS
     raise DataError(problems[:KEPT], hint=hint, totals=+totals)
 
