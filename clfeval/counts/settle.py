@@ -112,8 +112,7 @@ def check_structure(
     if file.head is None or file.source is None or task is None:
         return
     fingerprint = task.result()
-    suspect = fingerprint.has_nul or fingerprint.bad_utf8
-    suspect = suspect or looks_ragged(fingerprint, len(file.columns))
+    suspect = fingerprint.damaged or looks_ragged(fingerprint, len(file.columns))
     if not suspect and short_rows is None:
         every = scan(file, {}, watch=True).select(nw.col(NO_TAIL).sum(), nw.col(TEXT_BYTES).sum())
         short_rows = bool(collect(every)[NO_TAIL].item())

@@ -193,12 +193,10 @@ def _text(source: SourceFile) -> IO[str]:
 def _record_problems(
     file: str, row: int, record: list[str], columns: tuple[str, ...]
 ) -> Iterator[Problem]:
-    if len(record) < len(columns):
+    if len(record) != len(columns):
         what = f"{len(record)} fields where the header has {len(columns)}"
-        yield Problem(what, "short-row", file, row, columns[len(record)])
-    elif len(record) > len(columns):
-        what = f"{len(record)} fields where the header has {len(columns)}"
-        yield Problem(what, "long-row", file, row)
+        code = "short-row" if len(record) < len(columns) else "long-row"
+        yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
             yield Problem("holds a NUL byte", "nul-byte", file, row, column)
@@ -223,8 +221,7 @@ class Fingerprint:
     quotes: int = 0
     ascii: bool = True
     ends_with_newline: bool = True
-    has_nul: bool = False
-    bad_utf8: bool = False
+    damaged: bool = False  # holds NUL bytes, or is not UTF-8
 
     @property
     def lines(self) -> int:
@@ -289,5 +286,5 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
-        is_ascii, last == b"\n", has_nul, bad_utf8,
+        is_ascii, last == b"\n", has_nul or bad_utf8,
     )  # fmt: skip

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, listing, unknown_column
-from clfeval.late import nw, pl
+from clfeval.late import nw
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.prediction import open_files, with_delimiter_hint
-from clfeval.tables.scan import TableFile, peek
+from clfeval.tables.scan import TableFile, in_polars, peek
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -88,10 +88,9 @@ def open_features(
 
 def _in_polars(file: TableFile) -> TableFile:
     """Return a data frame of another library as one of polars, so that numbers are read alike."""
-    if file.native is None or isinstance(file.native.to_native(), pl.LazyFrame):
+    if file.native is None:
         return file
-    frame = file.native.collect("polars").to_native().lazy()
-    return replace(file, native=nw.from_native(frame))
+    return replace(file, native=nw.from_native(in_polars(file.native)))
 
 
 def _recognised(

@@ -134,9 +134,8 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
     One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
     """
     strange = Peek(column.texts - classes, column.typed_number)
-    if column.texts <= classes or not strange.mostly_numeric:
-        return "label"
-    return "score" if column.mostly_numeric else "label"
+    scores = not column.texts <= classes and strange.mostly_numeric and column.mostly_numeric
+    return "score" if scores else "label"
 
 
 @contextmanager

@@ -27,13 +27,7 @@ Reading = Literal["bit", "integer", "number", "loose", "text"]
 FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
-_DTYPES = {
-    "bit": "Int8",
-    "integer": "Int64",
-    "number": "Float64",
-    "loose": "String",
-    "text": "String",
-}
+_DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
@@ -87,7 +81,7 @@ def _scan_text(
         file.source.path,
         separator=file.source.delimiter,
         schema={
-            raw: getattr(pl, _DTYPES[readings.get(name, "text")])()
+            raw: getattr(pl, _DTYPES.get(readings.get(name, "text"), "String"))()
             for name, raw in raw_names.items()
         },
         null_values=list(null_values) or None,
@@ -280,11 +274,15 @@ def together(frames: Sequence[Frame]) -> Frame:
 
 def with_rows(frame: Frame, name: str, *, first: int) -> Frame:
     """Add a column with the number of each row."""
-    native: Any = frame.to_native()
-    if not isinstance(native, pl.LazyFrame):
-        native = frame.collect("polars").to_native().lazy()
-    numbered: pl.LazyFrame = native.with_row_index(name, offset=first)
-    return nw.from_native(numbered)
+    return nw.from_native(in_polars(frame).with_row_index(name, offset=first))
+
+
+def in_polars(frame: Frame) -> pl.LazyFrame:
+    """Return the lazy frame as polars has it; of another library its rows are collected."""
+    if not frame.implementation.is_polars():
+        frame = frame.collect("polars").lazy()
+    native: pl.LazyFrame = frame.to_native()
+    return native
 
 
 _SCORE = re.compile(

@@ -65,8 +65,7 @@ def numbers_of(cells: GridCells, reasons: GridCells | None = None) -> Numbers:
     """
     values = _at_once(cells)
     if values is None:
-        look = _spelled if all_text(cells) else _look
-        found = [look(cell) for cell in cells]
+        found = [_look(cell) for cell in cells]
         values = np.array([value for value, _ in found], np.float64)
         status = np.array([status for _, status in found], np.uint8)
     else:
@@ -163,9 +162,11 @@ def text_of(cell: object) -> str | None:
     return None if is_blank(cell) else as_text(cell)
 
 
-def all_text(cells: GridCells) -> bool:
-    """Tell whether a column holds text and nothing else."""
-    return not isinstance(cells, np.ndarray) and set(map(type, cells)) == {str}
+def all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
+    """Tell whether a column holds text in every cell, and nothing else."""
+    if isinstance(cells, np.ndarray) or set(map(type, cells)) != {str}:
+        return False
+    return all(map(str.strip, cells))  # type: ignore[arg-type]
 
 
 Status = NDArray[np.uint8]
@@ -205,9 +206,7 @@ class Grid:
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""
         cells = self.cells[column]
-        if all_text(cells) and all(map(str.strip, cells)):
-            return list(cells)
-        return list(map(text_of, cells))
+        return list(cells) if all_text(cells) else list(map(text_of, cells))
 
     def numbers(self, column: int, reason: int | None = None) -> Numbers:
         """Return a column as numbers, read once; `reason` is the column of reasons beside it."""

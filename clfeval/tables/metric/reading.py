@@ -74,7 +74,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
-            hint = one_column_hint(head.columns, source.delimiter) if width == 1 else None
+            hint = one_column_hint(head.columns, source.delimiter)
             raise DataError(error.problems, hint=hint or error.hint, totals=error.totals) from error
         records = read_records(source)
     rows: Sequence[int] = range(head.header_row + 1, len(records) + 1)
@@ -152,7 +152,7 @@ def _without(cells: GridCells, null_values: Sequence[str]) -> GridCells:
 def _without_blanks(grid: Grid) -> Grid:
     blank: Sequence[int] = range(len(grid.rows))
     for cells in grid.cells:
-        if all_text(cells) and all(map(str.strip, cells)):
+        if all_text(cells):
             return grid
         blank = [i for i in blank if is_blank(cells[i])]
         if not blank:
@@ -176,10 +176,7 @@ _KINDS = {dict: "an object", list: "a list", str: "text", bool: "a truth value",
 
 
 def _of_json(text: str, name: str, id_column: str | None) -> Grid:
-    """Read one document, or objects one after the other; DataError names the line or record.
-
-    `id_column` is the column the caller says names the models.
-    """
+    """Read one document, or objects one after the other; DataError names the line or record."""
     documents, lines = _decoded(text, name)
     document = documents[0] if len(documents) == 1 else documents
     if isinstance(document, list):
