@@ -161,7 +161,7 @@ def checks(
 
 def _twice(columns: Columns) -> Check:
     """Look for rows given twice."""
-    first = pl.col(PLACE).first().over([*columns.row, columns.naming])
+    first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
     again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
     what = "'{value}' answered this id in {extra} already"
     return Check(columns.naming, "duplicate-row", what, again, first)
