@@ -89,14 +89,7 @@ def _read(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
-    layout = said.layout
-    if layout not in (None, "wide", "long"):
-        raise bad_option(f"--layout {layout} is for predictions: a metric table is wide or long")
-    found = read_metrics(
-        tables_of(table), wanted=wanted, models=said.model, id=said.id,
-        transpose=options.transpose, layout=layout, missing=said.missing,
-        null_values=said.null_value, input_format=said.input_format, delimiter=said.delimiter,
-    )  # fmt: skip
+    found = read_metrics(tables_of(table), said, wanted=wanted, transpose=options.transpose)
     if on_open is not None:
         on_open(found)
     if found.layout == "wide" and not wanted:  # by name: then somebody knows what they are

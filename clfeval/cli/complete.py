@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from clfeval.tables.names import ID_NAMES, LONG_TRUTH_NAMES, MODEL_NAMES, PREDICTION_NAMES, find
+from clfeval.tables.input import Input, Names, find
 
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
@@ -25,19 +25,19 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: what a long table names, else the columns left over."""
     columns, rows = _head(ctx)
-    model = find(columns, MODEL_NAMES)
-    if model and find(columns, (*PREDICTION_NAMES, "tp")):
+    model = find(columns, Names.MODEL)
+    if model and find(columns, (*Names.PREDICTION, "tp")):
         return _starting(_values(columns, rows, model), incomplete)
     taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
-    taken |= {ctx.params.get("weight"), ctx.params.get("id") or find(columns, ID_NAMES)}
-    taken.add(ctx.params.get("truth") or find(columns, LONG_TRUTH_NAMES))
+    taken |= {ctx.params.get("weight"), ctx.params.get("id") or find(columns, Names.ID)}
+    taken.add(ctx.params.get("truth") or find(columns, Names.LONG_TRUTH))
     return _starting((name for name in columns if name not in taken), incomplete)
 
 
 def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the classes in the first rows of the truth column; delimited text only."""
     columns, rows = _head(ctx)
-    truth = ctx.params.get("truth") or find(columns, LONG_TRUTH_NAMES)
+    truth = ctx.params.get("truth") or find(columns, Names.LONG_TRUTH)
     return _starting(_values(columns, rows, truth), incomplete)
 
 
@@ -68,7 +68,7 @@ def complete_measure(incomplete: str) -> list[str]:
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics of the table: its columns but the one that names the models."""
     columns, _ = _head(ctx)
-    taken = {ctx.params.get("id") or find(columns, MODEL_NAMES), *(ctx.params.get("metric") or ())}
+    taken = {ctx.params.get("id") or find(columns, Names.MODEL), *(ctx.params.get("metric") or ())}
     return _starting((name for name in columns if name not in taken), incomplete)
 
 
@@ -108,7 +108,9 @@ def _head(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
         path = _existing(name)
         if path is not None:
             try:
-                return _read(path, ctx.params.get("input_format"), ctx.params.get("delimiter"))
+                given = ctx.params.get
+                said = Input(input_format=given("input_format"), delimiter=given("delimiter"))
+                return _read(path, said)
             except Exception:  # whatever is wrong with the table, its own command will say
                 break
     return (), ()
@@ -128,9 +130,7 @@ def _existing(name: str) -> str | None:
     return None
 
 
-def _read(
-    name: str, input_format: str | None, delimiter: str | None
-) -> tuple[Sequence[str], SampleRows]:
+def _read(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
     """Read the head of one file, with polars only where the format leaves no other way."""
     from tempfile import TemporaryDirectory
 
@@ -139,7 +139,7 @@ def _read(
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
         plain = _unpacked_head(name, folder)
-        with open_sources([plain], input_format=input_format, delimiter=delimiter) as sources:
+        with open_sources([plain], said) as sources:
             source = sources[0]
         if source.text:
             head = read_csv_head(source)

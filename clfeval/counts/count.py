@@ -35,11 +35,11 @@ from clfeval.counts.settle import (
 )
 from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.result import InputFile
-from clfeval.tables.columns import ModelColumns, Suspicion
-from clfeval.tables.input import Input
+from clfeval.tables.cells import known_labels, natural
+from clfeval.tables.diagnose import Suspicion
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
-from clfeval.tables.names import COUNT_NAMES, find, known_labels, match_names, natural
-from clfeval.tables.prediction import Predictions
+from clfeval.tables.prediction import ModelColumns, Predictions
 from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors
 
 S = TypeVar("S")
@@ -275,7 +275,7 @@ def read_sample(opened: Predictions) -> Sample:
     if roles.run == FILE_NAME and len(opened.files) < 2:
         what = "--run-files takes every file as a run, and there is one"
         raise UsageError.of(what, "bad-option", hint="name several files, or --run COLUMN")
-    return Sample.of(count(opened)) if opened.layout.counts is None else _counts_table(opened)
+    return Sample.of(count(opened)) if opened.layout.expand is None else _counts_table(opened)
 
 
 def _named(roles: Input) -> tuple[str, tuple[str, ...]]:
@@ -305,7 +305,7 @@ def _counts_table(opened: Predictions) -> Sample:
             what = f"{option} has nothing to act on: the table holds counts"
             raise UsageError.of(what, "needs-predictions", hint="leave it out")
     keys = roles.by
-    if {naming, *(find(opened.peeks, (name,)) for name in COUNT_NAMES)} & set(keys):
+    if {naming, *(find(opened.peeks, (name,)) for name in Names.COUNT)} & set(keys):
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
         raise bad_option(what)
     rows: list[CountsRow] = []

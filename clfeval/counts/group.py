@@ -17,7 +17,7 @@ from clfeval.counts.settle import Settled, check_structure
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
-from clfeval.tables.columns import WRONG, Mode, ModelColumns
+from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive

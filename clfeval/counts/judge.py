@@ -16,22 +16,20 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import distinct_texts, means_missing
-from clfeval.tables.columns import Suspicion
+from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
     ROW,
     Check,
+    Suspicion,
     count_blank,
     missing_of,
     numbered,
     repeated,
     run_checks,
 )
-from clfeval.tables.names import known_labels, natural
-from clfeval.tables.peek import Peek, all_distinct, is_score
-from clfeval.tables.scan import TableFile
+from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 
@@ -120,9 +118,10 @@ def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | No
     """Raise when an id stands in more than one row of the files, or of one run."""
     if all_distinct(files, column, peek):
         return
-    wanted = dict.fromkeys([FILE, ROW, PLACE, column, run or column])
+    row = [column] if run is None else [column, run]
+    wanted = dict.fromkeys([FILE, ROW, PLACE, *row])
     frame = pl.concat([numbered(file).select(list(wanted)) for file in files])
-    problems, totals = run_checks(frame, [repeated(column, run)])
+    problems, totals = run_checks(frame, [repeated(*row)])
     if problems:
         raise DataError(problems, hint="each observation stands in one row", totals=totals)
 

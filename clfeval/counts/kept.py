@@ -15,9 +15,8 @@ from clfeval.counts.group import lacks, says_positive, score_column
 from clfeval.counts.patterns import PatternCounts, any_of, by_name, merged, stacked
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
-from clfeval.tables.cells import as_text
-from clfeval.tables.columns import KEY, Mode
-from clfeval.tables.names import natural
+from clfeval.tables.cells import as_text, natural
+from clfeval.tables.prediction import KEY, Mode
 from clfeval.tables.scan import Frame, collect, together
 
 Target = Literal["positive", "negative", "all"]

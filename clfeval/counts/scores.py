@@ -17,9 +17,8 @@ from clfeval.counts.patterns import merged, stacked
 from clfeval.counts.settle import slice_label
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
-from clfeval.tables.cells import is_absent
+from clfeval.tables.cells import is_absent, natural
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.names import natural
 from clfeval.tables.scan import Frame, collect, together
 
 

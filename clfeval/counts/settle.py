@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import Any, TypeAlias
 
 from clfeval.errors import DataError, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
-from clfeval.tables.cells import as_text, is_absent
-from clfeval.tables.columns import Columns, Layout, ModelColumns
-from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged
+from clfeval.tables.cells import BINARY, PARTNERS, as_text, is_absent, known_labels, natural
+from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged, start_fingerprint
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.names import BINARY, PARTNERS, known_labels, natural
-from clfeval.tables.peek import Peek, distinct_of, is_score
-from clfeval.tables.prediction import Predictions
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, TableFile, collect, scan, unreadable
+from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
+from clfeval.tables.scan import (
+    NO_TAIL,
+    TEXT_BYTES,
+    Peek,
+    TableFile,
+    collect,
+    distinct_of,
+    is_score,
+    scan,
+    unreadable,
+)
 
 
 def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
@@ -60,12 +67,12 @@ def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
-Tasks = Sequence[FingerprintTask | None]
+Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
 def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start to read the bytes of every file beside the counting."""
-    return tuple(FingerprintTask(file.source) if file.source else None for file in files)
+    return tuple(start_fingerprint(file.source) if file.source else None for file in files)
 
 
 def file_count(
@@ -87,7 +94,7 @@ def check_structure(
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
-        suspect = seen.has_nul or seen.bad_utf8 or looks_ragged(seen, len(file.columns))
+        suspect = seen.damaged or looks_ragged(seen, len(file.columns))
         if not suspect and short is None:
             marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
             short = bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())

@@ -1,10 +1,13 @@
-"""Single cells, whatever table they stand in: which are missing, and their text."""
+"""Single cells, whatever table they stand in: which are missing, their text, what is a class."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
+
+from clfeval.tables.input import Input
 
 FRAME = "<frame>"  # the name of a table that is no file
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
@@ -39,3 +42,28 @@ def means_missing(text: str) -> str | None:
 def null_hint(text: str) -> str:
     """Say how a text is made to mean missing."""
     return f"if '{text}' means missing, add --null-value '{text}'"
+
+
+BINARY = ({"0", "1"}, {"false", "true"})
+PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
+PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
+
+
+def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
+    """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
+    known = {*classes, *roles.labels}
+    if roles.positive is not None:
+        known.add(roles.positive)
+    if known <= set(PARTNERS):
+        known |= {PARTNERS[name] for name in known}
+    return known
+
+
+def natural(text: str) -> tuple[tuple[int, float, str], ...]:
+    """Order text with numbers by their value: 2 before 10, fold9 before fold10."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return tuple(
+        (0, float(part), part) if index % 2 else (1, 0.0, part)
+        for index, part in enumerate(parts)
+        if part
+    )

@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import IO
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import KEPT, DataError, Problem, listing
 from clfeval.tables.source import SourceFile
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 5000
@@ -37,10 +40,9 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     refuse_utf16(source, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\r" in raw and b"\n" not in raw:
-        raise DataError(
-            Problem("lines end with a bare carriage return (CR)", "cr-only", source.name, 1),
-            hint=r"convert it: tr '\r' '\n' < FILE > NEW",
-        )
+        what = "lines end with a bare carriage return (CR)"
+        hint = r"convert it: tr '\r' '\n' < FILE > NEW"
+        raise DataError.of(what, "cr-only", source.name, 1, hint=hint)
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
     records = _records(source, text, whole)
     header_row, header = next(records, (1, []))
@@ -57,10 +59,8 @@ def read_csv_head(source: SourceFile) -> CsvHead:
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
     """Raise for a text that begins with the mark of UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(
-            Problem("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1),
-            hint="convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
-        )
+        hint = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+        raise DataError.of("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
@@ -75,9 +75,8 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
             if record:
                 yield row, record
     except csv.Error as error:
-        raise DataError.of(
-            f"not a delimited table: {error}", "bad-csv", source.name, reader.line_num
-        ) from error
+        what = f"not a delimited table: {error}"
+        raise DataError.of(what, "bad-csv", source.name, reader.line_num) from error
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
@@ -194,12 +193,10 @@ def _text(source: SourceFile) -> IO[str]:
 def _record_problems(
     file: str, row: int, record: list[str], columns: tuple[str, ...]
 ) -> Iterator[Problem]:
-    if len(record) < len(columns):
+    if len(record) != len(columns):
         what = f"{len(record)} fields where the header has {len(columns)}"
-        yield Problem(what, "short-row", file, row, columns[len(record)])
-    elif len(record) > len(columns):
-        what = f"{len(record)} fields where the header has {len(columns)}"
-        yield Problem(what, "long-row", file, row)
+        code = "short-row" if len(record) < len(columns) else "long-row"
+        yield Problem(what, code, file, row, next(iter(columns[len(record) :]), None))
     for column, cell in zip(columns, record, strict=False):
         if "\0" in cell:
             yield Problem("holds a NUL byte", "nul-byte", file, row, column)
@@ -224,8 +221,7 @@ class Fingerprint:
     quotes: int = 0
     ascii: bool = True
     ends_with_newline: bool = True
-    has_nul: bool = False
-    bad_utf8: bool = False
+    damaged: bool = False  # holds NUL bytes, or is not UTF-8
 
     @property
     def lines(self) -> int:
@@ -238,33 +234,25 @@ class Fingerprint:
         return self.size - self.newlines - self.returns - self.delimiters
 
 
+FingerprintTask: TypeAlias = "Future[Fingerprint]"
 _AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
 
 
-class FingerprintTask:
-    """Takes a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+def start_fingerprint(source: SourceFile) -> FingerprintTask:
+    """Take a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+    from concurrent.futures import Future
 
-    def __init__(self, source: SourceFile) -> None:
-        """Start at once."""
-        self._source = source
-        self._result: Fingerprint | None = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    task: FingerprintTask = Future()
 
-    def _run(self) -> None:
+    def run() -> None:
         try:
             with _AT_ONCE:
-                self._result = take_fingerprint(self._source)
-        except BaseException as error:  # handed to the thread that waits in result()
-            self._error = error
+                task.set_result(take_fingerprint(source))
+        except BaseException as error:  # handed to the thread that waits for the result
+            task.set_exception(error)
 
-    def result(self) -> Fingerprint:
-        """Wait for the fingerprint; raises what the reading raised."""
-        self._thread.join()
-        if self._result is None:
-            raise self._error or RuntimeError("the fingerprint thread left no result")
-        return self._result
+    threading.Thread(target=run, daemon=True).start()
+    return task
 
 
 def take_fingerprint(source: SourceFile) -> Fingerprint:
@@ -288,20 +276,15 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
                 has_nul = has_nul or b"\0" in chunk
                 if not bad_utf8 and not (chunk.isascii() and not decoder.getstate()[0]):
                     is_ascii = False
-                    bad_utf8 = not _decodes(decoder, chunk)
+                    try:
+                        decoder.decode(chunk)
+                    except UnicodeDecodeError:
+                        bad_utf8 = True
             size += len(chunk)
             last = chunk[-1:]
     bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # a character cut off at the end
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
-        is_ascii, last == b"\n", has_nul, bad_utf8,
+        is_ascii, last == b"\n", has_nul or bad_utf8,
     )  # fmt: skip
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
-    try:
-        decoder.decode(chunk)
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from clfeval.errors import KEPT, Problem, listing
 from clfeval.late import pl
-from clfeval.tables.scan import FILE_NAME, TableFile, names_in_polars, scan
+from clfeval.tables.scan import FILE_NAME, TableFile, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What the counts show to be wrong, for the second look to name the rows.
+
+    known: truth's labels; unknown: models that say others; strict: missing values are errors;
+    wrong: rows of one observation contradict each other; weights: some are none.
+    """
+
+    known: Sequence[str]
+    unknown: Container[str] = ()
+    strict: bool = True
+    wrong: bool = False
+    weights: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +50,20 @@ def text_of(column: str) -> pl.Expr:
 
 def number_of(column: str) -> pl.Expr:
     """Return a column as numbers, null where it holds none."""
-    return pl.col(column).cast(pl.String).cast(pl.Float64, strict=False)
+    return text_of(column).cast(pl.Float64, strict=False)
 
 
-def missing_label(column: str) -> Check:
-    """Look for empty cells."""
-    return Check(column, "missing-value", "missing", pl.col(column).is_null())
+def missing_value(column: str, *, number: bool = False) -> Check:
+    """Look for empty cells, and for NaN where numbers are wanted."""
+    absent = pl.col(column).is_null()
+    if number:
+        absent |= number_of(column).is_nan().fill_null(value=False)
+    return Check(column, "missing-value", "missing", absent)
 
 
 def missing_of(column: str, frame: pl.LazyFrame) -> Check:
     """Look for empty cells, and for NaN where the column holds numbers."""
-    numbers = frame.collect_schema()[column].is_float()
-    return missing_score(column) if numbers else missing_label(column)
-
-
-def missing_score(column: str) -> Check:
-    """Look for empty cells and NaN."""
-    absent = pl.col(column).is_null() | number_of(column).is_nan().fill_null(value=False)
-    return Check(column, "missing-value", "missing", absent)
+    return missing_value(column, number=frame.collect_schema()[column].is_float())
 
 
 def bad_number(column: str) -> Check:
@@ -64,8 +75,20 @@ def bad_number(column: str) -> Check:
 def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = None) -> Check:
     """Look for labels that are not among the known ones."""
     bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
-    what = "'{value}' is not among truth's labels " + _plain(listing(known))
+    what = "'{value}' is not among truth's labels " + plain_text(listing(known))
     return Check(column, "unknown-label", what, bad if only is None else bad & only)
+
+
+def bad_answer(
+    column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
+) -> list[Check]:
+    """Look for what is no answer of a model: no number, or no label where some are unknown."""
+    checks = [missing_value(column, number=number)] if suspicion.strict else []
+    if number:
+        checks.append(bad_number(column))
+    elif unknown:
+        checks.append(unknown_label(column, suspicion.known))
+    return checks
 
 
 def bad_weight(column: str) -> Check:
@@ -84,64 +107,17 @@ def count_blank(file: TableFile) -> int:
     return int(scan(file, {file.columns[0]: "text"}).to_native().select(every).collect().item())
 
 
-def repeated(column: str, run: str | None = None) -> Check:
-    """Look for ids that stand in more than one row; the first row is given with each later one.
+def repeated(*row: str) -> Check:
+    """Look for ids that stand in more than one row, or in one of each run if it is named too.
 
-    With `run` an id may stand in one row of each run.
+    The first row is given with each later one.
     """
-    first = pl.col(PLACE).first().over(_within(column, run))
-    return Check(
-        column, "duplicate-id", "'{value}' stands in {extra} already",
-        (pl.col(PLACE) != first) & pl.col(column).is_not_null(), first,
-    )  # fmt: skip
+    first = pl.col(PLACE).first().over(row)
+    again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
+    return Check(row[0], "duplicate-id", "'{value}' stands in {extra} already", again, first)
 
 
-def long_checks(
-    row_id: str, model: str, constants: Sequence[str], run: str | None = None
-) -> list[Check]:
-    """Look for rows given twice, and for truth, slices or weights that differ within one id."""
-    row = _within(row_id, run)
-    pair = pl.struct(*row, model)
-    first_pair = pl.col(PLACE).first().over(pair)
-    checks = [
-        Check(
-            model, "duplicate-row", "'{value}' answered this id in {extra} already",
-            (pl.col(PLACE) != first_pair) & pl.col(row_id).is_not_null(), first_pair,
-        )
-    ]  # fmt: skip
-    for name in constants:
-        code = "conflicting-truth" if name == constants[0] else "conflicting-value"
-        if name == constants[0]:
-            first = text_of(name).drop_nulls().first().over(row)
-            bad = text_of(name) != first
-        else:
-            first = text_of(name).first().over(row).fill_null("")
-            bad = text_of(name).fill_null("") != first
-        what = "'{value}' where an earlier row of this id has '{extra}'"
-        checks.append(Check(name, code, what, bad & pl.col(row_id).is_not_null(), first))
-    return checks
-
-
-def _within(row_id: str, run: str | None) -> list[str]:
-    return [row_id] if run is None else [row_id, run]
-
-
-def lacking_rows(
-    row_id: str, model: str, models: Sequence[str], run: str | None = None
-) -> list[Check]:
-    """Look for ids some model has no row for, at the first row that has the id."""
-    row = _within(row_id, run)
-    first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
-    return [
-        Check(
-            model, "unequal-ids", f"id '{{extra}}' has no row of model '{_plain(name)}'",
-            first & ~(pl.col(model) == name).any().over(row), text_of(row_id),
-        )
-        for name in models
-    ]  # fmt: skip
-
-
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return text in which braces stand for themselves."""
     return text.replace("{", "{{").replace("}", "}}")
 
@@ -151,17 +127,10 @@ def numbered(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
 
     Lines without any value are blank and not named.
     """
-    if file.head is not None and file.source is not None:
-        raw = names_in_polars(file)
-        frame = (
-            pl.scan_csv(
-                file.source.path, separator=file.source.delimiter, glob=False,
-                schema=dict.fromkeys(raw.values(), pl.String),
-            )
-            .rename({value: name for name, value in raw.items() if value != name})
-            .pipe(_placed, file.name, file.head.header_row + 1)
-            .filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
-        )  # fmt: skip
+    if file.head is not None:
+        text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
+        blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
+        frame = _placed(text, file.name, file.head.header_row + 1).filter(~blank)
     else:
         assert file.native is not None
         typed: pl.DataFrame = file.native.collect("polars").to_native()
@@ -186,20 +155,11 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     totals: Counter[str] = Counter()
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
-        found = frame.select(
-            FILE, ROW, text_of(check.column).alias(VALUE), extra.alias("extra"),
-            check.bad.alias("bad"),
-        ).filter("bad").drop("bad")  # fmt: skip
+        cells = text_of(check.column).alias(VALUE), extra.alias("extra"), check.bad.alias("bad")
+        found = frame.select(FILE, ROW, *cells).filter("bad").drop("bad")
         rows = found.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
-        problems += [
-            Problem(
-                check.what.format(value="" if value is None else value, extra=extra_text),
-                check.code,
-                file,
-                row,
-                check.column,
-            )
-            for file, row, value, extra_text in rows.head(KEPT).iter_rows()
-        ]
+        for file, row, value, extra_text in rows.head(KEPT).iter_rows():
+            what = check.what.format(value="" if value is None else value, extra=extra_text)
+            problems.append(Problem(what, check.code, file, row, check.column))
     return problems, +totals

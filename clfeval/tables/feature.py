@@ -7,21 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, UsageError, listing, unknown_column
-from clfeval.late import nw, pl
-from clfeval.tables.input import Input
-from clfeval.tables.names import (
-    FEATURE_NAMES,
-    ID_NAMES,
-    ROW_NAMES,
-    TRUTH_NAMES,
-    VALUE_NAMES,
-    find,
-    match_names,
-)
-from clfeval.tables.peek import Peek
-from clfeval.tables.prediction import open_files, peek_at, with_delimiter_hint
-from clfeval.tables.scan import TableFile
+from clfeval.errors import DataError, UsageError, listing, unknown_column
+from clfeval.late import nw
+from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.prediction import open_files, with_delimiter_hint
+from clfeval.tables.scan import TableFile, in_polars, peek
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -88,23 +78,19 @@ def open_features(
 ) -> Iterator[FeatureTable]:
     """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
-        files = stack.enter_context(
-            open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter)
-        )
+        files = stack.enter_context(open_files(tables, roles))
         classes = None
-        if truth_table is not None:
-            opened = stack.enter_context(open_files(truth_table, delimiter=roles.delimiter))
-            others = tuple(map(_in_polars, opened))
-            classes = _classes(others, roles)
+        if truth_table is not None:  # which may be of another format
+            others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
+            classes = _classes(tuple(map(_in_polars, others)), roles)
         yield _recognised(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
 
 
 def _in_polars(file: TableFile) -> TableFile:
     """Return a data frame of another library as one of polars, so that numbers are read alike."""
-    if file.native is None or isinstance(file.native.to_native(), pl.LazyFrame):
+    if file.native is None:
         return file
-    frame = file.native.collect("polars").to_native().lazy()
-    return replace(file, native=nw.from_native(frame))
+    return replace(file, native=nw.from_native(in_polars(file.native)))
 
 
 def _recognised(
@@ -115,54 +101,50 @@ def _recognised(
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
             raise unknown_column(first.name, name, columns)
-    truth = None if classes else roles.truth or find(columns, TRUTH_NAMES)
+    truth = None if classes else roles.truth or find(columns, Names.TRUTH)
     rest = [name for name in columns if name != truth]
-    row, feature = roles.id or find(rest, ROW_NAMES), find(rest, FEATURE_NAMES)
-    value = find(rest, VALUE_NAMES)
-    known = {row, feature, value, truth, find(columns, TRUTH_NAMES)}
+    row, feature = roles.id or find(rest, Names.ROW), find(rest, Names.FEATURE)
+    value = find(rest, Names.VALUE)
+    known = {row, feature, value, truth, find(columns, Names.TRUTH)}
     spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
-    named = find(rest, FEATURE_NAMES[:3])
+    named = find(rest, Names.FEATURE[:3])
     named = feature if classes is not None else named
     if row and named and spare and roles.layout is None:
-        raise DataError(
-            Problem(
-                f"columns '{row}' and '{feature}' look like a sparse table, but what is "
-                f"{listing(spare)}?", "which-layout", first.name,
-            ),
-            hint="--layout long takes it as sparse and leaves them out (name a column of values "
-            "'value'); --layout wide takes every column as a feature",
-        )  # fmt: skip
-    if (roles.layout == "long" or classes is not None or sparse) and not (row and feature):
-        raise DataError(
-            Problem(f"no sparse table: columns {listing(columns)}", "wrong-layout", first.name),
-            hint="it has one row per observation and feature: columns like row, feature, value",
+        what = f"columns '{row}' and '{feature}' look like a sparse table, but what is "
+        hint = (
+            "--layout long takes it as sparse and leaves them out (name a column of values "
+            "'value'); --layout wide takes every column as a feature"
         )
+        raise DataError.of(f"{what}{listing(spare)}?", "which-layout", first.name, hint=hint)
+    surely_long = roles.layout == "long" or classes is not None
+    if surely_long and not (row and feature):
+        what = f"no sparse table: columns {listing(columns)}"
+        hint = "it has one row per observation and feature: columns like row, feature, value"
+        raise DataError.of(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
-        error = DataError(
-            Problem(f"no class column; columns: {listing(columns)}", "no-truth", first.name),
-            hint="name it with --truth COLUMN"
-            + (", or the file that has it with --truth-table FILE" if feature else ""),
-        )
+        what = f"no class column; columns: {listing(columns)}"
+        hint = "name it with --truth COLUMN"
+        hint += ", or the file that has it with --truth-table FILE" if feature else ""
+        error = DataError.of(what, "no-truth", first.name, hint=hint)
         raise with_delimiter_hint(first, error)
-    if roles.layout == "long" or classes is not None or (sparse and roles.layout is None):
+    if surely_long or (sparse and roles.layout is None):
         if roles.weight:
             raise UsageError.of("--weight needs a wide table of features", "bad-option")
         return FeatureTable(
             files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
             wanted=wanted, classes=classes, ignored=tuple(spare),
         )  # fmt: skip
-    row_id = roles.id or find(rest, ID_NAMES)
+    row_id = roles.id or find(rest, Names.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
     if wanted:
         names = match_names(first.name, names, wanted, what="feature")
     if not names:
-        raise DataError(
-            Problem(f"no feature columns; columns: {listing(columns)}", "no-features", first.name),
-            hint="every column beside class, id and weight is a feature",
-        )
-    kinds = _kinds(first, names, roles)
+        what = f"no feature columns; columns: {listing(columns)}"
+        hint = "every column beside class, id and weight is a feature"
+        raise DataError.of(what, "no-features", first.name, hint=hint)
+    kinds = _kinds(first, names, roles.null_value)
     return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
 
 
@@ -172,37 +154,30 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> Classes:
     columns = list(first.columns)
     if roles.truth is not None and roles.truth not in columns:
         raise unknown_column(first.name, roles.truth, columns)
-    row = roles.id if roles.id in columns else find(columns, ROW_NAMES)
+    row = roles.id if roles.id in columns else find(columns, Names.ROW)
     row = row or (columns[0] if len(columns) == 2 else None)
     rest = [name for name in columns if name != row]
-    truth = roles.truth or find(rest, TRUTH_NAMES) or (rest[0] if len(rest) == 1 else None)
+    truth = roles.truth or find(rest, Names.TRUTH) or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
-        raise DataError(
-            Problem(
-                f"which columns are row and class? columns: {listing(columns)}", "no-truth",
-                first.name,
-            ),
-            hint="name them with --id COLUMN and --truth COLUMN",
-        )  # fmt: skip
+        what = f"which columns are row and class? columns: {listing(columns)}"
+        hint = "name them with --id COLUMN and --truth COLUMN"
+        raise DataError.of(what, "no-truth", first.name, hint=hint)
     return Classes(files, row, truth)
 
 
-def _kinds(file: TableFile, names: Sequence[str], roles: Input) -> dict[str, FeatureKind]:
+def _kinds(
+    file: TableFile, names: Sequence[str], null_values: Sequence[str]
+) -> dict[str, FeatureKind]:
     """Guess each column's kind; counting finds out when the guess is wrong."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
-        return {name: _typed_kind(schema[name]) for name in names}
-    peeks = peek_at(file, roles.null_value)
-    return {name: _text_kind(peeks[name]) for name in names}
-
-
-def _typed_kind(dtype: Any) -> FeatureKind:
-    if dtype == nw.Boolean or dtype.is_integer():
-        return "binary"
-    return "numeric" if dtype.is_numeric() else "category"
-
-
-def _text_kind(column: Peek) -> FeatureKind:
-    if column.texts and column.texts <= {"0", "1"}:
-        return "binary"
-    return "numeric" if column.mostly_numeric else "category"
+        binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}
+        numeric = {n for n in names if schema[n].is_numeric()}
+    else:
+        peeks = peek(file, null_values)
+        binary = {n for n in names if peeks[n].texts and peeks[n].texts <= {"0", "1"}}
+        numeric = {n for n in names if peeks[n].mostly_numeric}
+    return {
+        name: "binary" if name in binary else "numeric" if name in numeric else "category"
+        for name in names
+    }

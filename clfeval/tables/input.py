@@ -1,13 +1,15 @@
-"""How a table is read and what its columns are: the options with one meaning in every command."""
+"""How a table is read and what its columns are: options of every command, and names that tell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.notation import thresholds
 from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
 from clfeval.tables.layouts import LayoutName as LayoutName
@@ -131,3 +133,58 @@ class Input:
 def with_input(command: Command) -> Command:
     """Return a command with the options of its table, which are those of every command."""
     return replace(command, input=Input)
+
+
+class Names:
+    """The names that columns go by where no option says it, the likeliest first."""
+
+    TRUTH = ("truth", "y_true", "target", "actual", "label", "true_label")
+    LONG_TRUTH = (*TRUTH, "actual_class", "true_class")
+    MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
+    PREDICTION = (
+        "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
+        "score", "y_score", "probability",
+    )  # fmt: skip
+    ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
+    ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
+    FEATURE = ("feature", "term", "token", "word")
+    VALUE = ("value", "count", "frequency", "tf")
+    COUNT = ("tp", "fp", "fn", "tn")
+    METRIC = ("metric", ".metric", "measure", "variable")
+    METRIC_VALUE = ("value", ".estimate", "estimate", "score", "mean")
+    ESTIMATOR = ("estimator", ".estimator")
+    SLICE = ("slice", "class")
+
+
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+
+
+def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
+    """Return the column that matches the earliest of the names, case and outer spaces aside.
+
+    Of several that match one name, the exact one, else the first.
+    """
+    listed = list(columns)
+    loose = {column.strip().casefold(): column for column in reversed(listed)}
+    loose |= {column: column for column in listed if column in names}
+    return next((loose[name] for name in names if name in loose), None)
+
+
+def is_index(name: str) -> bool:
+    """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
+    return bool(_INDEX.fullmatch(name))
+
+
+def match_names(
+    file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
+) -> list[str]:
+    """Resolve exact names and globs; a pattern that matches nothing is an error."""
+    chosen: dict[str, None] = {}
+    known = set(names)
+    for pattern in patterns:
+        found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
+        if not found:
+            text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
+            raise UsageError.of(text, f"unknown-{what}", file, hint=suggestion(pattern, names))
+        chosen |= dict.fromkeys(found)
+    return list(chosen)

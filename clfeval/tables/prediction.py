@@ -1,36 +1,145 @@
-"""Prediction tables: the opened files, their layout, and how each column is to be read."""
+"""Prediction tables: the opened files, which column is what, and what a layout says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
-from clfeval.late import nw
+from clfeval.errors import DataError, listing, no_table, unknown_column
+from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
-from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import one_column_hint, read_csv_head
-from clfeval.tables.input import Input
-from clfeval.tables.layouts import layouts
-from clfeval.tables.layouts.counts import expand_counts
-from clfeval.tables.peek import Peek, peek
+from clfeval.tables.diagnose import Check, Suspicion
+from clfeval.tables.input import Input, Kind
+from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.scan import (
     FILE_NAME,
+    Frame,
+    Peek,
+    Reading,
     TableFile,
     check_names,
-    engine_errors,
     open_typed,
-    unreadable,
+    peek,
 )
 from clfeval.tables.source import open_sources
 
+# fast   0/1 columns as integers, proved exact by counting bytes
+# plain  labels as text, scores as numbers
+# loose  as plain, but what is no number becomes null for the second look to name
+Mode = Literal["fast", "plain", "loose"]
+# What a frame of rows may have beside the columns named: KEY, what names the observation, or every
+# field of the file, with the marks of a watchful scan.
+Also = Literal["nothing", "key", "watch"]
+# Columns of such frames; WRONG where the rows of one observation contradict each other.
+KEY, WRONG = "__clfeval_key", "__clfeval_wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelColumns:
+    """One model: its name and the column or columns that hold what it said.
+
+    label   one column of class names
+    score   one column of numbers; positive at or above the threshold
+    classes one column of probabilities per class, in the order of `classes`
+    """
+
+    name: str
+    kind: Literal["label", "score", "classes"]
+    columns: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column is truth, id, model, slice and weight.
+
+    naming: the column with the models' names; answer: the one with what all of them said.
+    """
+
+    truth: str
+    id: str | None = None
+    models: tuple[ModelColumns, ...] = ()
+    naming: str = ""
+    answer: str = ""
+    ignored: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    run: str | None = None  # also in `by`: an observation stands once in each run
+    null_values: tuple[str, ...] = ()
+
+    def source(self, model: ModelColumns) -> str:
+        """Return the column of the file that holds a model's answers, or the first of them."""
+        return self.answer or model.columns[0]
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """What names an observation: its id, in each run where there are several."""
+        return tuple(name for name in (self.id, self.run) if name is not None)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Columns with one value per observation: truth, slices, weight."""
+        names = [self.truth, *self.by, *([self.weight] if self.weight else [])]
+        return tuple(dict.fromkeys(names))
+
+    def readings(self, mode: Mode) -> dict[str, Reading]:
+        """Say how every column that is counted is read."""
+        number: Reading = "loose" if mode == "loose" else "number"
+        label: Reading = "bit" if mode == "fast" else "text"
+        chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
+        chosen[self.truth] = label
+        if self.answer:
+            chosen |= dict.fromkeys((str(self.id), self.naming), "text")
+        for model in self.models:
+            columns = (self.answer,) if self.answer else model.columns
+            chosen |= dict.fromkeys(columns, label if model.kind == "label" else number)
+        return chosen | ({self.weight: number} if self.weight else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way to lay out a table of predictions.
+
+    needs: the columns it lives by, lacking: what a table is not that lacks them.
+    recognise: which columns are what, from the header and the first values; None if it is another.
+    rows: lazy frames in which a row is an observation with a column for each answer; one per file,
+    unless an observation has rows in several. checks: numbered rows, and what to look for in them.
+    models: finds them where they stand in rows; gathers: an observation has a row per model.
+    expand: where a row is a 2 x 2 table, the predictions that it counts.
+    asked: the choices of --layout, beside its own name and none, that mean this one too.
+    """
+
+    name: LayoutName
+    needs: str
+    lacking: str
+    recognise: Callable[[str, Mapping[str, Peek], Input], Columns | None]
+    rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
+    checks: Callable[
+        [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
+    ]
+    models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Input], Columns] | None = (
+        None
+    )
+    gathers: bool = False
+    expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
+    asked: tuple[str, ...] = ()
+
+
+def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
+    """Labels when the values are truth's labels, scores when they are numbers, else labels.
+
+    One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
+    """
+    strange = Peek(column.texts - classes, column.typed_number)
+    scores = not column.texts <= classes and strange.mostly_numeric and column.mostly_numeric
+    return "score" if scores else "label"
+
 
 @contextmanager
-def open_files(
-    tables: Any, *, input_format: str | None = None, delimiter: str | None = None
-) -> Iterator[tuple[TableFile, ...]]:
+def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open a list of paths, or one data frame; all files must have the columns of the first.
 
     Temporary copies of pipes and packed files live as long as the block.
@@ -44,7 +153,7 @@ def open_files(
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(tables, input_format=input_format, delimiter=delimiter) as sources:
+    with open_sources(tables, said) as sources:
         files = []
         for source in sources:
             if source.text:
@@ -66,20 +175,8 @@ def _check_same_columns(files: Sequence[TableFile]) -> None:
         if missing or extra:
             parts = [f"has no column {listing(missing)}"] if missing else []
             parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            raise DataError(
-                Problem("; ".join(parts), "different-columns", other.name),
-                hint="files read together need one set of columns",
-            )
-
-
-def peek_at(file: TableFile, null_values: Sequence[str]) -> Mapping[str, Peek]:
-    """Look at each column's first values; raises DataError when the file's reader refuses."""
-    try:
-        return peek(file, null_values)
-    except engine_errors() as error:
-        if file.source is None:
-            raise
-        raise unreadable(file.source, error) from error
+            hint = "files read together need one set of columns"
+            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
@@ -106,10 +203,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                     null_values=roles.null_value,
                 )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    raise DataError(
-        Problem(f"{layout.lacking}: columns {listing(columns)}", "wrong-layout", file),
-        hint=f"that layout needs columns like {layout.needs}",
-    )
+    what = f"{layout.lacking}: columns {listing(columns)}"
+    hint = f"that layout needs columns like {layout.needs}"
+    raise DataError.of(what, "wrong-layout", file, hint=hint)
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
@@ -138,10 +234,10 @@ class Predictions:
         if columns.naming:
             answers = f", answers in '{columns.answer}'" if columns.answer else ""
             parts.append(f"models in '{columns.naming}'{answers}")
-        for kind in ("label", "score", "classes"):
+        for kind, what in KINDS.items():
             names = [model.name for model in columns.models if model.kind == kind]
             if names:
-                parts.append(f"{KINDS[kind]} of {listing(names)}")
+                parts.append(f"{what} of {listing(names)}")
         if columns.ignored:
             parts.append(f"ignored {listing(columns.ignored)}")
         return "; ".join(parts)
@@ -157,22 +253,21 @@ def open_predictions(
     layout is `counts`, for `read_confusions`.
     Temporary copies of pipes and packed files live as long as the block.
     """
-    with open_files(tables, input_format=roles.input_format, delimiter=roles.delimiter) as files:
-        yield _recognised(files, roles, keep_counts=keep_counts)
+    with open_files(tables, roles) as files:
+        found = _recognised(files, roles)
+        expand = found.layout.expand
+        if expand is not None and not keep_counts:
+            if len(files) > 1:
+                raise DataError.of("one counts table at a time", "several-counts", files[1].name)
+            file, roles = expand(files[0], found.columns.naming, roles)
+            found = _recognised((file,), roles)
+        yield found
 
 
-def _recognised(
-    files: tuple[TableFile, ...], roles: Input, *, keep_counts: bool = False
-) -> Predictions:
-    first = files[0]
-    peeks = dict(peek_at(first, roles.null_value))
+def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
+    peeks = peek(files[0], roles.null_value)
     try:
-        layout, columns = recognise(first.name, peeks, roles)
+        layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:
-        raise with_delimiter_hint(first, error) from error
-    if layout.counts is not None and not keep_counts:
-        if len(files) > 1:
-            raise DataError.of("one counts table at a time", "several-counts", files[1].name)
-        file, roles = expand_counts(first, columns.naming, roles)
-        return _recognised((file,), roles)
+        raise with_delimiter_hint(files[0], error) from error
     return Predictions(files, layout, columns, peeks, roles)

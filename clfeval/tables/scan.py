@@ -1,4 +1,4 @@
-"""Scans: files and frames as lazy frames of text or numbers, JSON lists too; and how they run."""
+"""Scans: files and frames as lazy frames of text or numbers, how they run, what stands first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import glob
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
-from clfeval.tables.csv import CsvHead
+from clfeval.tables.cells import distinct_texts
+from clfeval.tables.csv import SAMPLE_ROWS, CsvHead
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
@@ -25,13 +27,7 @@ Reading = Literal["bit", "integer", "number", "loose", "text"]
 FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
-_DTYPES = {
-    "bit": "Int8",
-    "integer": "Int64",
-    "number": "Float64",
-    "loose": "String",
-    "text": "String",
-}
+_DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
@@ -80,12 +76,12 @@ def _scan_text(
     file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
-    raw_names = names_in_polars(file)
+    raw_names = _names_in_polars(file)
     frame = pl.scan_csv(
         file.source.path,
         separator=file.source.delimiter,
         schema={
-            raw: getattr(pl, _DTYPES[readings.get(name, "text")])()
+            raw: getattr(pl, _DTYPES.get(readings.get(name, "text"), "String"))()
             for name, raw in raw_names.items()
         },
         null_values=list(null_values) or None,
@@ -106,7 +102,7 @@ def _scan_text(
     return frame.select(wanted)
 
 
-def names_in_polars(file: TableFile) -> dict[str, str]:
+def _names_in_polars(file: TableFile) -> dict[str, str]:
     """Return what polars calls each column of a text table: it keeps quote marks as they stand."""
     assert file.source is not None
     if not any('"' in name for name in file.columns):
@@ -168,51 +164,54 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
 def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
     if source.format in ("ndjson", "json"):
-        refuse_result(source)
-    if source.format == "json" and holds_lines(source):
+        _refuse_result(source)
+    if source.format == "json" and any(
+        not isinstance(value, (dict, list)) for value in _first_record(source).values()
+    ):  # one record a line: the first is an object of values
         source = replace(source, format="ndjson")
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
         "arrow": lambda: pl.scan_ipc(source.path, glob=False),
         # this one expands wildcards in names, and cannot be asked not to
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
-        "json": lambda: json_frame(source).lazy(),
+        "json": lambda: _json_frame(source).lazy(),
     }
     try:
         frame = scanners[source.format]()
         columns = tuple(frame.collect_schema().names())
         if source.format == "ndjson":  # polars lists many keys in an order of its own
-            columns = tuple(_in_file_order(source, columns))
+            columns = tuple(_in_order(columns, _first_record(source)))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(source, error) from error
     check_names(source.name, columns)
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
 
 
-def _in_file_order(source: SourceFile, columns: Sequence[str]) -> list[str]:
-    """Order the keys of NDJSON as its first line has them; keys of later lines follow by name."""
-    with open(source.path, encoding="utf-8") as stream:
-        first = next((line for line in stream if line.strip()), "{}")
+def _first_record(source: SourceFile) -> dict[str, Any]:
+    """Return the object in the first line that is not blank, with nothing in it if it is none."""
+    with source.path.open("rb") as stream:
+        first = next((line.strip() for line in stream if line.strip()), b"")
+    if not first.startswith(b"{"):
+        return {}
     try:
-        keys = list(json.loads(first))
-    except (ValueError, TypeError):
-        keys = []
-    place = {key: i for i, key in enumerate(keys)}
+        return dict(json.loads(first))
+    except ValueError:
+        return {}
+
+
+def _in_order(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+    """Order columns as the first record has them; keys of later ones follow by name."""
+    place = {key: i for i, key in enumerate(first)}
     return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
 
 
 def check_names(file: str, columns: Sequence[str], *, row: int | None = None) -> None:
     """Refuse names that the engine takes for patterns of names."""
-    problems = [
-        Problem(
-            f"the name '{name}' of column {position} means several columns to the engine",
-            "bad-column-name",
-            file,
-            row,
-        )
-        for position, name in enumerate(columns, start=1)
-        if name == "*" or (name.startswith("^") and name.endswith("$"))
-    ]
+    problems = []
+    for position, name in enumerate(columns, start=1):
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            what = f"the name '{name}' of column {position} means several columns to the engine"
+            problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
         raise DataError(problems, hint="give every column a plain name of its own")
 
@@ -220,10 +219,9 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
 def unreadable(source: SourceFile, error: Exception) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return DataError(
-        Problem(f"cannot be read as {source.format}: {reason}", "bad-file", source.name),
-        hint="name the format with --input-format if the suffix misleads",
-    )
+    what = f"cannot be read as {source.format}: {reason}"
+    hint = "name the format with --input-format if the suffix misleads"
+    return DataError.of(what, "bad-file", source.name, hint=hint)
 
 
 _RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
@@ -231,8 +229,7 @@ _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
 _HEAD = 1 << 12
 
 
-def refuse_result(source: SourceFile) -> None:
-    """Raise for a result of clfeval, which holds measures, not rows."""
+def _refuse_result(source: SourceFile) -> None:
     with source.path.open("rb") as stream:
         if _RESULT.match(stream.read(_HEAD)):
             raise DataError(
@@ -242,20 +239,7 @@ def refuse_result(source: SourceFile) -> None:
             )
 
 
-def holds_lines(source: SourceFile) -> bool:
-    """Tell whether a JSON file is one record a line: its first line is an object of values."""
-    with source.path.open("rb") as stream:
-        first = next((line.strip() for line in stream if line.strip()), b"")
-    if not first.startswith(b"{"):
-        return False
-    try:
-        record = json.loads(first)
-    except ValueError:
-        return False
-    return any(not isinstance(value, (dict, list)) for value in record.values())
-
-
-def json_frame(source: SourceFile) -> pl.DataFrame:
+def _json_frame(source: SourceFile) -> pl.DataFrame:
     """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
     data = source.path.read_bytes()
     if not _LIST.match(data):
@@ -266,13 +250,11 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
         )
     frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
     if not frame.columns:
-        raise DataError.of(
-            "no rows to evaluate", "empty-table", source.name, hint="the list holds no record"
-        )
+        hint = "the list holds no record"
+        raise DataError.of("no rows to evaluate", "empty-table", source.name, hint=hint)
     text = data.decode("utf-8-sig")
     first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    place = {key: i for i, key in enumerate(first)}
-    return frame.select(sorted(frame.columns, key=lambda name: (place.get(name, len(place)), name)))
+    return frame.select(_in_order(frame.columns, first))
 
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"
@@ -292,8 +274,105 @@ def together(frames: Sequence[Frame]) -> Frame:
 
 def with_rows(frame: Frame, name: str, *, first: int) -> Frame:
     """Add a column with the number of each row."""
-    native: Any = frame.to_native()
-    if not isinstance(native, pl.LazyFrame):
-        native = frame.collect("polars").to_native().lazy()
-    numbered: pl.LazyFrame = native.with_row_index(name, offset=first)
-    return nw.from_native(numbered)
+    return nw.from_native(in_polars(frame).with_row_index(name, offset=first))
+
+
+def in_polars(frame: Frame) -> pl.LazyFrame:
+    """Return the lazy frame as polars has it; of another library its rows are collected."""
+    if not frame.implementation.is_polars():
+        frame = frame.collect("polars").lazy()
+    native: pl.LazyFrame = frame.to_native()
+    return native
+
+
+_SCORE = re.compile(
+    r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """The distinct values of a column's sample, as text."""
+
+    texts: frozenset[str]
+    typed_number: bool = False
+
+    @property
+    def mostly_numeric(self) -> bool:
+        """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
+        numbers = sum(map(is_score, self.texts))
+        return self.typed_number or numbers > len(self.texts) - numbers
+
+    @property
+    def bit(self) -> bool:
+        """True when every value is a bare 0 or 1."""
+        return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
+
+
+def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
+    """Look at each column's first values but the null ones; DataError when the reader refuses."""
+    if file.head is not None:
+        sample = file.head.sample
+        columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
+        without = set(null_values)
+        return {
+            name: Peek(frozenset(v for v in values if v is not None and v not in without))
+            for name, values in zip(file.columns, columns, strict=True)
+        }
+    assert file.native is not None
+    try:
+        frame = file.native.head(SAMPLE_ROWS).collect()
+    except engine_errors() as error:
+        if file.source is None:
+            raise
+        raise unreadable(file.source, error) from error
+    return {
+        name: Peek(
+            frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),
+            typed_number=frame.schema[name].is_numeric(),
+        )
+        if not frame.schema[name].is_nested()
+        else Peek(frozenset())
+        for name in file.columns
+    }
+
+
+def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[str]) -> set[str]:
+    """Return the distinct values of one column of all files, as text."""
+    values: set[str] = set()
+    for file in files:
+        frame = scan(file, {column: "text"}, null_values=null_values)
+        found = collect(frame.group_by(column).agg(nw.len().alias("n")))
+        values |= distinct_texts(found[column].to_list())
+    return values
+
+
+def is_score(text: str) -> bool:
+    """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
+    return bool(_SCORE.fullmatch(text))
+
+
+def all_distinct(files: Sequence[TableFile], column: str, peek: Peek) -> bool:
+    """Tell whether no value of a column stands in two rows of the files; missing ones are ignored.
+
+    Ascending whole numbers are distinct, also as text. Otherwise distinct hashes are enough; equal
+    hashes may be chance, and then False only means that somebody must look.
+    """
+    if len(files) == 1 and files[0].head and all(text.isdecimal() for text in peek.texts):
+        frame = scan(files[0], {column: "integer"}).to_native()
+        rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
+        with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
+            if frame.select(rising).collect(engine="streaming").item():
+                return True
+    ids = together([scan(file, {column: "text"}) for file in files])
+    return _distinct_hashes(ids.drop_nulls())
+
+
+def _distinct_hashes(frame: Frame) -> bool:
+    if frame.implementation.is_polars():
+        native: pl.LazyFrame = frame.to_native()
+        found = native.select(pl.all().hash().n_unique().alias("n"), pl.len().alias("rows"))
+        return bool(found.select(pl.col("n") == pl.col("rows")).collect(engine="streaming").item())
+    name = frame.collect_schema().names()[0]
+    counted = frame.select(n=nw.col(name).n_unique(), rows=nw.len()).collect()
+    return bool(counted["n"].item() == counted["rows"].item())

@@ -9,44 +9,36 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO, cast, get_args
+from typing import IO
 
-from clfeval.errors import DataError, Problem, UsageError, suggestion
-from clfeval.tables.input import Format
+from clfeval.errors import DataError, UsageError, suggestion
+from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def packing_of(magic: bytes) -> str | None:
     """Name the packing by the file's first bytes; None for a plain file."""
-    if magic.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if magic.startswith(_ZSTD) else None
+    return next((one for start, one in _PACKINGS.items() if magic.startswith(start)), None)
 
 
 def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
     """Unpack into a plain file; raises DataError for damaged data."""
+    import gzip
     import zlib
 
     try:
-        with packed.open("rb") as raw, plain.open("wb") as out:
-            if packing == "gzip":
-                import gzip
-
-                with gzip.open(raw) as stream:
-                    shutil.copyfileobj(stream, out, CHUNK)
-            else:
-                with _zstd().open(raw) as stream:
-                    shutil.copyfileobj(stream, out, CHUNK)
+        unpacker = gzip if packing == "gzip" else _zstd()
+        with packed.open("rb") as raw, unpacker.open(raw) as stream, plain.open("wb") as out:
+            shutil.copyfileobj(stream, out, CHUNK)
     except (OSError, EOFError, zlib.error, ValueError, _zstd().ZstdError) as error:
-        raise DataError.of(
-            f"the {packing} data is damaged: {error}", "damaged-file", name
-        ) from error
+        what = f"the {packing} data is damaged: {error}"
+        raise DataError.of(what, "damaged-file", name) from error
 
 
 def _zstd() -> ModuleType:
@@ -57,7 +49,6 @@ def _zstd() -> ModuleType:
     return zstd
 
 
-FORMATS: tuple[str, ...] = get_args(Format)
 BINARY = ("parquet", "arrow")
 STDIN = "<stdin>"
 
@@ -83,7 +74,7 @@ class SourceFile:
     name: str
     path: Path
     format: Format
-    delimiter: str
+    delimiter: str = ","
     sha256: str | None = None  # of the bytes as given, when they had to be copied anyway
 
     @property
@@ -103,40 +94,29 @@ class SourceFile:
 
 @contextmanager
 def open_sources(
-    names: Sequence[str | os.PathLike[str]],
-    *,
-    input_format: str | None = None,
-    delimiter: str | None = None,
+    names: Sequence[str | os.PathLike[str]], said: Input
 ) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
 
     A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
     """
-    if input_format is not None and input_format not in FORMATS:
-        raise UsageError(
-            Problem(f"unknown input format '{input_format}'", "unknown-format"),
-            hint=f"one of {', '.join(FORMATS)}",
-        )
-    if delimiter is not None:
-        delimiter = _one_character(delimiter)
+    delimiter = None if said.delimiter is None else _one_character(said.delimiter)
     with ExitStack() as stack:
         sources = []
         for name in _expanded([os.fspath(name) for name in names]):
-            if name == "-":
-                source = _from_pipe(stack, input_format, delimiter)
-            else:
-                source = _from_path(stack, name, input_format, delimiter)
-            sources.append(source)
+            opened = _from_pipe if name == "-" else _from_path
+            source = opened(stack, name, said.input_format)
+            tab_or_comma = "\t" if source.format == "tsv" else ","
+            sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
 
 
 def _one_character(delimiter: str) -> str:
     character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise UsageError(
-            Problem(f"delimiter '{delimiter}' is not one ASCII character", "bad-delimiter"),
-            hint=r"for example --delimiter ';' or --delimiter '\t'",
-        )
+        what = f"delimiter '{delimiter}' is not one ASCII character"
+        hint = r"for example --delimiter ';' or --delimiter '\t'"
+        raise UsageError.of(what, "bad-delimiter", hint=hint)
     return character
 
 
@@ -160,9 +140,7 @@ def _expanded(names: list[str]) -> list[str]:
     return found
 
 
-def _from_path(
-    stack: ExitStack, name: str, input_format: str | None, delimiter: str | None
-) -> SourceFile:
+def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:
     path = Path(name)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
@@ -170,94 +148,74 @@ def _from_path(
     by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     try:
         if path.is_dir():
-            raise DataError(
-                Problem("is a directory, not a table", "is-directory", name),
-                hint=f"name its files, for example '{name.rstrip('/')}/*.csv'",
-            )
+            hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
+            raise DataError.of("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
             magic = stream.read(8)
             if not magic:
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
             # polars opens files by UTF-8 names only
-            if not path.is_file() or packing_of(magic) or not _is_utf8(name):
-                return _copied(stack, name, stream, magic, input_format or by_suffix, delimiter)
+            plain = path.is_file() and name.encode(errors="ignore").decode() == name
+            if not plain or packing_of(magic):
+                return _copied(stack, name, stream, magic, input_format or by_suffix)
     except FileNotFoundError as error:
         folder = path.parent if path.parent.is_dir() else Path()
-        raise DataError(
-            Problem("no such file", "no-such-file", name),
-            hint=suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75),
-        ) from error
+        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
+        raise DataError.of("no such file", "no-such-file", name, hint=close) from error
     except PermissionError as error:
-        raise DataError.of(
-            "permission denied", "not-readable", name, hint="make it readable: chmod u+r FILE"
-        ) from error
+        hint = "make it readable: chmod u+r FILE"
+        raise DataError.of("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
-        raise DataError(
-            Problem(f"its name says {by_suffix}, but it is {binary}", "wrong-format", name),
-            hint=f"add --input-format {binary}, or rename it",
-        )
-    chosen = input_format or by_suffix or binary
-    return _source(name, path, cast(Format, chosen), delimiter, None)
+        what = f"its name says {by_suffix}, but it is {binary}"
+        hint = f"add --input-format {binary}, or rename it"
+        raise DataError.of(what, "wrong-format", name, hint=hint)
+    return SourceFile(name, path, input_format or by_suffix or binary)
 
 
-def _from_pipe(stack: ExitStack, input_format: str | None, delimiter: str | None) -> SourceFile:
+def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
     if sys.stdin is None or sys.stdin.closed:
         raise DataError.of("standard input is closed", "not-readable", STDIN)
     if sys.stdin.isatty():
-        raise UsageError(
-            Problem("standard input is a terminal, no table is coming", "no-input", STDIN),
-            hint="pipe a table in, or name a file: clfeval mars preds.csv",
-        )
-    return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format, delimiter)
+        what = "standard input is a terminal, no table is coming"
+        hint = "pipe a table in, or name a file: clfeval mars preds.csv"
+        raise UsageError.of(what, "no-input", STDIN, hint=hint)
+    return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format)
 
 
 def _copied(
-    stack: ExitStack,
-    name: str,
-    stream: IO[bytes],
-    start: bytes,
-    known: str | None,
-    delimiter: str | None,
+    stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
 ) -> SourceFile:
     """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
     digest = sha256()
-    given = Path(stack.enter_context(_temporary_file()))
+    path = given = stack.enter_context(_temporary_file())
     with given.open("wb") as copy:
         chunk = start or stream.read(CHUNK)
         while chunk:
             digest.update(chunk)
             copy.write(chunk)
             chunk = stream.read(CHUNK)
-    path = given
     magic = _first_bytes(given)
     if not magic:
         raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
     if packing:
-        path = Path(stack.enter_context(_temporary_file()))
+        path = stack.enter_context(_temporary_file())
         unpack(name, given, path, packing)
         magic = _first_bytes(path)
         if not magic:
             raise DataError.of("the packed file is empty", "empty-table", name)
-    chosen = known or _by_magic(magic)
-    return _source(name, path, cast(Format, chosen), delimiter, digest.hexdigest())
-
-
-def _source(
-    name: str, path: Path, chosen: Format, delimiter: str | None, digest: str | None
-) -> SourceFile:
-    return SourceFile(name, path, chosen, delimiter or ("\t" if chosen == "tsv" else ","), digest)
+    return SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
 
 
 @contextmanager
-def _temporary_file() -> Iterator[str]:
+def _temporary_file() -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix="clfeval-")
     os.close(handle)
     try:
-        yield name
+        yield Path(name)
     finally:
         os.unlink(name)
 
@@ -265,14 +223,6 @@ def _temporary_file() -> Iterator[str]:
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(8)
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _by_magic(magic: bytes) -> Format:

@@ -16,9 +16,9 @@ from clfeval.counts.group import MISSING, Grouped, count_raw
 from clfeval.counts.judge import judge, slices_of
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled
-from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
+from clfeval.tables.prediction import Columns, ModelColumns
 from tests.engines import ENGINES
 from tests.reference import Row
 from tests.strategies import counts_of

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
-from clfeval.tables.metric.table import MetricTable, read_metrics
+from clfeval.options import taken
+from clfeval.tables.input import Input
+from clfeval.tables.metric import table as metric_tables
+from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import Door, encoded, write
 
 Shown = tuple[tuple[str, ...], tuple[str, ...], list[list[float]]]
+
+
+def read_metrics(
+    table: Any, *, wanted: Sequence[str] = (), transpose: bool = False, **said: Any
+) -> MetricTable:
+    """Read a list of one path, or a frame, with the options of a table said by name."""
+    given = taken(Input, said)
+    return metric_tables.read_metrics(table, given, wanted=wanted, transpose=transpose)
 
 
 def read(content: str | bytes, name: str = "t.csv", **options: Any) -> MetricTable:

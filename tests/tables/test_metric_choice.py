@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from clfeval.tables.metric.table import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import write
-from tests.tables.metric_door import data_message, read, shown, usage_message
+from tests.tables.metric_door import data_message, read, read_metrics, shown, usage_message
 
 CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
 
@@ -27,7 +27,7 @@ CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
     ],
 )
 def test_metrics_come_in_the_order_asked_for(wanted: list[str], metrics: tuple[str, ...]) -> None:
-    table = read(CONTENT, wanted=wanted, models=["rf"])
+    table = read(CONTENT, wanted=wanted, model=["rf"])
     assert table.metrics == metrics
     cells = dict(zip(("f1", "acc", "f1[macro]", "odd"), (0.5, 1.0, 0.4, 1.0), strict=True))
     assert table.values.tolist() == [[cells[name] for name in metrics]]
@@ -65,16 +65,16 @@ def test_text_that_is_asked_for_is_complained_about() -> None:
 def test_models_are_kept_by_name_or_glob(patterns: list[str], models: tuple[str, ...]) -> None:
     content = "model,f1\nrf,.5\nsvm,.25\ns*,1\nrf2,0\nrf2,1\n"  # rf2 is not asked for
     values = {"rf": 0.5, "svm": 0.25, "s*": 1.0}
-    table = read(content, models=patterns)
+    table = read(content, model=patterns)
     assert shown(table) == (models, ("f1",), [[values[name]] for name in models])
 
 
 def test_an_exact_name_is_no_pattern() -> None:
-    assert read("model,f1\nsvm,.25\ns*,1\n", models=["s*"]).models == ("s*",)
+    assert read("model,f1\nsvm,.25\ns*,1\n", model=["s*"]).models == ("s*",)
 
 
 def test_unknown_models_and_columns_are_suggested() -> None:
-    assert usage_message(CONTENT, models=["smv"]) == (
+    assert usage_message(CONTENT, model=["smv"]) == (
         "t.csv: no model matches 'smv'; models: 'rf', 'svm' [unknown-model]\n"
         "hint: did you mean 'svm'?"
     )
@@ -87,10 +87,10 @@ def test_unknown_models_and_columns_are_suggested() -> None:
 
 def test_columns_may_be_models() -> None:
     content = "metric,note,rf,svm,done\nf1,a,.5,.25,yes\nacc,b,1,0,no\ndate,c,monday,sunday,no\n"
-    table = read(content, transpose=True, wanted=["acc", "f1"], models=["svm", "rf"])
+    table = read(content, transpose=True, wanted=["acc", "f1"], model=["svm", "rf"])
     assert shown(table) == (("rf", "svm"), ("acc", "f1"), [[1.0, 0.5], [0.0, 0.25]])
     assert table.ignored == ("note", "done", "date")
-    table = read(content, transpose=True, id="note", models=["rf"], wanted=["b"])
+    table = read(content, transpose=True, id="note", model=["rf"], wanted=["b"])
     assert shown(table) == (("rf",), ("b",), [[1.0]])
 
 
@@ -115,7 +115,7 @@ def test_a_problem_names_the_place_of_its_value(layout: str) -> None:
     i, j = names.index("svm"), whole.metrics.index("acc")
     assert whole.values[i, j] == 0.5
     assert str(whole.problem(i, j, "is low", "too-low")) == f"{place}: is low [too-low]"
-    part = read(content, wanted=["acc"], models=["*svm"], **options)
+    part = read(content, wanted=["acc"], model=["*svm"], **options)
     assert part.values.tolist() == [[0.5]]
     assert str(part.problem(0, 0, "is low", "too-low")) == f"{place}: is low [too-low]"
 
@@ -150,7 +150,7 @@ def test_a_hundred_thousand_models() -> None:
     assert table.models[:2] == ("m_0", "m_1")
     assert (len(table.models), table.rows[-1]) == (100_000, 100_001)
     np.testing.assert_array_equal(table.values, values)
-    turned = read_metrics(["t.csv"], missing="drop", models=["m_9999*"], wanted=["x9", "x0"])
+    turned = read_metrics(["t.csv"], missing="drop", model=["m_9999*"], wanted=["x9", "x0"])
     assert len(turned.models) == 11
     np.testing.assert_array_equal(turned.values[0], values[9999, [9, 0]])
 
@@ -166,8 +166,9 @@ def test_two_hundred_metrics_of_two_thousand_models() -> None:
 def test_a_delimited_table_is_read_without_the_engines() -> None:
     name = write("t.csv", CONTENT)
     script = (
-        "import sys; from clfeval.tables.metric.table import read_metrics\n"
-        f"read_metrics(['{name}'], wanted=['f1'], models=['r*'])\n"
+        "import sys; from clfeval.tables.input import Input\n"
+        "from clfeval.tables.metric.table import read_metrics\n"
+        f"read_metrics(['{name}'], Input(model=('r*',)), wanted=['f1'])\n"
         "print([m for m in ('polars', 'narwhals', 'pandas', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run(

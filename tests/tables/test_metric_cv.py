@@ -16,8 +16,8 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from clfeval.tables.metric.table import MetricTable, read_metrics
-from tests.tables.metric_door import data_message, read
+from clfeval.tables.metric.table import MetricTable
+from tests.tables.metric_door import data_message, read, read_metrics
 
 SCORING = ["accuracy", "f1", "roc_auc"]
 NAMES = ("C=1, kernel=linear", "C=10, kernel=linear", "C=1, kernel=rbf", "C=10, kernel=rbf")
@@ -89,7 +89,7 @@ def test_a_search_with_one_scorer_has_the_metric_score() -> None:
 
 def test_chosen_metrics_and_models_keep_their_splits() -> None:
     whole = read(frame().to_csv())
-    part = read(frame().to_csv(), wanted=["roc_auc", "accuracy"], models=["*linear"])
+    part = read(frame().to_csv(), wanted=["roc_auc", "accuracy"], model=["*linear"])
     kept = [i for i, name in enumerate(whole.models) if name.endswith("linear")]
     assert len(kept) == 2
     assert part.metrics == ("roc_auc", "accuracy")

@@ -14,9 +14,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import packed
-from tests.tables.metric_door import FILES, FRAMES, WAYS, Shown, data_message, read, shown
+from tests.tables.metric_door import (
+    FILES,
+    FRAMES,
+    WAYS,
+    Shown,
+    data_message,
+    read,
+    read_metrics,
+    shown,
+)
 
 MODELS, METRICS = ("rf", "no", "01"), ("f1", "acc", "mcc")
 VALUES = [[0.9, 0.8, -0.25], [0.7, 0.6, 0.5], [1.0, 0.0, 1e-5]]
@@ -125,7 +133,7 @@ def test_no_frame_is_changed() -> None:
     frame = WIDE.to_pandas().set_index("model")
     frame["flag"] = [True, None, False]
     copy = frame.copy(deep=True)
-    table = read_metrics(frame, null_values=["0.8"], missing="drop")
+    table = read_metrics(frame, null_value=["0.8"], missing="drop")
     table.values[:] = -1
     pd.testing.assert_frame_equal(frame, copy)
     native = WIDE.clone()

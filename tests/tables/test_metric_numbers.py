@@ -8,8 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from clfeval.tables.metric.table import read_metrics
-from tests.tables.metric_door import data_message, frame_message, read
+from tests.tables.metric_door import data_message, frame_message, read, read_metrics
 
 GAP = "hint: fill the cells, or add --missing drop to leave such models out"
 NULL = "hint: if '{0}' means missing, add --null-value '{0}'"
@@ -43,7 +42,7 @@ def test_words_for_missing_are_offered_as_such(text: str) -> None:
     assert data_message(content) == (
         f"t.csv:3: column 'f1': '{text}' is not a number [bad-number]\n{NULL.format(text)}"
     )
-    assert read(content, null_values=[text], missing="drop").models == ("rf",)
+    assert read(content, null_value=[text], missing="drop").models == ("rf",)
 
 
 @pytest.mark.parametrize("text", ["", " ", "nan", "NaN", "-nan", '""', "\t"])
@@ -122,20 +121,20 @@ def test_dropped_models_are_counted_and_those_without_a_name_too() -> None:
 
 def test_only_chosen_metrics_and_models_must_be_there() -> None:
     content = "model,f1,acc\nrf,.5,\nsvm,x,1\nknn,1,0\n"
-    assert read(content, wanted=["f1"], models=["rf", "knn"]).values.tolist() == [[0.5], [1]]
+    assert read(content, wanted=["f1"], model=["rf", "knn"]).values.tolist() == [[0.5], [1]]
 
 
 def test_null_values_are_cells_as_they_are_written() -> None:
-    table = read("model,f1\nrf,-1\nsvm,-1.0\n", null_values=["-1"], missing="drop")
+    table = read("model,f1\nrf,-1\nsvm,-1.0\n", null_value=["-1"], missing="drop")
     assert table.models == ("svm",)
 
 
 @pytest.mark.parametrize("null", ["-1", "-1.0"])
 def test_null_values_of_typed_numbers_are_numbers(null: str) -> None:
     frame = pl.DataFrame({"model": ["rf", "svm", "NA"], "f1": [-1.0, 0.5, 1.0], "n": [1, -1, 1]})
-    table = read_metrics(frame, null_values=[null, "NA"], missing="drop", wanted=["f1"])
+    table = read_metrics(frame, null_value=[null, "NA"], missing="drop", wanted=["f1"])
     assert (table.models, table.dropped) == (("svm",), 2)
-    assert read_metrics(frame, null_values=[null], missing="drop", wanted=["n"]).dropped == 1
+    assert read_metrics(frame, null_value=[null], missing="drop", wanted=["n"]).dropped == 1
 
 
 def test_objects_in_a_frame_are_judged_one_by_one() -> None:

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from clfeval.errors import DataError, UsageError
-from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import write
-from tests.tables.metric_door import data_message, frame_message, read, usage_message
+from tests.tables.metric_door import data_message, frame_message, read, read_metrics, usage_message
 
 NAME_IT = "hint: name it with --id COLUMN; a table whose columns are models needs --transpose"
 NUMBERS = (
@@ -216,10 +215,12 @@ def test_shapes_that_no_parser_could_read_rightly() -> None:
 def test_words_that_no_option_knows() -> None:
     content = "model,f1\nrf,1\n"
     assert usage_message(content, missing="skip") == (
-        "--missing is error or drop, not 'skip' [bad-option]"
+        "--missing is one of error, drop, not 'skip' [bad-option]"
     )
     assert usage_message(content, layout="counts") == (
-        "--layout is wide or long, not 'counts' [bad-option]"
+        "--layout counts is for predictions: a metric table is wide or long [bad-option]"
     )
-    assert "[unknown-format]" in usage_message(content, input_format="excel")
+    assert usage_message(content, input_format="excel") == (
+        "--input-format is one of csv, tsv, parquet, arrow, ndjson, json, not 'excel' [bad-option]"
+    )
     assert "[bad-delimiter]" in usage_message(content, delimiter="ab")

@@ -13,9 +13,9 @@ from clfeval.api.phidelta import phidelta
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.errors import DataError
 from clfeval.result import Estimate, Result
-from clfeval.tables.metric.table import MetricTable, read_metrics
+from clfeval.tables.metric.table import MetricTable
 from clfeval.views.csv import csv_lines
-from tests.tables.metric_door import data_message, read, shown, usage_message
+from tests.tables.metric_door import data_message, read, read_metrics, shown, usage_message
 
 # rf: TP 2 FN 1 FP 0 TN 2; svm: TP 1 FN 2 FP 1 TN 1; one row of each truth is of group b
 FRAME = pl.DataFrame(
@@ -123,7 +123,7 @@ def test_undefined_values_say_why(read_as: Any) -> None:
 
 @BOTH
 def test_counts_are_no_measures_until_they_are_asked_for(read_as: Any) -> None:
-    table = read_as(UNDEFINED, wanted=["n", "a"], models=["rf"])
+    table = read_as(UNDEFINED, wanted=["n", "a"], model=["rf"])
     assert shown(table) == (("rf",), ("n", "a"), [[3.0, 0.5]])
     assert "unknown-metric" in usage_message(UNDEFINED.to_json(), "r.json", wanted=["m*"])
 

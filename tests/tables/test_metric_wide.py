@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.tables.metric.table import read_metrics
 from tests.tables.door import write
-from tests.tables.metric_door import read, shown
+from tests.tables.metric_door import read, read_metrics, shown
 from tests.thoroughness import examples
 
 RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
@@ -43,7 +42,7 @@ def test_id_may_name_a_column_of_numbers() -> None:
 
 def test_a_column_of_numbers_with_one_typing_error_names_no_models() -> None:
     """Text in less than half of the cells is a mistake, not names."""
-    table = read("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], models=["rf", "knn"])
+    table = read("f1,who\n.5,rf\nx,svm\n.25,knn\n", wanted=["f1"], model=["rf", "knn"])
     assert shown(table) == (("rf", "knn"), ("f1",), [[0.5], [0.25]])
 
 

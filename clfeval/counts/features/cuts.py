@@ -18,10 +18,9 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
 from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
-from clfeval.tables.cells import as_text, distinct_texts, is_absent
+from clfeval.tables.cells import as_text, distinct_texts, is_absent, natural
 from clfeval.tables.diagnose import Check, numbered
 from clfeval.tables.input import Input
-from clfeval.tables.names import natural
 from clfeval.tables.scan import TableFile, collect
 
 

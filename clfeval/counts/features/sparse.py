@@ -25,19 +25,10 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import (
-    PLACE,
-    Check,
-    bad_number,
-    missing_label,
-    missing_score,
-    numbered,
-    text_of,
-)
+from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_value, numbered, text_of
 from clfeval.tables.feature import Classes, FeatureTable
-from clfeval.tables.names import match_names
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan, together
+from clfeval.tables.input import match_names
+from clfeval.tables.scan import Frame, Peek, Reading, TableFile, collect, scan, together
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
@@ -105,7 +96,7 @@ def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Fr
     if table.roles.missing == "error":
         nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
         if nameless or sum(counted.missing):
-            checks = [missing_label(name) for name in (apart.row, apart.truth)]
+            checks = [missing_value(name) for name in (apart.row, apart.truth)]
             raise_problems(apart.files, checks, table.roles.null_value)
     need_both(file, counted, apart.truth)
     return counted, owners
@@ -261,9 +252,10 @@ def complain_sparse(table: FeatureTable) -> None:
     what = "'{value}' stands in {extra} for this row already"
     checks = [Check(feature, "duplicate-row", what, (pl.col(PLACE) != first) & both, first)]
     if strict:
-        checks += [missing_label(name) for name in (row, feature, table.truth) if name]
+        checks += [missing_value(name) for name in (row, feature, table.truth) if name]
     if table.value:
-        checks += [bad_number(table.value), *([missing_score(table.value)] if strict else [])]
+        checks.append(bad_number(table.value))
+        checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
         truth = pl.col(table.truth).cast(pl.String)
         known = truth.drop_nulls().first().over(row)

@@ -28,17 +28,18 @@ from clfeval.counts.settle import Tasks, check_structure
 from clfeval.errors import DataError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
-from clfeval.tables.diagnose import (
-    bad_number,
-    bad_weight,
-    count_blank,
-    missing_label,
-    missing_score,
-    repeated,
-)
+from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, missing_value, repeated
 from clfeval.tables.feature import FeatureTable
-from clfeval.tables.peek import Peek, all_distinct
-from clfeval.tables.scan import NO_TAIL, Reading, TableFile, collect, engine_errors, scan
+from clfeval.tables.scan import (
+    NO_TAIL,
+    Peek,
+    Reading,
+    TableFile,
+    all_distinct,
+    collect,
+    engine_errors,
+    scan,
+)
 
 CELLS = 1 << 24  # cells held in memory at once
 MOST_CATEGORIES = 1000
@@ -308,12 +309,12 @@ def complain_wide(table: FeatureTable, kinds: Mapping[str, str]) -> None:
     numbers = [name for name, kind in kinds.items() if kind != "category"]
     empty = _gaps(table, list(kinds), "text")
     absent = _gaps(table, numbers, "loose")
-    checks = [missing_label(str(table.truth))] if strict else []
+    checks = [missing_value(str(table.truth))] if strict else []
     checks += [bad_weight(roles.weight)] if roles.weight else []
     checks += [bad_number(name) for name in numbers if absent[name] > empty[name]]
     if strict:
-        checks += [missing_score(name) for name in numbers if absent[name]]
-        checks += [missing_label(name) for name in kinds if name not in absent and empty[name]]
+        checks += [missing_value(name, number=True) for name in numbers if absent[name]]
+        checks += [missing_value(name) for name in kinds if name not in absent and empty[name]]
     checks += [repeated(table.id)] if table.id is not None else []
     raise_problems(table.files, checks, roles.null_value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from clfeval.tables.columns import Layout
+    from clfeval.tables.prediction import Layout
 
 LayoutName = Literal["wide", "long", "probabilities", "counts"]
 

@@ -9,13 +9,11 @@ from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
-from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.input import Input
+from clfeval.tables.input import Input, Names, find
 from clfeval.tables.layouts import wide
-from clfeval.tables.names import COUNT_NAMES, MODEL_NAMES, find
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import TableFile, scan
+from clfeval.tables.prediction import Columns, Layout
+from clfeval.tables.scan import Peek, TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +33,8 @@ class CountsRow:
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:  # noqa: ARG001
     """Look for a column of models and the four columns of counts, unless there is a truth."""
-    model = find(peeks, MODEL_NAMES)
-    if not model or roles.truth or not all(find(peeks, (name,)) for name in COUNT_NAMES):
+    model = find(peeks, Names.MODEL)
+    if not model or roles.truth or not all(find(peeks, (name,)) for name in Names.COUNT):
         return None
     return Columns("", naming=model)
 
@@ -45,17 +43,16 @@ def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
     """Read every row; raises DataError naming cells that are no counts and rows given twice."""
-    columns = [str(find(file.columns, (name,))) for name in COUNT_NAMES]
+    columns = [str(find(file.columns, (name,))) for name in Names.COUNT]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     named = [model_column, *keys]
     frame = scan(file, dict.fromkeys([*named, *columns], "text")).collect("polars")
-    first = 2 if file.head else 1
     problems: list[Problem] = []
     rows: dict[tuple[str, ...], CountsRow] = {}
-    for number, values in enumerate(frame.rows(), start=first):
-        names, cells = values[: len(named)], values[len(named) :]
-        names = tuple(None if is_absent(name) else name for name in names)
+    for number, values in enumerate(frame.rows(), start=2 if file.head else 1):
+        names = [None if is_absent(name) else name for name in values[: len(named)]]
+        cells = values[len(named) :]
         counts = [_count(cell) for cell in cells]
         for column, cell, count in zip(columns, cells, counts, strict=True):
             if count is None:
@@ -71,8 +68,7 @@ def read_confusions(
         if None not in names and place in rows:
             what = f"'{', '.join(place)}' stands in an earlier row already"
             problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
-        numbers = [count or 0 for count in counts]
-        tp, fp, fn, tn = numbers
+        tp, fp, fn, tn = (count or 0 for count in counts)
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
         raise DataError.of("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
@@ -98,30 +94,19 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
         confusions = [item for item in confusions if item.model in roles.model]
     if len(confusions) != 1:
         names = listing(item.model for item in confusions)
-        raise DataError(
-            Problem(
-                f"counts per model ({names}) do not say which rows the models share",
-                "needs-predictions",
-                file.name,
-            ),
-            hint="give the predictions themselves, one column per model",
-        )
+        what = f"counts per model ({names}) do not say which rows the models share"
+        hint = "give the predictions themselves, one column per model"
+        raise DataError.of(what, "needs-predictions", file.name, hint=hint)
     one = confusions[0]
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"
-    frame = pl.LazyFrame(
-        {
-            "truth": [yes, no, yes, no],
-            one.model: [yes, yes, no, no],
-            "n": [one.tp, one.fp, one.fn, one.tn],
-        },
-        schema={"truth": pl.String, one.model: pl.String, "n": pl.Int64},
-    )
+    said = {"truth": [yes, no, yes, no], one.model: [yes, yes, no, no]}
+    frame = pl.LazyFrame({**said, "n": [one.tp, one.fp, one.fn, one.tn]})
     plain = Input(
         truth="truth", model=(one.model,), positive=yes, labels=(no,), weight="n", layout="wide"
     )
-    expanded = replace(file, columns=("truth", one.model, "n"), native=nw.from_native(frame))
-    return replace(expanded, head=None), plain
+    columns = ("truth", one.model, "n")
+    return replace(file, columns=columns, native=nw.from_native(frame), head=None), plain
 
 
 def _count(cell: object) -> int | None:
@@ -142,5 +127,5 @@ LAYOUT = Layout(
     recognise=recognise,
     rows=wide.rows,  # of the predictions that they count
     checks=wide.checks,
-    counts=read_confusions,
+    expand=expand_counts,
 )

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import HEADER_ONLY, DataError, Problem
+from clfeval.errors import HEADER_ONLY, DataError
 from clfeval.late import nw, pl
-from clfeval.tables.columns import (
+from clfeval.tables.cells import known_labels, natural
+from clfeval.tables.diagnose import (
+    PLACE,
+    Check,
+    Suspicion,
+    bad_answer,
+    bad_weight,
+    missing_of,
+    missing_value,
+    plain_text,
+    text_of,
+)
+from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.prediction import (
     KEY,
     WRONG,
     Also,
@@ -15,33 +28,9 @@ from clfeval.tables.columns import (
     Layout,
     Mode,
     ModelColumns,
-    Suspicion,
     guess_kind,
 )
-from clfeval.tables.diagnose import (
-    Check,
-    bad_number,
-    bad_weight,
-    lacking_rows,
-    long_checks,
-    missing_label,
-    missing_of,
-    missing_score,
-    unknown_label,
-)
-from clfeval.tables.input import Input
-from clfeval.tables.names import (
-    ID_NAMES,
-    LONG_TRUTH_NAMES,
-    MODEL_NAMES,
-    PREDICTION_NAMES,
-    find,
-    known_labels,
-    match_names,
-    natural,
-)
-from clfeval.tables.peek import Peek, distinct_of
-from clfeval.tables.scan import Frame, TableFile, scan, together
+from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"
@@ -50,16 +39,14 @@ NAMELESS = "__clfeval_nameless"
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     """Look for the columns that a long table has by name."""
     columns = list(peeks)
-    model, truth = find(columns, MODEL_NAMES), roles.truth or find(columns, LONG_TRUTH_NAMES)
-    answer = find([name for name in columns if name != roles.truth], PREDICTION_NAMES)
+    model, truth = find(columns, Names.MODEL), roles.truth or find(columns, Names.LONG_TRUTH)
+    answer = find([name for name in columns if name != roles.truth], Names.PREDICTION)
     if not (model and answer and truth) or truth == answer:
         return None
-    row_id = roles.id or find(columns, ID_NAMES)
+    row_id = roles.id or find(columns, Names.ID)
     if row_id is None:
-        raise DataError(
-            Problem("a long table needs a column that names the observation", "no-id", file),
-            hint="name it with --id COLUMN",
-        )
+        what = "a long table needs a column that names the observation"
+        raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")
     return Columns(truth, row_id, naming=model, answer=answer)
 
 
@@ -104,17 +91,16 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     marks = [model == name for name in names]
     blank = nw.col(str(columns.id)).is_null() & model.is_null() & answer.is_null()
     chosen = model.is_in(names) | model.is_null()
-    keys = ["id"] if columns.run is None else ["id", "run"]
+    row = {f"r{i}": nw.col(name) for i, name in enumerate(columns.row)}
     spread = frame.filter(~blank & chosen).select(
-        nw.col(str(columns.id)).alias("id"),
-        *([] if columns.run is None else [nw.col(columns.run).alias("run")]),
+        *[value.alias(name) for name, value in row.items()],
         *[nw.when(mark).then(answer).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
         *[nw.col(name).alias(f"k{i}") for i, name in enumerate(constants)],
         *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
         model.is_null().cast(nw.Int32).alias("nobody"),
     )
-    gathered = spread.group_by(*keys).agg(
+    gathered = spread.group_by(*row).agg(
         *[nw.col(f"p{i}").max() for i in range(len(names))],
         *[nw.col(f"c{i}").sum() for i in range(len(names))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
@@ -123,19 +109,18 @@ def widen(frame: Frame, columns: Columns) -> Frame:
         nw.col("nobody").sum(),
         nw.len().alias("rows"),
     )
-    times = [nw.col(f"c{i}") for i in range(len(names))]
     return gathered.select(
-        nw.col("id").alias(KEY),
+        nw.col("r0").alias(KEY),
         *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
         *[
-            nw.when(n > 1).then(nw.lit(2)).otherwise(n).alias(TIMES.format(i))
-            for i, n in enumerate(times)
+            nw.when(nw.col(f"c{i}") > 1)
+            .then(nw.lit(2))
+            .otherwise(nw.col(f"c{i}"))
+            .alias(TIMES.format(i))
+            for i in range(len(names))
         ],
-        *[
-            _differs(i, here_and_there=i > 0).alias(DIFFERS.format(i))
-            for i in range(len(constants))
-        ],
-        nw.when(nw.col("id").is_null() | (nw.col("nobody") > 0))
+        *[_differs(i).alias(DIFFERS.format(i)) for i in range(len(constants))],
+        nw.when(nw.col("r0").is_null() | (nw.col("nobody") > 0))
         .then(nw.lit(1))
         .otherwise(nw.lit(0))
         .cast(nw.Int8)
@@ -145,39 +130,61 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     )
 
 
-def _differs(constant: int, *, here_and_there: bool) -> nw.Expr:
-    """Return 1 where a constant has two values, or one that only some rows of the id give."""
-    low, high, gaps = nw.col(f"l{constant}"), nw.col(f"h{constant}"), nw.col(f"g{constant}")
+def _differs(constant: int) -> nw.Expr:
+    """Return 1 where a constant has two values, or, beside truth, one that only some rows give."""
+    low, high, gaps = (nw.col(f"{name}{constant}") for name in "lhg")
     two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
-    if not here_and_there:
-        return two.cast(nw.Int8)
-    some = (gaps > 0) & (gaps < nw.col("rows"))
-    return nw.when(some).then(nw.lit(1)).otherwise(two).cast(nw.Int8)
+    if constant:
+        some = (gaps > 0) & (gaps < nw.col("rows"))
+        two = nw.when(some).then(nw.lit(1)).otherwise(two)
+    return two.cast(nw.Int8)
 
 
 def checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at all files at once: an observation may have its rows in several."""
-    model, row_id = pl.col(columns.naming), str(columns.id)
-    names = [one.name for one in columns.models]
+    model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
-    wanted = long_checks(row_id, columns.naming, columns.constants, columns.run)
-    wanted += [missing_label(row_id), missing_label(columns.naming)]
+    wanted = [_twice(columns), *(_conflicting(columns, name) for name in columns.constants)]
+    wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
     wanted += [missing_of(columns.run, frame)] if columns.run is not None else []
-    if suspicion.strict:
-        wanted.append(missing_label(columns.truth))
-        wanted.append((missing_label if labels else missing_score)(columns.answer))
-    if labels:
-        wanted.append(unknown_label(columns.answer, suspicion.known))
-    else:
-        wanted.append(bad_number(columns.answer))
+    wanted += [missing_value(columns.truth)] if suspicion.strict else []
+    wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight))
     if suspicion.wrong:
-        wanted += lacking_rows(row_id, columns.naming, names, columns.run)
+        wanted += [_lacking(columns, name) for name in names]
     return [(frame, wanted)]
+
+
+def _twice(columns: Columns) -> Check:
+    """Look for rows given twice."""
+    first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
+    again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
+    what = "'{value}' answered this id in {extra} already"
+    return Check(columns.naming, "duplicate-row", what, again, first)
+
+
+def _conflicting(columns: Columns, name: str) -> Check:
+    """Look for truth, slices or weights that differ within one id; truth may be missing."""
+    text, truth = text_of(name), name == columns.truth
+    value = text if truth else text.fill_null("")
+    first = (text.drop_nulls() if truth else value).first().over(columns.row)
+    code = "conflicting-truth" if truth else "conflicting-value"
+    bad = (value != first) & pl.col(columns.row[0]).is_not_null()
+    what = "'{value}' where an earlier row of this id has '{extra}'"
+    return Check(name, code, what, bad, first)
+
+
+def _lacking(columns: Columns, model: str) -> Check:
+    """Look for ids the model has no row for, at the first row that has the id."""
+    row_id, row = columns.row[0], columns.row
+    first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
+    bad = first & ~(pl.col(columns.naming) == model).any().over(row)
+    what = f"id '{{extra}}' has no row of model '{plain_text(model)}'"
+    return Check(columns.naming, "unequal-ids", what, bad, text_of(row_id))
 
 
 LAYOUT = Layout(

@@ -4,56 +4,105 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from clfeval.errors import DataError, Problem, listing
+from clfeval.errors import DataError, listing
 from clfeval.late import nw, pl
-from clfeval.tables.columns import (
-    KEY,
-    Also,
-    Columns,
-    Layout,
-    Mode,
-    ModelColumns,
-    Suspicion,
-    guess_kind,
-    select_models,
-)
+from clfeval.tables.cells import known_labels
 from clfeval.tables.diagnose import (
     Check,
-    bad_number,
+    Suspicion,
+    bad_answer,
     bad_weight,
-    missing_label,
-    missing_score,
+    missing_value,
     repeated,
-    unknown_label,
 )
-from clfeval.tables.input import Input, Kind
-from clfeval.tables.names import ID_NAMES, TRUTH_NAMES, find, known_labels
-from clfeval.tables.peek import Peek
-from clfeval.tables.scan import Frame, TableFile, scan, with_rows
+from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
+from clfeval.tables.scan import Frame, Peek, TableFile, scan, with_rows
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
     """Take every column that is nothing else for a model."""
-    columns, free, classes = shared(file, peeks, roles)
-    models = [ModelColumns(n, roles.kind or guess_kind(peeks[n], classes), (n,)) for n in free]
-    return Columns(*columns, select_models(file, list(peeks), models, roles.model))
+    place, models = _models(file, peeks, roles)
+    return Columns(*place, _selected(file, peeks, models, roles))
 
 
-def shared(
+def _models(
     file: str, peeks: Mapping[str, Peek], roles: Input
-) -> tuple[tuple[str, str | None], list[str], frozenset[str]]:
-    """Return the truth and the id of a wide table, the other columns, and truth's labels."""
+) -> tuple[tuple[str, str | None], list[ModelColumns]]:
+    """Return truth and id, and all other columns as models; those of probabilities are folded."""
     columns = list(peeks)
-    truth = roles.truth or find(columns, TRUTH_NAMES)
+    truth = roles.truth or find(columns, Names.TRUTH)
     if truth is None:
-        raise DataError(
-            Problem(f"no truth column; columns: {listing(columns)}", "no-truth", file),
-            hint="name it with --truth COLUMN",
-        )
-    row_id = roles.id or find([name for name in columns if name != truth], ID_NAMES)
+        what = f"no truth column; columns: {listing(columns)}"
+        raise DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
+    row_id = roles.id or find([name for name in columns if name != truth], Names.ID)
     taken = {truth, row_id, roles.weight, *roles.by, ""}
     free = [name for name in columns if name not in taken]
-    return (truth, row_id), free, frozenset(known_labels(peeks[truth].texts, roles))
+    classes = frozenset(known_labels(peeks[truth].texts, roles))
+    sets: dict[str, list[tuple[str, str]]] = {}
+    for name in free:
+        split = _probability_name(name, classes) if peeks[name].mostly_numeric else None
+        if split:
+            sets.setdefault(split[0], []).append((name, split[1]))
+    folded = {
+        column: model
+        for model, pairs in sets.items()
+        if any(label in classes for _, label in pairs)
+        for column, _ in pairs
+    }
+    models: dict[str, ModelColumns] = {}
+    for name in free:
+        if name in folded:
+            model = folded[name]
+            pairs = sorted(sets[model], key=lambda pair: _place(pair[1], roles.labels))
+            names, labels = zip(*pairs, strict=True)
+            models[model] = ModelColumns(model, "classes", names, labels)
+        else:
+            kind = roles.kind or guess_kind(peeks[name], classes)
+            models[name] = ModelColumns(name, kind, (name,))
+    return (truth, row_id), list(models.values())
+
+
+def _place(label: str, declared: Sequence[str]) -> int:
+    """Return a class's place in the declared order: the first of equal probabilities wins."""
+    return declared.index(label) if label in declared else len(declared)
+
+
+def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
+    """Split `.pred_<class>`, `prob_<class>` or `<model>:<class>` into model and class."""
+    for prefix in (".pred_", "prob_"):
+        if name.startswith(prefix):
+            return prefix.strip("._"), name.removeprefix(prefix)
+    for label in sorted(classes, key=len, reverse=True):
+        if name.endswith(f":{label}") and name != f":{label}":
+            return name.removesuffix(f":{label}"), label
+    model, colon, label = name.rpartition(":")
+    return (model, label) if colon and model and label else None
+
+
+def _selected(
+    file: str, columns: Iterable[str], models: Sequence[ModelColumns], roles: Input
+) -> tuple[ModelColumns, ...]:
+    """Keep the models named exactly or by glob, in the order asked for; all if none is named."""
+    if roles.model:
+        known = {model.name: model for model in models}
+        return tuple(known[name] for name in match_names(file, list(known), roles.model))
+    if not models:
+        what = f"no model columns; columns: {listing(columns)}"
+        hint = "a wide table has one column per model beside the truth"
+        raise DataError.of(what, "no-models", file, hint=hint)
+    return tuple(models)
+
+
+def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
+    """Fold columns of class probabilities into models; None if there are none."""
+    place, models = _models(file, peeks, roles)
+    if all(model.kind != "classes" for model in models):
+        return None
+    # tidymodels writes the hard label beside the probabilities it comes from
+    ignored = tuple(model.name for model in models if model.name == ".pred_class")
+    models = [m for m in models if m.name not in ignored or m.name in roles.model]
+    return Columns(*place, _selected(file, peeks, models, roles), ignored=ignored)
 
 
 def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
@@ -76,21 +125,15 @@ def checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
     """Look at truth, at each model, at what tells rows apart, and at weights."""
-    strict = suspicion.strict
-    wanted = [missing_label(columns.truth)] if strict else []
+    wanted = [missing_value(columns.truth)] if suspicion.strict else []
     for model in columns.models:
         for column in model.columns:
-            if model.kind == "label":
-                wanted += [missing_label(column)] if strict else []
-                if model.name in suspicion.unknown:
-                    wanted.append(unknown_label(column, suspicion.known))
-            else:
-                wanted += [missing_score(column)] if strict else []
-                wanted.append(bad_number(column))
+            number, unknown = model.kind != "label", model.name in suspicion.unknown
+            wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
     if columns.run is not None:
-        wanted.append(missing_label(columns.run))
+        wanted.append(missing_value(columns.run))
     if columns.id is not None:
-        wanted.append(repeated(columns.id, columns.run))
+        wanted.append(repeated(*columns.row))
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight))
     return [(frame, wanted) for frame in frames]
@@ -104,69 +147,6 @@ LAYOUT = Layout(
     rows=rows,
     checks=checks,
 )
-
-
-def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
-    """Fold columns of class probabilities into models; None if there are none."""
-    columns, free, classes = shared(file, peeks, roles)
-    models = [_ordered(model, roles.labels) for model in _models(free, peeks, classes, roles.kind)]
-    if all(model.kind != "classes" for model in models):
-        return None
-    # tidymodels writes the hard label beside the probabilities it comes from
-    ignored = tuple(model.name for model in models if model.name == ".pred_class")
-    models = [m for m in models if m.name not in ignored or m.name in roles.model]
-    chosen = select_models(file, list(peeks), models, roles.model)
-    return Columns(*columns, chosen, ignored=ignored)
-
-
-def _models(
-    free: list[str], peeks: Mapping[str, Peek], classes: frozenset[str], kind: Kind | None
-) -> list[ModelColumns]:
-    """Fold probability columns into models; every other column is a model of its own."""
-    sets: dict[str, list[tuple[str, str]]] = {}
-    for name in free:
-        split = _probability_name(name, classes) if peeks[name].mostly_numeric else None
-        if split:
-            sets.setdefault(split[0], []).append((name, split[1]))
-    folded = {
-        column: model
-        for model, pairs in sets.items()
-        if any(label in classes for _, label in pairs)
-        for column, _ in pairs
-    }
-    models: dict[str, ModelColumns] = {}
-    for name in free:
-        if name in folded:
-            model = folded[name]
-            columns, labels = zip(*sets[model], strict=True)
-            models[model] = ModelColumns(model, "classes", columns, labels)
-        else:
-            models[name] = ModelColumns(name, kind or guess_kind(peeks[name], classes), (name,))
-    return list(models.values())
-
-
-def _ordered(model: ModelColumns, labels: Sequence[str]) -> ModelColumns:
-    """Put the class columns in the declared order: the first of equal probabilities wins."""
-    if model.kind != "classes" or not labels:
-        return model
-    pairs = sorted(
-        zip(model.columns, model.classes, strict=True),
-        key=lambda pair: labels.index(pair[1]) if pair[1] in labels else len(labels),
-    )
-    columns, classes = zip(*pairs, strict=True)
-    return ModelColumns(model.name, "classes", columns, classes)
-
-
-def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
-    """Split `.pred_<class>`, `prob_<class>` or `<model>:<class>` into model and class."""
-    for prefix in (".pred_", "prob_"):
-        if name.startswith(prefix):
-            return prefix.strip("._"), name.removeprefix(prefix)
-    for label in sorted(classes, key=len, reverse=True):
-        if name.endswith(f":{label}") and name != f":{label}":
-            return name.removesuffix(f":{label}"), label
-    model, colon, label = name.rpartition(":")
-    return (model, label) if colon and model and label else None
 
 
 PROBABILITIES = Layout(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.tables.cells import FRAME, as_text, is_absent
-from clfeval.tables.names import is_index
+from clfeval.tables.input import find
 
 GridCells = Sequence[object] | NDArray[Any]
 
@@ -65,8 +65,7 @@ def numbers_of(cells: GridCells, reasons: GridCells | None = None) -> Numbers:
     """
     values = _at_once(cells)
     if values is None:
-        look = _spelled if all_text(cells) else _look
-        found = [look(cell) for cell in cells]
+        found = [_look(cell) for cell in cells]
         values = np.array([value for value, _ in found], np.float64)
         status = np.array([status for _, status in found], np.uint8)
     else:
@@ -163,16 +162,11 @@ def text_of(cell: object) -> str | None:
     return None if is_blank(cell) else as_text(cell)
 
 
-def texts_of(cells: GridCells) -> list[str | None]:
-    """Write a column of names as text."""
-    if all_text(cells) and all(map(str.strip, cells)):
-        return list(cells)
-    return list(map(text_of, cells))
-
-
-def all_text(cells: GridCells) -> bool:
-    """Tell whether a column holds text and nothing else."""
-    return not isinstance(cells, np.ndarray) and set(map(type, cells)) == {str}
+def all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
+    """Tell whether a column holds text in every cell, and nothing else."""
+    if isinstance(cells, np.ndarray) or set(map(type, cells)) != {str}:
+        return False
+    return all(map(str.strip, cells))  # type: ignore[arg-type]
 
 
 Status = NDArray[np.uint8]
@@ -204,9 +198,15 @@ class Grid:
         """Where each name stands."""
         return {name: i for i, name in enumerate(self.columns)}
 
+    def find(self, names: Sequence[str], *, but: int | None = None) -> int | None:
+        """Return the column that goes by one of the names; `but` is taken already."""
+        found = find((name for i, name in enumerate(self.columns) if i != but), names)
+        return None if found is None else self.columns.index(found)
+
     def texts(self, column: int) -> list[str | None]:
         """Return a column as names."""
-        return texts_of(self.cells[column])
+        cells = self.cells[column]
+        return list(cells) if all_text(cells) else list(map(text_of, cells))
 
     def numbers(self, column: int, reason: int | None = None) -> Numbers:
         """Return a column as numbers, read once; `reason` is the column of reasons beside it."""
@@ -215,10 +215,6 @@ class Grid:
             reasons = None if reason is None else self.cells[reason]
             self._numbers[key] = numbers_of(self.cells[column], reasons)
         return self._numbers[key]
-
-    def silent(self, column: int) -> bool:
-        """Tell whether a column is nothing but the row numbers a data frame was written with."""
-        return is_index(self.columns[column]) and not self.numbers(column).texts
 
     def gathered(self, places: Places, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where none is, and what is there."""

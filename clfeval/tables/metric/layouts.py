@@ -1,86 +1,93 @@
-"""What the columns of a metric table are: plain, of a grid search, or of a clfeval result."""
+"""What the columns of a metric table are: plain, long, of a grid search, or of a clfeval result."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, listing
 from clfeval.result import whole
-from clfeval.tables.metric.grid import Grid, Places, is_estimate, numeric, text_of
-from clfeval.tables.metric.long import long_columns, long_sheet
+from clfeval.tables.input import Input, Names, find, is_index
+from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (
-    Asked,
     Sheet,
     by_rows,
     chosen,
     column_of,
-    first_of_names,
     name_problems,
+    naming_column,
     no_metrics,
     no_models,
     no_rows,
-    truth_among,
+    rows_left,
 )
-from clfeval.tables.names import ID_NAMES, METRIC_NAMES, MODEL_NAMES, find
+
+MOST = 20  # cells of the sheet for each row of the table, beyond which it is no such table
+SMALL = 1_000_000  # cells that are never too many
 
 
-def lay_out(grid: Grid, asked: Asked) -> Sheet:
+def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
     """Sort the cells into models x metrics; raises DataError for a table that has no such shape."""
     if not grid.rows or not grid.columns:
         raise no_rows(grid, HEADER_ONLY if grid.delimiter else "the table holds no record")
-    if asked.transpose:
-        return _transposed(grid, asked)
-    if asked.layout == "wide":
-        return _wide(grid, asked)
-    if asked.layout is None and is_cv(grid):
-        return cv_sheet(grid, asked)
-    long = long_columns(grid, asked)
+    if transpose:
+        return _transposed(grid, said, wanted)
+    if said.layout == "wide":
+        return _wide(grid, said, wanted)
+    if said.layout is None and any(name.startswith(_MEAN) for name in grid.columns):
+        return _searched(grid, said, wanted)
+    long = _long_columns(grid, said)
     if long is not None:
-        return long_sheet(grid, asked, long)
-    if asked.layout == "long":
-        raise DataError(
-            Problem(f"no long table: columns {listing(grid.titles)}", "wrong-layout", grid.name),
-            hint="that layout needs columns like model, metric, value",
-        )
-    measured = measured_columns(grid)
-    return result_sheet(grid, asked, measured) if measured else _wide(grid, asked)
+        return _long(grid, said, wanted, long)
+    if said.layout == "long":
+        what = f"no long table: columns {listing(grid.titles)}"
+        hint = "that layout needs columns like model, metric, value"
+        raise DataError.of(what, "wrong-layout", grid.name, hint=hint)
+    measured = _measured(grid)
+    return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
 
 
-def _wide(grid: Grid, asked: Asked) -> Sheet:
+def _columns(grid: Grid, named: int) -> dict[str, int]:
+    """Return those beside the names, but for the row numbers a data frame was written with."""
+    return {
+        name: i
+        for name, i in grid.place.items()
+        if i != named and not (is_index(name) and not grid.numbers(i).texts)
+    }
+
+
+def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per model, one column per metric."""
-    by_name = column_of(grid, asked)
-    named = first_of_names(grid) if by_name is None else by_name
-    if named is None or (by_name is None and grid.columns[named].strip() in METRIC_NAMES):
+    named = naming_column(grid, said)
+    if named is None or (said.id is None and grid.columns[named].strip() in Names.METRIC):
         raise no_models(grid)
-    rest = {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
+    rest = _columns(grid, named)
     measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
-    columns = chosen(grid, asked, measured, rest)
-    truth = truth_among(list(columns))
-    if truth is None and grid.columns[named].strip().casefold() in ID_NAMES:  # labels, and ids
-        truth = truth_among(list(rest))
-    if truth and not asked.wanted and asked.layout is None:
-        raise DataError(
-            Problem(f"column '{truth}' makes it a table of predictions", "which-layout", grid.name),
-            hint="add --from predictions; if the column is a metric, add --layout wide",
-        )
-    taken = {**measured, **columns}
-    ignored = [name or "(no name)" for name in rest if name not in taken]
+    columns = chosen(grid, wanted, measured, rest)
+    truth = find(columns, Names.TRUTH)
+    if truth is None and grid.columns[named].strip().casefold() in Names.ID:  # labels, and ids
+        truth = find(rest, Names.TRUTH)
+    if truth and not wanted and said.layout is None:
+        what = f"column '{truth}' makes it a table of predictions"
+        hint = "add --from predictions; if the column is a metric, add --layout wide"
+        raise DataError.of(what, "which-layout", grid.name, hint=hint)
+    ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
     return replace(by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
 
-def _transposed(grid: Grid, asked: Asked) -> Sheet:
+def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per metric, one column per model."""
-    named = column_of(grid, asked, METRIC_NAMES)
-    named = first_of_names(grid) if named is None else named
+    named = naming_column(grid, said, Names.METRIC)
     if named is None:
         what = f"no column names the metrics; columns: {listing(grid.titles)}"
         raise DataError.of(what, "no-metrics", grid.name, hint="name it with --id COLUMN")
-    rest = {name: i for name, i in grid.place.items() if i != named and not grid.silent(i)}
+    rest = _columns(grid, named)
     parsed = {name: grid.numbers(i) for name, i in rest.items()}
     models = [name for name, found in parsed.items() if found.any_number or not found.texts]
     if not models:
@@ -92,37 +99,29 @@ def _transposed(grid: Grid, asked: Asked) -> Sheet:
     some = np.any(numeric(np.array([parsed[name].status for name in models])), axis=0)
     every = {str(name): row for row, name in enumerate(names)}
     measured = {name: row for name, row in every.items() if some[row]}
-    rows = chosen(grid, asked, measured, every)
-    taken = {**measured, **rows}
+    rows = chosen(grid, wanted, measured, every)
     used = set(models)
     ignored = [name or "(no name)" for name in rest if name not in used]
-    return Sheet(
-        "wide", models, tuple(rows),
-        Places(np.array([list(rows.values())]), np.array([rest[name] for name in models])[:, None]),
-        rows=None,
-        ignored=[*ignored, *(name for name in every if name not in taken)],
-    )  # fmt: skip
+    ignored += [name for name in every if name not in measured and name not in rows]
+    columns = np.array([rest[name] for name in models])[:, None]
+    places = Places(np.array([list(rows.values())]), columns)
+    return Sheet("wide", models, tuple(rows), places, rows=None, ignored=ignored)
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
 _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
 
 
-def is_cv(grid: Grid) -> bool:
-    """Tell whether a table has means over test splits."""
-    return any(name.startswith(_MEAN) for name in grid.columns)
-
-
-def cv_sheet(grid: Grid, asked: Asked) -> Sheet:
+def _searched(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     """One row per candidate; metrics are the names after mean_test_."""
     place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
-    columns = chosen(grid, asked, measured, place)
-    named = column_of(grid, asked) if asked.id is not None or grid.outer else None
+    columns = chosen(grid, wanted, measured, place)
+    named = column_of(grid, said, names=())
     names = _candidates(grid) if named is None else grid.texts(named)
-    kinds = find(grid.columns, MODEL_NAMES) if named is None else None
+    kinds = grid.find(Names.MODEL) if named is None else None
     if kinds is not None:  # searches of several models, one below the other
-        models = grid.texts(place[kinds])
+        models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
     return replace(
         by_rows(grid, names, columns, "cv", named),
@@ -139,13 +138,9 @@ def _candidates(grid: Grid) -> list[str | None]:
     `params` knows the parameter.
     """
     place = grid.place
-    texts = {
-        name.removeprefix(_PARAM): grid.texts(i)
-        for name, i in place.items()
-        if name.startswith(_PARAM)
-    }
-    varying = {name: column for name, column in texts.items() if len(set(column)) > 1}
-    texts = varying or texts
+    given = {name: i for name, i in place.items() if name.startswith(_PARAM)}
+    texts = {name.removeprefix(_PARAM): grid.texts(i) for name, i in given.items()}
+    texts = {name: column for name, column in texts.items() if len(set(column)) > 1} or texts
     short = {name: name.rpartition("__")[2] for name in texts}
     if len(set(short.values())) < len(short):
         short = {name: name for name in texts}
@@ -184,7 +179,7 @@ _BESIDE = ("_low", "_high", "_reason")
 _PARTS = ("slice", "population", "odds")
 
 
-def measured_columns(grid: Grid) -> dict[str, int]:
+def _measured(grid: Grid) -> dict[str, int]:
     """Return the columns of measures: estimates in JSON, four columns each in CSV."""
     place = grid.place
     return {
@@ -195,14 +190,13 @@ def measured_columns(grid: Grid) -> dict[str, int]:
     }
 
 
-def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
+def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[str, int]) -> Sheet:
     """One row per model, and per target population; what speaks for no model is left out."""
     place = grid.place
-    named = column_of(grid, asked)
-    named = first_of_names(grid) if named is None else named
+    named = naming_column(grid, said)
     if named is None:
         raise no_models(grid)
-    columns = chosen(grid, asked, measured, place)
+    columns = chosen(grid, wanted, measured, place)
     texts = {name: grid.texts(place[name]) for name in _PARTS if name in place}
     rows: list[dict[str, Any]] = [
         {"record": i, **{name: text[i] for name, text in texts.items()}}
@@ -212,7 +206,7 @@ def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
     if not free:
         raise no_rows(grid, "every row belongs to a slice")
     left = len(rows) - len(free)
-    notes = [f"{left:,} row{'s' * (left > 1)} of slices left out"] if left else []
+    notes = [rows_left(left, "of slices")] if left else []
     rows = list(whole(free))
     kind = rows[0].get("population") if rows else None
     known = dict.fromkeys(row.get("population") for row in free)
@@ -228,3 +222,159 @@ def result_sheet(grid: Grid, asked: Asked, measured: dict[str, int]) -> Sheet:
     reasons = {i: place[f"{name}_reason"] for name, i in place.items() if f"{name}_reason" in place}
     sheet = by_rows(grid, [names[i] for i in keep], columns, "result", named, keep)
     return replace(sheet, reasons=reasons, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class LongColumns:
+    """Where models, metrics and values stand; the others only if there."""
+
+    model: int
+    metric: int
+    value: int
+    estimator: int | None
+    reason: int | None
+    parts: tuple[int, ...]  # slice and class: rows that name one are no whole
+
+
+def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
+    """Recognise a long table by its header; None when it is none."""
+    metric = grid.find(Names.METRIC)
+    value = grid.find(Names.METRIC_VALUE, but=metric)
+    if metric is None or value is None:
+        return None
+    estimator = grid.find(Names.ESTIMATOR)
+    reason = grid.find((f"{grid.columns[value]}_reason", "reason"))
+    parts = tuple(i for one in Names.SLICE if (i := grid.find((one,))) is not None)
+    taken = {metric, value, estimator, reason, *parts}
+    model = column_of(grid, said)
+    if model is None:
+        rest = (i for i in range(len(grid.columns)) if i not in taken)
+        model = next((i for i in rest if grid.numbers(i).mostly_text), None)
+    if model is None or model in taken:
+        return None
+    return LongColumns(model, metric, value, estimator, reason, parts)
+
+
+def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) -> Sheet:
+    """Sort rows of one value each into models x metrics, both in the order they first appear."""
+    parts = [grid.texts(i) for i in columns.parts]
+    keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]
+    if not keep:
+        raise no_rows(
+            grid, "every row belongs to a slice or a class: drop that column, or choose rows"
+        )
+    left = len(grid.rows) - len(keep)
+    notes = [rows_left(left, "of slices or classes")] if left else []
+    models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
+    unnamed = [i for i in keep if models[i] is None or metrics[i] is None]
+    if unnamed:
+        if said.missing == "error" or len(unnamed) == len(keep):
+            raise _unnamed(grid, columns, unnamed)
+        gone = set(unnamed)
+        keep = [i for i in keep if i not in gone]
+        notes.append(rows_left(len(unnamed), "without a model or a metric"))
+    names = [metrics[i] for i in keep]
+    if columns.estimator is not None:
+        estimators = grid.texts(columns.estimator)
+        names = _with_estimator(names, [estimators[i] for i in keep])
+    sheet = _scattered(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
+    return replace(sheet, notes=notes)
+
+
+def _scattered(
+    grid: Grid,
+    wanted: Sequence[str],
+    columns: LongColumns,
+    keep: NDArray[np.intp],
+    models: Sequence[str | None],
+    metrics: Sequence[str | None],
+) -> Sheet:
+    every, i = _coded(models)
+    others, code = _coded(metrics)
+    status = grid.numbers(columns.value, columns.reason).status[keep]
+    counts = np.bincount(code[numeric(status)], minlength=len(others))
+    measured = {name: number for name, number in others.items() if counts[number]}
+    found = chosen(grid, wanted, measured, others)
+    k, n = len(every), len(found)
+    if k * n > max(SMALL, MOST * len(keep)):
+        what = f"{len(keep):,} rows for {k:,} models and {n:,} metrics: most values are missing"
+        name = grid.columns[columns.metric]
+        hint = f"if '{name}' does not name a metric, add --layout wide"
+        raise DataError.of(what, "missing-value", grid.name, hint=hint)
+    place = np.full(len(others), -1)
+    place[list(found.values())] = range(n)
+    j = place[code]
+    used = np.flatnonzero(j >= 0)
+    _refuse_twice(grid, columns, list(every), list(found), (i[used], j[used], keep[used]))
+    records = np.full((k, n), -1)
+    records[i[used], j[used]] = keep[used]
+    first = keep[np.unique(i, return_index=True)[1]]
+    return Sheet(
+        layout="result" if grid.result else "long",
+        models=list(every),
+        metrics=list(found),
+        places=Places(records, np.array([[columns.value]])),
+        rows=[grid.rows[record] for record in first],
+        named=columns.model,
+        reasons={} if columns.reason is None else {columns.value: columns.reason},
+        ignored=[name for name in others if name not in measured and name not in found],
+    )
+
+
+def _coded(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
+    """Return the distinct names in order with their numbers, and which of them each row has."""
+    codes: dict[str, int] = {}
+    found = [codes.setdefault(str(name), len(codes)) for name in names]
+    return codes, np.array(found, np.intp)
+
+
+def _with_estimator(
+    metrics: Sequence[str | None], estimators: Sequence[str | None]
+) -> list[str | None]:
+    """Name a metric that has several estimators by both, as in f1_macro."""
+    pairs = list(zip(metrics, estimators, strict=True))
+    kinds: dict[str | None, set[str | None]] = {}
+    for metric, estimator in pairs:
+        kinds.setdefault(metric, set()).add(estimator)
+    return [f"{m}_{e}" if e is not None and len(kinds[m]) > 1 else m for m, e in pairs]
+
+
+def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataError:
+    problems = [
+        Problem("missing", "missing-value", grid.name, grid.rows[record], grid.columns[column])
+        for record in records
+        for column in (columns.model, columns.metric)
+        if is_blank(grid.cells[column][record])
+    ]
+    return DataError(
+        problems[:KEPT],
+        hint="every row names its model and its metric; --missing drop leaves such rows out",
+        totals=Counter(problem.code for problem in problems),
+    )
+
+
+def _refuse_twice(
+    grid: Grid,
+    columns: LongColumns,
+    models: Sequence[str],
+    metrics: Sequence[str],
+    used: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
+) -> None:
+    """Raise for every value given again; the first row is named with each later one."""
+    i, j, record = used
+    pairs, first, which = np.unique(i * len(metrics) + j, return_index=True, return_inverse=True)
+    if len(pairs) == len(i):
+        return
+    again = np.flatnonzero(first[which] != np.arange(len(i)))
+    column = grid.columns[columns.metric]
+    problems = []
+    for r in again[:KEPT]:
+        before = grid.rows[record[first[which[r]]]]
+        what = f"'{metrics[j[r]]}' of model '{models[i[r]]}' stands in row {before} already"
+        problems.append(Problem(what, "duplicate-cell", grid.name, grid.rows[record[r]], column))
+    raise DataError(
+        problems,
+        hint="each model needs one row per metric; rows of slices, classes or runs belong in "
+        "tables of their own",
+        totals=Counter({"duplicate-cell": len(again)}),
+    )

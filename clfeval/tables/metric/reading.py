@@ -1,8 +1,11 @@
-"""From the bytes of a file, or a data frame, to the grid of a metric table."""
+"""From the bytes of a file, or a data frame, to the grid of a metric table; JSON in any form."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from operator import itemgetter
@@ -10,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import DataError, Problem, UsageError, no_table
+from clfeval.errors import DataError, Problem, UsageError, listing, no_table
 from clfeval.late import nw
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
@@ -22,47 +25,44 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
-from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank
-from clfeval.tables.metric.records import json_grid
+from clfeval.tables.input import Input, Names, find
+from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources
 
 
-def read_grid(
-    table: Any,
-    *,
-    id_column: str | None = None,
-    null_values: Sequence[str] = (),
-    input_format: str | None = None,
-    delimiter: str | None = None,
-) -> Grid:
+def read_grid(table: Any, said: Input) -> Grid:
     """Read a list of one path, or a data frame; cells that are null values become None.
 
     Records without any value are left out, and count as rows all the same.
     """
     if isinstance(table, (list, tuple)):
-        with open_sources(table, input_format=input_format, delimiter=delimiter) as sources:
+        with open_sources(table, said) as sources:
             if len(sources) != 1:
                 what = "one metric table at a time" if sources else "no table given"
                 raise UsageError.of(what, "several-tables" if sources else "no-input")
-            grid = _of_file(sources[0], id_column)
+            grid = _of_file(sources[0], said.id)
     else:
         grid = _of_frame(table)
-    if null_values:
-        grid = replace(grid, cells=tuple(_without(cells, null_values) for cells in grid.cells))
+    if said.null_value:
+        grid = replace(grid, cells=tuple(_without(cells, said.null_value) for cells in grid.cells))
     return _without_blanks(grid)
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
     if source.format in BINARY:
-        grid, digest = _of_typed(source), take_fingerprint(source).sha256
+        digest = take_fingerprint(source).sha256
+        try:
+            grid = replace(_of_frame(open_typed(source).native), name=source.name)
+        except engine_errors() as error:
+            raise unreadable(source, error) from error
     else:
         data = source.path.read_bytes()
         digest = source.sha256 or sha256(data).hexdigest()
         if source.text:
             grid = _of_text(source, data)
         else:
-            grid = json_grid(_decoded(source, data), source.name, id_column)
+            grid = _of_json(_utf8(source, data), source.name, id_column)
     return replace(grid, display=source.display, sha256=digest)
 
 
@@ -74,7 +74,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
-            hint = one_column_hint(head.columns, source.delimiter) if width == 1 else None
+            hint = one_column_hint(head.columns, source.delimiter)
             raise DataError(error.problems, hint=hint or error.hint, totals=error.totals) from error
         records = read_records(source)
     rows: Sequence[int] = range(head.header_row + 1, len(records) + 1)
@@ -94,21 +94,13 @@ def _plain(data: bytes) -> bool:
     return b"\0" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
-def _decoded(source: SourceFile, data: bytes) -> str:
+def _utf8(source: SourceFile, data: bytes) -> str:
     refuse_utf16(source, data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         raise DataError.of("not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT) from error
-
-
-def _of_typed(source: SourceFile) -> Grid:
-    file = open_typed(source)
-    try:
-        return replace(_of_frame(file.native), name=source.name)
-    except engine_errors() as error:
-        raise unreadable(source, error) from error
 
 
 def _of_frame(table: Any) -> Grid:
@@ -137,38 +129,30 @@ def _of_frame(table: Any) -> Grid:
 
 
 def _cells(series: Any) -> GridCells:
-    dtype = series.dtype
-    cells: GridCells
-    if dtype.is_float():
-        cells = series.cast(nw.Float64).to_numpy()
-    elif dtype.is_integer() and not series.is_null().any():
-        cells = series.to_numpy()
-    else:
-        cells = series.to_list()
-    return cells
+    if series.dtype.is_float():
+        return series.cast(nw.Float64).to_numpy()  # type: ignore[no-any-return]
+    if series.dtype.is_integer() and not series.is_null().any():
+        return series.to_numpy()  # type: ignore[no-any-return]
+    return series.to_list()  # type: ignore[no-any-return]
 
 
 def _without(cells: GridCells, null_values: Sequence[str]) -> GridCells:
     """Return cells without those that mean missing; numbers are compared as numbers."""
     if isinstance(cells, np.ndarray):
-        numbers = [number for mark in null_values if (number := _number(mark)) is not None]
+        numbers = []
+        for mark in null_values:
+            with suppress(ValueError):
+                numbers.append(float(mark))
         values = cells.astype(np.float64)
         return np.where(np.isin(values, numbers), np.nan, values) if numbers else cells
     marks = set(null_values)
     return [None if str(cell) in marks else cell for cell in cells]
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _without_blanks(grid: Grid) -> Grid:
     blank: Sequence[int] = range(len(grid.rows))
     for cells in grid.cells:
-        if all_text(cells) and all(map(str.strip, cells)):
+        if all_text(cells):
             return grid
         blank = [i for i in blank if is_blank(cells[i])]
         if not blank:
@@ -180,3 +164,186 @@ def _without_blanks(grid: Grid) -> Grid:
         for column in grid.cells
     )
     return replace(grid, cells=cells, rows=[grid.rows[i] for i in keep])
+
+
+RESULT = "clfeval.result/"
+_FORMS = (
+    'a table is a list of records, {"column": [values]}, {"model": {"metric": value}}, or a '
+    "result of clfeval"
+)
+_VISIBLE = re.compile(r"[^ \t\r\n]")
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "a truth value", type(None): "null"}
+
+
+def _of_json(text: str, name: str, id_column: str | None) -> Grid:
+    """Read one document, or objects one after the other; DataError names the line or record."""
+    documents, lines = _decoded(text, name)
+    document = documents[0] if len(documents) == 1 else documents
+    if isinstance(document, list):
+        return _of_records(name, document, lines if document is documents else None)
+    if not isinstance(document, dict):
+        raise DataError.of(f"holds {_kind(document)}, no table", "bad-file", name, hint=_FORMS)
+    if str(document.get("schema", "")).startswith(RESULT):
+        if document["schema"] != f"{RESULT}1":
+            what = f"{document['schema']} is newer than this program"
+            hint = "a result of this version has the schema clfeval.result/1"
+            raise DataError.of(what, "wrong-format", name, hint=hint)
+        return replace(_of_records(name, _rows_of_result(name, document)), result=True)
+    if set(document) in ({"columns", "data"}, {"columns", "index", "data"}):  # pandas' split
+        return _of_split(name, document)
+    if set(document) == {"schema", "data"} and isinstance(document["data"], list):
+        return _of_records(name, _without_index(document))  # pandas' table
+    if document and all(isinstance(value, list) for value in document.values()):
+        return _of_columns(name, document)
+    if document and all(isinstance(v, dict) and not is_estimate(v) for v in document.values()):
+        numbered = list(document) == [str(i) for i in range(len(document))]
+        if numbered and find(next(iter(document.values())), Names.MODEL):  # rows of pandas' index
+            return _of_records(name, list(document.values()))
+        if _by_column(document, id_column):
+            return _of_indexed(name, document)
+        return replace(_of_models(name, document), outer=True)
+    return _of_records(name, [document])
+
+
+def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
+    """Decode every document in the text, and say in which line each begins."""
+    repeated: list[tuple[str, dict[str, Any]]] = []
+
+    def built(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.extend((key, found) for key in found if keys.count(key) > 1)
+        return found
+
+    decoder = json.JSONDecoder(object_pairs_hook=built)
+    documents: list[Any] = []
+    lines: list[int] = []
+    place, line = 0, 1
+    try:
+        while begin := _VISIBLE.search(text, place):
+            line += text.count("\n", place, begin.start())
+            document, place = decoder.raw_decode(text, begin.start())
+            documents.append(document)
+            lines.append(line)
+            line += text.count("\n", begin.start(), place)
+    except json.JSONDecodeError as error:
+        raise _unreadable(name, error.msg, line if documents else error.lineno) from error
+    except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
+        raise _unreadable(name, str(error), None) from error
+    if not documents:
+        raise DataError.of("the input holds nothing but blanks", "empty-table", name)
+    if repeated:
+        listed = documents[0] if isinstance(documents[0], list) else documents
+        rows = lines if listed is documents else range(1, len(listed) + 1)
+        where = {id(record): row for record, row in zip(listed, rows, strict=True)}
+        problems = []
+        for key, record in repeated:
+            what = f"the key '{key}' stands in one object twice"
+            problems.append(Problem(what, "duplicate-column", name, where.get(id(record))))
+        raise DataError(problems, hint="give every value a key of its own")
+    return documents, lines
+
+
+def _unreadable(name: str, why: str, line: int | None) -> DataError:
+    hint = "name the format with --input-format if the suffix misleads"
+    return DataError.of(f"cannot be read as json: {why}", "bad-file", name, line, hint=hint)
+
+
+def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
+    """One object per row; a key that one lacks is a missing value."""
+    rows = rows or range(1, len(records) + 1)
+    problems = [
+        Problem(f"is {_kind(record)}, no object", "bad-record", name, row)
+        for row, record in zip(rows, records, strict=True)
+        if not isinstance(record, dict)
+    ]
+    if problems:
+        raise DataError(problems, hint=_FORMS)
+    columns = tuple(dict.fromkeys(key for record in records for key in record))
+    cells = tuple([record.get(key) for record in records] for key in columns)
+    return Grid(name, columns, cells, rows)
+
+
+def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
+    """One list per column."""
+    first, length = next((key, len(values)) for key, values in document.items())
+    problems = [
+        Problem(f"{len(v)} values where '{first}' has {length}", "ragged-columns", name, None, key)
+        for key, v in document.items()
+        if len(v) != length
+    ]
+    if problems:
+        raise DataError(problems, hint=_FORMS)
+    return Grid(name, tuple(document), tuple(document.values()), range(1, length + 1))
+
+
+def _without_index(document: dict[str, Any]) -> list[Any]:
+    """Return the records without the row numbers that pandas writes into each."""
+    schema = document["schema"]
+    keys = schema.get("primaryKey") if isinstance(schema, dict) else None
+    if keys != ["index"]:
+        return list(document["data"])
+    return [
+        {key: value for key, value in row.items() if key != "index"}
+        if isinstance(row, dict) and isinstance(row.get("index"), int)
+        else row
+        for row in document["data"]
+    ]
+
+
+def _of_split(name: str, document: dict[str, Any]) -> Grid:
+    """Names of columns and lists of values, record by record; an index of text names the models."""
+    columns, data = document["columns"], document["data"]
+    if not (isinstance(columns, list) and isinstance(data, list)) or any(
+        not isinstance(row, list) or len(row) != len(columns) for row in data
+    ):
+        what = "'data' is no list of rows as long as 'columns'"
+        raise DataError.of(what, "bad-record", name, hint=_FORMS)
+    rows = [dict(zip(map(str, columns), row, strict=True)) for row in data]
+    index = document.get("index", [])
+    if any(isinstance(one, str) for one in index) and len(index) == len(rows):
+        return _of_models(name, dict(zip(map(str, index), rows, strict=True)))
+    return _of_records(name, rows)
+
+
+def _of_models(name: str, document: dict[str, dict[str, Any]]) -> Grid:
+    """One object per model: the outer names become a first column without a name."""
+    grid = _of_records(name, list(document.values()))
+    cells = (list(document), *grid.cells)
+    return replace(grid, columns=("", *grid.columns), cells=cells)
+
+
+def _of_indexed(name: str, document: dict[str, dict[str, Any]]) -> Grid:
+    """One object per column, its keys the row index, as pandas writes by default."""
+    keys = list(dict.fromkeys(key for column in document.values() for key in column))
+    cells = tuple([column.get(key) for key in keys] for column in document.values())
+    return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
+
+
+def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bool:
+    """Tell whether outer names are columns: inner ones count rows, or one holds models' names."""
+    columns = list(document.values())
+    if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
+        return True
+    named = id_column if id_column in document else find(document, Names.MODEL)
+    return named is not None and any(isinstance(cell, str) for cell in document[named].values())
+
+
+def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
+    """Return the tidy table of measures, or the table of models."""
+    tables = document.get("tables")
+    tables = tables if isinstance(tables, dict) else {}
+    for key in ("metrics", "models"):
+        rows = tables.get(key)
+        if isinstance(rows, list) and (
+            key == "models" or any(isinstance(row, dict) and "value" in row for row in rows)
+        ):
+            return rows
+    what = f"a result of clfeval without a table of models; tables: {listing(tables) or 'none'}"
+    hint = "results about classifiers have a table 'models'"
+    raise DataError.of(what, "no-models", name, hint=hint)
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "a number")

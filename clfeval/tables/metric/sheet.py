@@ -11,22 +11,11 @@ from numpy.typing import NDArray
 
 from clfeval.errors import DataError, Problem, listing, unknown_column
 from clfeval.tables.csv import one_column_hint
+from clfeval.tables.input import Input, Names, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
-from clfeval.tables.names import MODEL_NAMES, TRUTH_NAMES, find, is_index, match_names
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "it looks like predictions: add --from predictions"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the caller said about a metric table."""
-
-    wanted: tuple[str, ...] = ()
-    id: str | None = None
-    transpose: bool = False
-    layout: Literal["wide", "long"] | None = None
-    missing: Literal["error", "drop"] = "error"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,58 +58,45 @@ def by_rows(
 
 
 def chosen(
-    grid: Grid, asked: Asked, measured: Mapping[str, int], others: Mapping[str, int]
+    grid: Grid, wanted: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the metrics asked for, all that are measured by default; others by exact name."""
-    exact = {name: others[name] for name in asked.wanted if name in others}
-    pool = {**measured, **exact}
+    pool = {**measured, **{name: others[name] for name in wanted if name in others}}
     if not pool:
         raise no_metrics(grid)
-    if not asked.wanted:
-        return dict(pool)
-    names = match_names(grid.name, list(pool), asked.wanted, what="metric")
+    if not wanted:
+        return pool
+    names = match_names(grid.name, list(pool), wanted, what="metric")
     return {name: pool[name] for name in names}
 
 
-def column_of(grid: Grid, asked: Asked, names: Sequence[str] = MODEL_NAMES) -> int | None:
+def column_of(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
     """Return the column that --id or its name says holds the names; None if neither does."""
-    if asked.id is not None:
-        if asked.id not in grid.columns:
-            raise unknown_column(grid.name, asked.id, grid.titles)
-        return grid.columns.index(asked.id)
-    if grid.outer:
-        return 0
-    found = find(grid.columns, names)
-    return None if found is None else grid.columns.index(found)
+    if said.id is not None:
+        if said.id not in grid.columns:
+            raise unknown_column(grid.name, said.id, grid.titles)
+        return grid.columns.index(said.id)
+    return 0 if grid.outer else grid.find(names)
 
 
-def first_of_names(grid: Grid) -> int | None:
-    """Return the first column of text, that of a nameless row index before all others."""
-    order = sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i]))
-    return next((i for i in order if grid.numbers(i).mostly_text and not _flags(grid, i)), None)
+def naming_column(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -> int | None:
+    """Return likewise, or the first column of text, that of a nameless row index before others."""
+    found = column_of(grid, said, names)
+    if found is None:
+        order = sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i]))
+        found = next(
+            (i for i in order if grid.numbers(i).mostly_text and not _flags(grid, i)), None
+        )
+    return found
 
 
 def _flags(grid: Grid, column: int) -> bool:
     return all(str(name).casefold() in ("true", "false") for name in grid.texts(column) if name)
 
 
-def named_by(grid: Grid, sheet: Sheet) -> str:
-    """Say where the models' names stand."""
-    if sheet.rows is None:
-        return "models are columns"
-    if sheet.named is None:
-        return "models by their parameters"
-    if grid.outer and sheet.named == 0:
-        return "models by the outer names"
-    name = grid.columns[sheet.named]
-    return f"models in '{name}'" if name else "models in the column without a name"
-
-
-def without_parts(grid: Grid, parts: Sequence[int]) -> list[int]:
-    """Return the records whose columns of slices or classes are empty: they are of no part."""
-    every = range(len(grid.rows))
-    texts = [grid.texts(i) for i in parts]
-    return [i for i in every if all(text[i] is None for text in texts)] if texts else list(every)
+def rows_left(count: int, which: str) -> str:
+    """Say how many rows were left out."""
+    return f"{count:,} row{'s' * (count > 1)} {which} left out"
 
 
 def name_problems(
@@ -137,11 +113,6 @@ def name_problems(
             what = f"'{name}' stands in row {first[name]} already"
             problems.append(Problem(what, again, *place))
     return problems
-
-
-def truth_among(names: Sequence[str]) -> str | None:
-    """Return the column that only a table of predictions would have."""
-    return find(names, TRUTH_NAMES)
 
 
 def no_models(grid: Grid) -> DataError:
@@ -169,16 +140,7 @@ def _better(grid: Grid) -> str | None:
     """Return a hint for a file of one column, or of predictions."""
     if grid.delimiter is not None and (hint := one_column_hint(grid.columns, grid.delimiter)):
         return hint
-    return FROM_PREDICTIONS if truth_among(grid.columns) else None
-
-
-def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
-    """Keep the models named exactly or by glob, in the order of the table; all without patterns."""
-    if not patterns:
-        return sheet
-    named = [name for name in sheet.models if name is not None]
-    wanted = set(match_names(grid.name, list(dict.fromkeys(named)), patterns))
-    return kept(sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted]))
+    return FROM_PREDICTIONS if find(grid.columns, Names.TRUTH) else None
 
 
 def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.errors import KEPT, DataError, Problem, UsageError, listing
+from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
 from clfeval.tables.cells import means_missing, null_hint
+from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.metric.grid import (
     CODES,
     COMMA,
@@ -27,16 +28,21 @@ from clfeval.tables.metric.layouts import lay_out
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
-    Asked,
     MetricLayout,
     Sheet,
     kept,
     name_problems,
-    named_by,
     no_rows,
-    truth_among,
-    with_models,
 )
+
+
+def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
+    """Keep the models named exactly or by glob, in the order of the table; all without patterns."""
+    if not patterns:
+        return sheet
+    named = dict.fromkeys(name for name in sheet.models if name is not None)
+    wanted = set(match_names(grid.name, list(named), patterns))
+    return kept(sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted]))
 
 
 def without_missing(grid: Grid, sheet: Sheet) -> tuple[Sheet, int]:
@@ -63,7 +69,7 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             "each model needs one row: keep one slice, population or run, or join the columns that "
             "tell the rows apart into one name"
         )
-        if truth_among(grid.columns):
+        if find(grid.columns, Names.TRUTH):
             hint = FROM_PREDICTIONS
     raise DataError(problems[:KEPT], hint=hint, totals=+totals)
 
@@ -111,8 +117,6 @@ def _hint(problem: Problem, metric: str) -> str:
     others = "a column that is no metric is left out by naming the others with --metric"
     return f"{null_hint(value)}; {others}"
 
-
-__all__ = ["MetricLayout", "MetricTable", "read_metrics"]
 
 _NOWHERE = Places(np.full((1, 1), -1), np.full((1, 1), -1))
 
@@ -167,33 +171,21 @@ class MetricTable:
 
 
 def read_metrics(
-    table: Any,
-    *,
-    wanted: Sequence[str] = (),
-    models: Sequence[str] = (),
-    id: str | None = None,  # noqa: A002
-    transpose: bool = False,
-    layout: Literal["wide", "long"] | None = None,
-    missing: Literal["error", "drop"] = "error",
-    null_values: Sequence[str] = (),
-    input_format: str | None = None,
-    delimiter: str | None = None,
+    table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False
 ) -> MetricTable:
     """Read a list of one path, or a data frame (never changed), as a metric table.
 
-    Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics; `models` are
-    names or globs of the models to keep. `id` is the column of the models' names, of the metrics'
-    when `transpose` says that columns are models. A missing value is an error, or with
-    `missing="drop"` leaves its model out. Raises UsageError and DataError.
+    Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
+    the column of the models' names, of the metrics' when `transpose` says that columns are models.
+    A missing value is an error, or leaves its model out. Raises UsageError and DataError.
     """
-    _check_words(missing, layout)
-    asked = Asked(tuple(wanted), id, transpose, layout, missing)
-    grid = read_grid(
-        table, id_column=id, null_values=null_values, input_format=input_format, delimiter=delimiter
-    )
-    sheet = with_models(grid, lay_out(grid, asked), models)
+    if said.layout not in (None, "wide", "long"):
+        what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
+        raise bad_option(what)
+    grid = read_grid(table, said)
+    sheet = with_models(grid, lay_out(grid, said, wanted, transpose=transpose), said.model)
     dropped = 0
-    if missing == "drop":
+    if said.missing == "drop":
         sheet, dropped = without_missing(grid, sheet)
     check_names(grid, sheet)
     values, status = grid.gathered(sheet.places, sheet.reasons)
@@ -222,7 +214,7 @@ def read_metrics(
         sds=sds,
         dropped=dropped,
         ignored=tuple(sheet.ignored),
-        named_by=named_by(grid, sheet),
+        named_by=_named_by(grid, sheet),
         notes=tuple(notes),
         places=sheet.places,
         records=grid.rows,
@@ -230,11 +222,12 @@ def read_metrics(
     )
 
 
-def _check_words(missing: str, layout: str | None) -> None:
-    for option, value, known in (
-        ("--missing", missing, ("error", "drop")),
-        ("--layout", layout, (None, "wide", "long")),
-    ):
-        if value not in known:
-            names = " or ".join(name for name in known if name)
-            raise UsageError.of(f"{option} is {names}, not '{value}'", "bad-option")
+def _named_by(grid: Grid, sheet: Sheet) -> str:
+    if sheet.rows is None:
+        return "models are columns"
+    if sheet.named is None:
+        return "models by their parameters"
+    if grid.outer and sheet.named == 0:
+        return "models by the outer names"
+    name = grid.columns[sheet.named]
+    return f"models in '{name}'" if name else "models in the column without a name"
