@@ -134,10 +134,9 @@ class SavedFiles:
                 hint=f"one of {', '.join(BY_SUFFIX)}",
             )
         if BY_SUFFIX[suffix].lists_gates and not gates:
-            raise UsageError(
-                Problem(
-                    f"--save '{name}': a JUnit file lists gates, and there are none", "no-gates"
-                ),
+            raise UsageError.of(
+                f"--save '{name}': a JUnit file lists gates, and there are none",
+                "no-gates",
                 hint="add --fail-under, --fail-over or --max-drop",
             )
         if os.path.realpath(name) in self._inputs:
@@ -184,10 +183,9 @@ def known_table(result: Result, table: str | None) -> str:
         return next(iter(result.tables))
     if table not in result.tables:
         hint = suggestion(table, result.tables)
-        raise UsageError(
-            Problem(
-                f"no table '{table}'; this result has {listing(result.tables)}", "unknown-table"
-            ),
+        raise UsageError.of(
+            f"no table '{table}'; this result has {listing(result.tables)}",
+            "unknown-table",
             hint=hint or "some tables exist only when an option asks for them",
         )
     return table
