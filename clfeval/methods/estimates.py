@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite, isinf, nan
 from typing import Any
 
@@ -26,6 +26,7 @@ from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure, why
 from clfeval.result import Estimate, Row
 
+_BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
 
@@ -66,14 +67,6 @@ class Cells:
         return cls.at_odds(tp, fp, p, n, np.repeat(np.asarray(ratios, np.float64), k))
 
     @classmethod
-    def as_counted(cls, counts: ConfusionCounts) -> Cells:
-        """Return k models, each at the odds of its own rows."""
-        ratio = np.where(
-            counts.negatives > 0, counts.positives / np.maximum(counts.negatives, 1e-300), np.nan
-        )
-        return cls.at_odds(counts.tp, counts.fp, counts.positives, counts.negatives, ratio)
-
-    @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float) -> Cells:
         """Return k models at a prevalence."""
         p = np.broadcast_to(p, counts.tp.shape)
@@ -102,9 +95,9 @@ class Cells:
         """Return tables of other rates in these populations, total 1."""
         return Confusion(self.p * tp, self.n * fp, self.p * (1 - tp), self.n * (1 - fp))
 
-    def where(self, index: Ints | Bools) -> Cells:
+    def where(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
-        return self.at(index, self.ratio[index])
+        return Cells(*(getattr(self, field.name)[index] for field in fields(self)))
 
     def at(self, index: Ints | Bools, ratio: Floats) -> Cells:
         """Return some of the tables at other odds."""
@@ -196,12 +189,18 @@ def _log(measure: Measure, cells: Cells, level: float) -> Limits:
 
 def _region(measure: Measure, cells: Cells, level: float) -> Limits:
     """Return the range over the score region of the two rates."""
-    of = measure.function
-    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
-    return range_over_region(
-        lambda tp, fp: of(cells.at_rates(tp, fp)), *counts, level=level,
-        kink=(lambda tp, fp: tp - fp) if measure.kinked else None,
-    )  # fmt: skip
+
+    def ends(some: Cells) -> Limits:
+        return range_over_region(
+            lambda tp, fp: measure.function(some.at_rates(tp, fp)),
+            *(some.tp, some.positives, some.fp, some.negatives),
+            level=level, kink=np.subtract if measure.kinked else None,
+        )  # fmt: skip
+
+    starts = range(0, max(1, len(cells.tp)), _BLOCK)
+    found = [ends(cells.where(slice(start, start + _BLOCK))) for start in starts]
+    low, high = (np.concatenate(side) for side in zip(*found, strict=True))
+    return low, high
 
 
 LIMITS: Mapping[str, Callable[[Measure, Cells, float], Limits]] = {

@@ -159,7 +159,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
 
     everything = tuner(given.slices)
     tables: dict[str, Rows] = {}
-    tables["models"], failed = everything.model_rows()
+    tables["models"], swept, failed = everything.rows()
     if options.population is not None:
         tables["expected"] = [
             row
@@ -181,9 +181,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     if options.prevalence_beta is not None:
         tables["simulated"] = simulated_rows(everything, options.prevalence_beta)
     if options.swept is not None:
-        whole = tuner({None: given.slices[None]})
-        tables["sweep"], lost = whole.sweep_rows(options.swept.populations)
-        failed = max(failed, lost)
+        tables["sweep"] = swept
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
         inputs=given.files, parameters=parameters_of(given, options),

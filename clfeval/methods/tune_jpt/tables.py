@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
 from clfeval.inference.shares import combination
@@ -31,6 +31,8 @@ from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
 Formula = Callable[[Confusion], Floats]
+MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures
+SWEEP = "slice model prevalence odds ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,38 +69,54 @@ class Tuner:
         """The level of intervals; None without them, and where nobody knows how many rows."""
         return self.options.confidence if self.sampled else None
 
-    def model_rows(self) -> tuple[list[Row], int]:
-        """Return a row per model as counted, at 1:1, and at each target; undefined replicates."""
-        rows, failed = self._counted_rows() if self.sampled else ([], 0)
-        for kind, population in (
-            ("1:1", BALANCED), *(("target", target) for target in self.options.populations),
-        ):  # fmt: skip
-            more, lost = self._population_rows(kind, population)
-            rows += more
-            failed = max(failed, lost)
-        # population by population so far: together by model
-        k = len(self.counts.models)
-        return [rows[i] for model in range(k) for i in range(model, len(rows), k)], failed
+    def rows(self) -> tuple[list[Row], list[Row], int]:
+        """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
 
-    def sweep_rows(self, populations: Sequence[Population]) -> tuple[list[Row], int]:
-        """Return a row per model and swept population; undefined replicates."""
-        cells = Cells.of(self.counts, [one.ratio for one in populations])
-        found, failed = self.estimates(cells, cells.tuned)
-        k = len(self.counts.models)
+        A row per model as counted, at 1:1 and at each target; a row per swept population and model
+        of the whole table. They are estimated together, which costs little more than a few.
+        """
+        counts, options = self.counts, self.options
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        targets = [("1:1", BALANCED), *(("target", target) for target in options.populations)]
+        places: list[tuple[int, str, Any]] = []
+        for i, (p, n) in enumerate(pairs):
+            if self.sampled:
+                places.append((i, "sample", Population.of_counts(p, n) if p and n else None))
+            places += [(i, kind, target) for kind, target in targets]
+        shown = len(places)
+        swept = options.swept.populations if options.swept is not None else ()
+        places += [(i, "sweep", one) for one in swept for i in range(self.labels.count(None))]
+        models, kinds, populations = zip(*places, strict=True)
+        own = over(counts.positives, counts.negatives)
+        found_at = [one and (own[i] if kind == "sample" else one.ratio) for i, kind, one in places]
+        ratios = np.array(found_at, np.float64)
+        cells = Cells.of(counts, [1.0]).at(np.array(models), ratios)
+        counted = np.array([kind == "sample" for kind in kinds])
+        found, failed = self._estimates(cells, np.array(models), counted)
+        total, per = (counts.positives + counts.negatives).tolist(), cells.tuned.per(ROWS)
         columns: dict[str, Sequence[Any]] = {
-            "slice": list(self.labels) * len(populations),
-            "model": list(self.counts.models) * len(populations),
-            "prevalence": [one.prevalence for one in populations for _ in range(k)],
-            "odds": [one.odds for one in populations for _ in range(k)],
-            "ratio": [one.ratio for one in populations for _ in range(k)],
-            **found,
-        }
-        return rows_of(columns), failed
+            "slice": [self.labels[i] for i in models], "model": [counts.models[i] for i in models],
+            "population": kinds, "prevalence": [one and one.prevalence for one in populations],
+            "odds": [one and one.odds for one in populations], "ratio": ratios.tolist(),
+            "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
+            "threshold": [self.thresholds.get(counts.models[i]) for i in models], **found,
+        }  # fmt: skip
+        for name in ("tp", "fp", "fn", "tn"):
+            whole, tuned = getattr(counts, name).tolist(), getattr(per, name).tolist()
+            columns[name] = [
+                whole[i] if kind == "sample" else None if x != x else x
+                for (i, kind, _), x in zip(places, tuned, strict=True)
+            ]
+        by_model, by_odds = (
+            rows_of({name: columns[name][part] for name in (*names.split(), *found)})
+            for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
+        )
+        return by_model, by_odds, failed
 
-    def estimates(
-        self, cells: Cells, tables: Confusion, *, counted: bool = False
+    def _estimates(
+        self, cells: Cells, models: Ints, counted: Bools
     ) -> tuple[dict[str, Estimates], int]:
-        """Return every measure shown, of `tables`; exact limits for shares of counted rows."""
+        """Return every measure shown; exact limits for shares of the rows that were counted."""
         options, level = self.options, self.level
         known = formulas(options.beta, options.stakes)
         chosen = {name: known[name] for name in options.measures}
@@ -106,63 +124,29 @@ class Tuner:
         failed = 0
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
-                chosen, cells, self.counts.models, level=level,
+                chosen, cells, models, self.counts.models, level=level,
                 resamples=options.resamples, seed=options.seed,
             )  # fmt: skip
         elif level is not None:
             for name in chosen:
-                exact = exact_limits(name, cells, level=level) if counted else None
-                bounds[name] = exact or limits(
+                found = limits(
                     name, cells, level=level, beta=options.beta, stakes=options.stakes,
                     known=bounds,
                 )  # fmt: skip
-        # what does not move keeps all its digits
+                exact = exact_limits(name, cells, level=level) or found
+                low, high = (np.where(counted, *both) for both in zip(exact, found, strict=True))
+                bounds[name] = low, high
+        tables = cells.tuned
         return {
             name: column(
-                measure(cells.counted if CATALOG[name].invariant else tables), bounds.get(name),
-                cells, CATALOG[name].tuned,
+                # what does not move keeps all its digits
+                np.where(
+                    counted | CATALOG[name].invariant, measure(cells.counted), measure(tables)
+                ),
+                bounds.get(name), cells, CATALOG[name].tuned,
             )
             for name, measure in chosen.items()
         }, failed  # fmt: skip
-
-    def _counted_rows(self) -> tuple[list[Row], int]:
-        counts, cells = self.counts, Cells.as_counted(self.counts)
-        found, failed = self.estimates(cells, cells.counted, counted=True)
-        total = counts.positives + counts.negatives
-        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        samples = [Population.of_counts(p, n) if p and n else None for p, n in pairs]
-        columns = self._named("sample", samples) | {
-            "rows": total.tolist(), "tp": counts.tp.tolist(), "fp": counts.fp.tolist(),
-            "fn": counts.fn.tolist(), "tn": counts.tn.tolist(), **self._cuts(), **found,
-        }  # fmt: skip
-        return rows_of(columns), failed
-
-    def _population_rows(self, kind: str, population: Population) -> tuple[list[Row], int]:
-        cells = Cells.of(self.counts, [population.ratio])
-        tables = cells.tuned
-        found, failed = self.estimates(cells, tables)
-        shown = tables.per(ROWS)
-        columns = self._named(kind, [population] * len(self.counts.models)) | {
-            "rows": [ROWS] * len(self.counts.models),
-            **{
-                name: [None if x != x else x for x in getattr(shown, name).tolist()]
-                for name in ("tp", "fp", "fn", "tn")
-            },
-            **self._cuts(),
-            **found,
-        }
-        return rows_of(columns), failed
-
-    def _named(self, kind: str, populations: Sequence[Population | None]) -> dict[str, Any]:
-        models = list(self.counts.models)
-        return {
-            "slice": list(self.labels), "model": models, "population": [kind] * len(models),
-            "prevalence": [one.prevalence if one else None for one in populations],
-            "odds": [one.odds if one else None for one in populations],
-        }  # fmt: skip
-
-    def _cuts(self) -> dict[str, list[float | None]]:
-        return {"threshold": [self.thresholds.get(model) for model in self.counts.models]}
 
 
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
@@ -172,30 +156,30 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 
 
 def bootstrap_limits(
-    known: Mapping[str, Formula], cells: Cells, names: tuple[str, ...], *, level: float,
-    resamples: int, seed: int,
+    known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
+    level: float, resamples: int, seed: int,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-    names (k,) are the models whose tables repeat in `cells`; each has a stream of its own. NaN for
+    models (m,): of which of the `names` each table is; each has a stream of its own. NaN for
     models without a class. An empty cell stays empty in every replicate: limits are too narrow.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
-    k = len(names)
     out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
     failed = 0
     for i, model in enumerate(names):
-        if not (cells.positives[i] and cells.negatives[i]):
+        here = np.flatnonzero(models == i)
+        tp, p, fp, n = (
+            int(part[here[0]]) for part in (cells.tp, cells.positives, cells.fp, cells.negatives)
+        )
+        if not (p and n):
             continue
-        tp, fp = resampled_rates(
-            int(cells.tp[i]), int(cells.positives[i]), int(cells.fp[i]), int(cells.negatives[i]),
-            resamples=resamples, rng=stream(seed, model),
-        )  # fmt: skip
-        drawn = Confusion.of_rates(tp[:, None], fp[:, None], cells.ratio[i::k])
+        tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
+        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         for name, measure in known.items():
             low, high, lost = percentiles(measure(drawn), level=level)
-            out[name][0][i::k], out[name][1][i::k] = low, high
+            out[name][0][here], out[name][1][here] = low, high
             failed = max(failed, int(np.max(lost)))
     return out, failed
 

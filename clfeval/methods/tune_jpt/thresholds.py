@@ -364,10 +364,11 @@ def _candidates(tp: Ints, fp: Ints) -> Ints:
     starts = np.zeros(tp.shape, bool)
     starts[:, 0] = True
     upper = vertices(tp.ravel(), fp.ravel(), starts.ravel())
-    found = [upper, vertices(fp.ravel(), tp.ravel(), starts.ravel())]
+    chosen = np.zeros(tp.size, bool)
+    chosen[upper] = chosen[vertices(fp.ravel(), tp.ravel(), starts.ravel())] = True
     for i in np.flatnonzero(np.bincount(upper // width, minlength=k) <= 2):
-        found.append(i * width + unbeaten(tp[i], fp[i]))
-    places = np.unique(np.concatenate(found))
+        chosen[i * width + unbeaten(tp[i], fp[i])] = True
+    places = np.flatnonzero(chosen)  # np.unique would import numpy.ma first
     row = places // width
     many = np.bincount(row, minlength=k)
     before = np.cumsum(many) - many
