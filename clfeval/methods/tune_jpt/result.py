@@ -18,7 +18,7 @@ from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
-from clfeval.methods.estimates import fractional_weights, undrawable_weights
+from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.tune_jpt.contest import contest_tables
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
@@ -166,7 +166,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     """
     fractions = given.sampled and given.slices[None].tp.dtype.kind == "f"
     if fractions and options.confidence is not None:
-        raise fractional_weights() if options.interval == "exact" else undrawable_weights()
+        raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
 

@@ -18,7 +18,7 @@ from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import estimate
+from clfeval.methods.estimates import column, estimate
 from clfeval.methods.roc import RocPoints, candidates, unbeaten, vertices
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
@@ -98,12 +98,7 @@ def best_points(
     are looked at once. O(g h) for each measure; with the points of `roc.candidates` the best is
     that of the whole curve.
     """
-    tables, shape = points.tables, ratios.shape
-    found = _peaks(tables, tables, points.preference, ratios, measures)
-    return {
-        name: (np.broadcast_to(place, shape), np.broadcast_to(value, shape))
-        for name, (place, value) in found.items()
-    }
+    return _peaks(points.tables, points.tables, points.preference, ratios, measures)
 
 
 def _peaks(
@@ -111,7 +106,7 @@ def _peaks(
 ) -> dict[str, tuple[Ints, Floats]]:
     """Return `best_of` tables (..., h) by measure at g odds, (g, ...) each.
 
-    A measure that the odds do not change is looked for in `still`: (1, ...) each.
+    A measure that the odds do not change is looked for once, in `still`.
     """
     step = max(1, _CELLS // rank.size)
     parts: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in measures}
@@ -121,7 +116,7 @@ def _peaks(
             if not CATALOG[name].invariant:
                 parts[name].append(best_of(name, measure(tuned), rank))
             elif not start:
-                parts[name].append(best_of(name, measure(still)[None], rank))
+                parts[name] = [best_of(name, measure(still)[None], rank)] * len(ratios)
     found = {}
     for name, blocks in parts.items():
         place, value = (np.concatenate(column) for column in zip(*blocks, strict=True))
@@ -286,14 +281,11 @@ def honest_estimates(
     reason = "fractional_weights" if counts.positives.dtype.kind == "f" else None
     reason = reason or ("too_few_rows" if min(totals) == 1 else None)
     if reason or not min(totals):
-        nothing = Estimate(None, reason=reason)
         never = Confusion(0, 0, *totals)
+        reasons = {name: (reason,) if reason else CATALOG[name].tuned for name in measures}
         return {
-            name: [
-                nothing if reason else estimate(np.nan, undefined=CATALOG[name].tuned, table=never)
-            ]
-            * len(ratios)
-            for name in measures
+            name: [estimate(np.nan, undefined=said, table=never)] * len(ratios)
+            for name, said in reasons.items()
         }
     judged = dict.fromkeys(measures, (np.zeros(len(ratios)), np.zeros(len(ratios))))
     folds = min(folds, max(totals))  # others would be empty
@@ -306,11 +298,7 @@ def honest_estimates(
     for name, (tp, fp) in judged.items():
         pooled = Confusion(tp, fp, repeats * totals[0] - tp, repeats * totals[1] - fp)
         values = np.broadcast_to(measures[name](at_odds(name, pooled, ratios)), ratios.shape)
-        columns = (values, pooled.tp, pooled.fp, pooled.fn, pooled.tn)
-        found[name] = [
-            estimate(value, undefined=CATALOG[name].tuned, table=Confusion(*cells))
-            for value, *cells in zip(*(part.tolist() for part in columns), strict=True)
-        ]
+        found[name] = column(values, None, pooled, CATALOG[name].tuned)
     return found
 
 
@@ -363,7 +351,7 @@ def _judged(
     for name, (place, _) in _peaks(tables, tables.tuned(1.0), rank, ratios, measures).items():
         cut = cuts[folds, place]
         hits, alarms = (np.where(place < 0, np.nan, one[folds, cut]).sum(axis=1) for one in held)
-        found[name] = np.broadcast_to(hits, ratios.shape), np.broadcast_to(alarms, ratios.shape)
+        found[name] = hits, alarms
     return found
 
 
