@@ -7,9 +7,8 @@ from typing import Any
 from clfeval.api.entry import OnOpen, entry, tables_of
 from clfeval.counts.count import read_sample
 from clfeval.errors import Problem, UsageError, bad_option
-from clfeval.methods.tune_jpt.notes import of_counts, of_rates, of_table
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
-from clfeval.methods.tune_jpt.result import tune_result
+from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_result
 from clfeval.options import changed
 from clfeval.result import Result
 from clfeval.tables.input import Input

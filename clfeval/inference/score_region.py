@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,37 +43,40 @@ def range_over_region(
     has another sign on either side, as p1 - p2 for |p1 - p2|. Right for measures without any other
     extreme inside, such as all that rise or fall in p1 and in p2.
 
-    Shapes: k and n broadcast; both functions are called with arrays whose last axis is the flat
-    broadcast models (1 for scalars) and must treat every element by itself. low <= observed value
-    <= high; values that are NaN are left out, NaN where all are, as where n1 = 0 or n2 = 0.
+    Shapes: k and n broadcast; the measure is called with arrays whose last axis is the flat
+    broadcast models (1 for scalars), the kink once for models of the same counts; both must treat
+    every element by itself. low <= observed value <= high; values that are NaN are left out, NaN
+    where all are, as where n1 = 0 or n2 = 0.
     Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
     Source: Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154.
     """
-    z = critical_value(level)
     counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
-    shape = counts[0].shape
-    flat = [x.ravel() for x in counts]
-    region = _Region(score_parts(flat[0], flat[1]), score_parts(flat[2], flat[3]), z)
-    nowhere = np.zeros(flat[0].size)
-    centre = region.at(nowhere, 0.0)
-    observed = _call(measure, *centre)
-    directions = np.broadcast_to(_STEP * np.arange(_GRID)[:, None], (_GRID, nowhere.size))
-    edge = directions, region.at(directions)
-    _, (low, high) = _highest(measure, np.array([[-1.0], [1.0]]), region, edge)
+    flat = np.array([x.ravel() for x in counts])
+    # where the limits lie depends on the counts alone, and at other odds these are the same
+    few, place = np.unique(flat, axis=1, return_inverse=True)
+    place, z = place.ravel(), critical_value(level)
+    region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
+    centre = distinct.at(np.zeros(few.shape[1]), 0.0)
+    edge = distinct.at(np.arange(_GRID, dtype=np.float64)[:, None] * _STEP)
+    observed = _call(measure, *(p[place] for p in centre))
+    _, (low, high) = _highest(
+        measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
+    )
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
         # from the observed point go towards where the kink is most on the other side
         side = np.sign(_call(kink, *centre))
-        (t,), (least,) = _highest(kink, -side[None], region, edge)
-        inside = np.where(least >= 0, _at_kink(measure, kink, side, t, region), np.nan)
+        (t,), (least,) = _highest(kink, -side[None], distinct, edge)
+        on = _call(measure, *(p[place] for p in _at_kink(kink, side, t, distinct)))
+        inside = np.where(least[place] >= 0, on, np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     low = np.fmin(observed, low)
-    return low.reshape(shape), high.reshape(shape)
+    return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """The plausible region of some models (m,), in directions and shares of the way out."""
+    """The plausible region of some tables (m,), in directions and shares of the way out."""
 
     first: Parts
     second: Parts
@@ -98,27 +101,19 @@ def _call(function: OfProportions, p1: Floats, p2: Floats) -> Floats:
 
 
 def _highest(
-    function: OfProportions,
-    factors: Floats,
-    region: _Region,
-    edge: tuple[Floats, tuple[Floats, Floats]],
+    function: OfProportions, factors: Floats, region: _Region, edge: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Return where on the boundary each factor (f, m) times a function is highest, and how high.
 
-    Shapes: (f, m) each; `edge` holds the directions (d, m) to look in first, and their points.
+    Shapes: (f, m) each; `edge` holds the points in the directions to look in first.
     """
-
-    t, points = edge
-    values = _call(function, *points)
-    centres, tops = (
-        np.stack(part)
-        for part in zip(*(_hills(t, factor * values) for factor in factors), strict=True)
-    )
+    factors = factors[:, None]
+    centres, tops = _hills(_undefined_last(factors * _call(function, *edge)))
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
     step = _STEP
     for _ in range(_ZOOMS):
         around = centres[:, None] + step * offsets
-        values = _undefined_last(factors[:, None, None] * _call(function, *region.at(around)))
+        values = _undefined_last(factors[:, None] * _call(function, *region.at(around)))
         best = values.argmax(axis=1)[:, None]
         found = np.take_along_axis(values, best, axis=1)[:, 0]
         better = found > tops
@@ -131,14 +126,13 @@ def _highest(
     return centre, np.where(np.isneginf(top), np.nan, top)
 
 
-def _hills(t: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return directions and values (4, m) of the highest local extremes among (d, m)."""
-    values = _undefined_last(values)
+def _hills(values: Floats) -> tuple[Floats, Floats]:
+    """Return directions and values (f, 4, m) of the highest local extremes among (f, d, m)."""
     # the first point of a plateau stands for all of it
-    hill = (values > np.roll(values, 1, axis=0)) & (values >= np.roll(values, -1, axis=0))
-    hill[values.argmax(axis=0), np.arange(values.shape[1])] = True
-    order = np.argsort(np.where(hill, -values, np.inf), axis=0, kind="stable")[:_HILLS]
-    return np.take_along_axis(t, order, axis=0), np.take_along_axis(values, order, axis=0)
+    hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
+    np.put_along_axis(hill, values.argmax(axis=1)[:, None], True, axis=1)
+    order = np.argsort(np.where(hill, -values, np.inf), axis=1, kind="stable")[:, :_HILLS]
+    return _STEP * order.astype(np.float64), np.take_along_axis(values, order, axis=1)
 
 
 def _undefined_last(values: Floats) -> Floats:
@@ -146,9 +140,9 @@ def _undefined_last(values: Floats) -> Floats:
 
 
 def _at_kink(
-    measure: OfProportions, kink: OfProportions, side: Floats, t: Floats, region: _Region
-) -> Floats:
-    """Return the measure where the kink, of a `side` at the observed point, is 0 in direction t."""
+    kink: OfProportions, side: Floats, t: Floats, region: _Region
+) -> tuple[Floats, Floats]:
+    """Return the points where the kink, of a `side` at the observed one, is 0 in direction t."""
     nowhere = np.zeros(t.size)
     _, far = halved(
         lambda share: side * _call(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
@@ -159,4 +153,4 @@ def _at_kink(
     for line in (p1, 1 - p1):
         on = (np.abs(p2 - line) <= _CLOSE * line) & (_call(kink, p1, line) == 0)
         p2 = np.where(on, line, p2)
-    return _call(measure, p1, p2)
+    return p1, p2

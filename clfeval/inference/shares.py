@@ -191,9 +191,8 @@ def _spread(parts: Parts, z: ArrayLike) -> Floats:
 
 
 def _share(part: Floats, rest: Floats) -> Floats:
-    """Return part / (part + rest), 0 where part is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(part == 0, 0.0, part / (part + rest))
+    """Return part / (part + rest), 0 where both are 0."""
+    return np.asarray(part / np.maximum(part + rest, 5e-324))
 
 
 def rate_ratio(

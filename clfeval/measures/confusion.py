@@ -222,7 +222,8 @@ def _bend(x: Floats) -> Floats:
     small = np.where(np.abs(x) < _SMALL, x, 0.0)
     series = np.zeros_like(small)
     for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
-        series = (-1) ** k / (k * (k - 1)) + series * small
+        series *= small
+        series += (-1) ** k / (k * (k - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         large = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
     return np.where(np.abs(x) < _SMALL, series * small**2, large)

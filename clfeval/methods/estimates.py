@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite, isinf, nan
 from typing import Any
 
@@ -26,6 +26,7 @@ from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure, why
 from clfeval.result import Estimate, Row
 
+_BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
 
@@ -66,14 +67,6 @@ class Cells:
         return cls.at_odds(tp, fp, p, n, np.repeat(np.asarray(ratios, np.float64), k))
 
     @classmethod
-    def as_counted(cls, counts: ConfusionCounts) -> Cells:
-        """Return k models, each at the odds of its own rows."""
-        ratio = np.where(
-            counts.negatives > 0, counts.positives / np.maximum(counts.negatives, 1e-300), np.nan
-        )
-        return cls.at_odds(counts.tp, counts.fp, counts.positives, counts.negatives, ratio)
-
-    @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float) -> Cells:
         """Return k models at a prevalence."""
         p = np.broadcast_to(p, counts.tp.shape)
@@ -102,9 +95,9 @@ class Cells:
         """Return tables of other rates in these populations, total 1."""
         return Confusion(self.p * tp, self.n * fp, self.p * (1 - tp), self.n * (1 - fp))
 
-    def where(self, index: Ints | Bools) -> Cells:
+    def where(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
-        return self.at(index, self.ratio[index])
+        return Cells(*(getattr(self, field.name)[index] for field in fields(self)))
 
     def at(self, index: Ints | Bools, ratio: Floats) -> Cells:
         """Return some of the tables at other odds."""
@@ -128,19 +121,31 @@ def limits(
     """
     measure = CATALOG[name].given(beta=beta, stakes=stakes)
     method = by or measure.interval
+    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if method == "derived" and measure.base is not None:
             low, high = (known or {}).get(measure.base) or limits(
                 measure.base, cells, level=level, beta=beta, stakes=stakes
             )
             return measure.through(low), measure.through(high)
-        low, high = LIMITS[method](measure, cells, level)
-        lost = np.isnan(low)
-        if method in _BY_LOGARITHM and lost.any():
-            for side, other in zip(
-                (low, high), _region(measure, cells.where(lost), level), strict=True
-            ):
-                side[lost] = other
+        if method == "share" and measure.share is not None:
+            return clopper_pearson(*measure.share(cells), level=level)
+        if method == "linear":
+            a, b, shift = measure.terms(cells.p, cells.n)
+            _, low, high = combination(a, b, *counts, level=level)
+            # within the range, which rounding may leave
+            low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
+            return low, high
+        if method == "region":
+            return _region(measure, cells, level)
+        terms, factor = measure.terms(cells, cells.ratio), 1.0
+        if method == "ratio":
+            terms, factor = terms[:-1], terms[-1]
+        _, low, high = _OF_TERMS[method](*terms, level=level)
+        low, high = low * factor, high * factor
+        lost = np.isnan(low)  # where a cell is empty
+        if lost.any():
+            low[lost], high[lost] = _region(measure, cells.where(lost), level)
         return low, high
 
 
@@ -159,60 +164,29 @@ def exact_limits(name: str, cells: Cells, *, level: float) -> Limits | None:
     return measure.through(low), measure.through(high)
 
 
-def _share(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return exact limits of a share of rows."""
-    if measure.share is None:
-        raise KeyError(f"{measure.id} is no share of rows")
-    return clopper_pearson(*measure.share(cells), level=level)
-
-
-def _linear(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return limits of a tp + b fp + shift."""
-    a, b, shift = measure.terms(cells.p, cells.n)
-    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
-    _, low, high = combination(a, b, *counts, level=level)
-    # within the range, which rounding may leave
-    return np.clip(low + shift, measure.low, None), np.clip(high + shift, None, measure.high)
-
-
-def _logit(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return limits of k1/n1 at odds r against k2/n2; NaN where a cell is empty."""
-    _, low, high = predictive_value(*measure.terms(cells, cells.ratio), level=level)
-    return np.array(low), np.array(high)
-
-
-def _ratio(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return limits of a factor times k1/n1 over k2/n2; NaN where a cell is empty."""
-    *rates, factor = measure.terms(cells, cells.ratio)
-    _, low, high = rate_ratio(*rates, level=level)
-    return np.array(low * factor), np.array(high * factor)
-
-
-def _log(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return limits of an odds ratio of four cells; NaN where one is empty."""
-    _, low, high = odds_ratio(*measure.terms(cells, cells.ratio), level=level)
-    return np.array(low), np.array(high)
-
-
 def _region(measure: Measure, cells: Cells, level: float) -> Limits:
     """Return the range over the score region of the two rates."""
-    of = measure.function
-    counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
-    return range_over_region(
-        lambda tp, fp: of(cells.at_rates(tp, fp)), *counts, level=level,
-        kink=(lambda tp, fp: tp - fp) if measure.kinked else None,
-    )  # fmt: skip
+
+    def ends(some: Cells) -> Limits:
+        return range_over_region(
+            lambda tp, fp: measure.function(some.at_rates(tp, fp)),
+            *(some.tp, some.positives, some.fp, some.negatives),
+            level=level, kink=np.subtract if measure.kinked else None,
+        )  # fmt: skip
+
+    starts = range(0, max(1, len(cells.tp)), _BLOCK)
+    found = [ends(cells.where(slice(start, start + _BLOCK))) for start in starts]
+    low, high = (np.concatenate(side) for side in zip(*found, strict=True))
+    return low, high
 
 
-LIMITS: Mapping[str, Callable[[Measure, Cells, float], Limits]] = {
-    "share": _share, "linear": _linear, "logit": _logit, "ratio": _ratio, "log": _log,
-    "region": _region,
+_OF_TERMS: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
+    "logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio,
 }  # fmt: skip
-_BY_LOGARITHM = ("logit", "ratio", "log")  # of an empty cell there is none
 
 
 def column(
-    values: Floats, bounds: Limits | None, cells: Cells, undefined: Sequence[str]
+    values: Floats, bounds: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
 ) -> Estimates:
     """Return estimates, with the reason where one is undefined or infinite."""
     low, high = bounds or (np.full(len(values), np.nan),) * 2
@@ -263,19 +237,14 @@ def shares(name: str, k: Counts, n: Counts | int | float, *, level: float | None
     return proportions(k, n, CATALOG[name].undefined[0], level=level)
 
 
-def undrawable_weights() -> UsageError:
-    """Build the error for weights that no bootstrap of counts can take."""
-    return _not_whole("no part of a row can be drawn again")
-
-
-def fractional_weights() -> UsageError:
-    """Build the error for weights that exact intervals cannot take."""
-    return _not_whole("exact binomial intervals count rows, and only a bootstrap could give others")
-
-
-def _not_whole(why: str) -> UsageError:
+def fractional_weights(*, drawn: bool = False) -> UsageError:
+    """Build the error for weights that no exact interval, or no bootstrap of counts, can take."""
+    why = "exact binomial intervals count rows, and only a bootstrap could give others"
+    what = (
+        f"weights are not whole numbers: {'no part of a row can be drawn again' if drawn else why}"
+    )
     hint = "--interval none computes the values without intervals"
-    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
+    return UsageError.of(what, "fractional-weights", hint=hint)
 
 
 def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:

@@ -15,9 +15,8 @@ from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.result import classifier_result
-from clfeval.methods.tune_jpt.notes import of_table
 from clfeval.methods.tune_jpt.options import TuneOptions
-from clfeval.methods.tune_jpt.result import tune_result
+from clfeval.methods.tune_jpt.result import of_table, tune_result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 

@@ -7,7 +7,9 @@ warnings, signal handlers and what libraries keep of these are its own for as lo
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -86,6 +88,7 @@ def _alone(words: Sequence[str], environment: Mapping[str, str]) -> Iterator[Non
             yield
         finally:
             sys.modules["__main__"] = program
+            atexit.unregister(gc.freeze)  # at its end our process looks for garbage as ever
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 

@@ -18,7 +18,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import why
 from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
-from clfeval.methods.estimates import undrawable_weights
+from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.result import InputFile, Warn
 
@@ -180,7 +180,7 @@ def measured(
     if drawn is None:
         drawn = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     if drawn and joint.n.dtype.kind == "f":
-        raise undrawable_weights()
+        raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
     replicates = None

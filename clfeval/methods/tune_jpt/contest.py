@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.inference.special import halved
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, estimate, limits
-from clfeval.result import Estimate, Row
+from clfeval.methods.estimates import Cells, column, limits
+from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
+from clfeval.methods.tune_jpt.tables import Place, places_of
+from clfeval.result import Estimate, Row, Rows
 
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
 _LOOKS = 13  # odds at which a lead without crossing is tested
@@ -27,7 +30,37 @@ _SETTLED = 30  # halvings of a limit
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
 
-Place = tuple[str, Population]  # sample, target or sweep; and the population
+
+def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
+    """Return which model leads where, over the swept odds or else over the full range."""
+    populations = (*(options.swept or sweep(FULL_SWEEP, 2)), *options.populations)
+    looked_at = [one.ratio for one in populations]
+    tables: dict[str, list[Row]] = {"crossovers": [], "winners": []}
+    for label, counts in given.slices.items():
+        contest = Contest(
+            name=str(options.compared),
+            counts=counts,
+            both=_shared_answers(given.patterns.get(label)),
+            level=options.confidence if given.sampled else None,
+            beta=options.beta,
+            stakes=options.stakes,
+        )
+        tables["crossovers"] += crossover_rows(label, contest, (min(looked_at), max(looked_at)))
+        places = [place for place in places_of(given, label, options) if place[0] != "1:1"]
+        if places:
+            tables["winners"] += winner_rows(label, contest, places)
+    return dict(tables)
+
+
+def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
+    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
+    if patterns is None:
+        return None
+    sides = []
+    for rows in (patterns.truth, ~patterns.truth):
+        votes = patterns.votes[rows].astype(np.float64)
+        sides.append((votes.T * patterns.n[rows]) @ votes)
+    return sides[0], sides[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,58 +78,38 @@ class Crossing:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Field:
-    """The values of all models over a range of odds: ratios (g,), values (g, k)."""
+def crossings(contest: Contest, ratios: Floats, values: Floats, i: int, j: int) -> list[Crossing]:
+    """Return where models i and j change places, from few positives to many.
 
-    contest: Contest
-    ratios: Floats
-    values: Floats
-
-    @classmethod
-    def over(cls, contest: Contest, ends: tuple[float, float]) -> Field:
-        """Look at a fine grid of odds between two, both ends among them."""
-        ratios = np.geomspace(*ends, _GRID)
-        return cls(contest, ratios, contest.values(ratios))
-
-    def signs(self, i: int, j: int) -> Floats:
-        """Return 1 where i is better, -1 where j is, 0 where they are equal, NaN: undefined."""
-        return _signs(self.contest, self.values[:, i], self.values[:, j])
-
-    def crossings(self, i: int, j: int) -> list[Crossing]:
-        """Return where models i and j change places, from few positives to many.
-
-        What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
-        TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared on the grid, and each
-        change of sign is halved down.
-        """
-        d_tp, d_fp = _gaps(self.contest, i, j)
-        if not (d_tp or d_fp) or CATALOG[self.contest.name].invariant:
+    What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
+    TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared by their `values` (g, k)
+    at a fine grid of `ratios` (g,), and each change of sign is halved down.
+    """
+    d_tp, d_fp = _gaps(contest, i, j)
+    if not (d_tp or d_fp) or CATALOG[contest.name].invariant:
+        return []
+    weight = _linear_weight(contest)
+    if weight is not None:
+        ratio = weight * d_fp / d_tp if d_tp else 0.0
+        if not ratios[0] < ratio < ratios[-1]:
             return []
-        weight = _linear_weight(self.contest)
-        if weight is not None:
-            ratio = weight * d_fp / d_tp if d_tp else 0.0
-            if not self.ratios[0] < ratio < self.ratios[-1]:
-                return []
-            # with more positives the model of higher sensitivity leads
-            return [Crossing(j, i, ratio) if d_tp > 0 else Crossing(i, j, ratio)]
-        signs, out = self.signs(i, j), []
-        for a, b in pairwise(np.flatnonzero(signs)):
-            if signs[a] != signs[b] and not np.isnan(signs[a : b + 1]).any():
-                ratio = self._halved(i, j, self.ratios[a].item(), self.ratios[b].item(), signs[a])
-                out.append(Crossing(i, j, ratio) if signs[a] > 0 else Crossing(j, i, ratio))
-        return out
-
-    def _halved(self, i: int, j: int, low: float, high: float, sign: float) -> float:
-        """Return the odds between two at which the sign changes."""
+        # with more positives the model of higher sensitivity leads
+        return [Crossing(j, i, ratio) if d_tp > 0 else Crossing(i, j, ratio)]
+    signs, out = contest.signs(values, i, j), []
+    for a, b in pairwise(np.flatnonzero(signs)):
+        if signs[a] == signs[b] or np.isnan(signs[a : b + 1]).any():
+            continue
+        low, high = ratios[a].item(), ratios[b].item()
         for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * high))
-            values = self.contest.values(np.array([middle]))
-            here = float(_signs(self.contest, values[:, i], values[:, j])[0])
+            here = contest.signs(contest.values(np.array([middle])), i, j)[0]
             if here == 0.0:
-                return middle
-            low, high = (middle, high) if here == sign else (low, middle)
-        return float(np.sqrt(low * high))
+                low = high = middle
+                break
+            low, high = (middle, high) if here == signs[a] else (low, middle)
+        ratio = float(np.sqrt(low * high))
+        out.append(Crossing(i, j, ratio) if signs[a] > 0 else Crossing(j, i, ratio))
+    return out
 
 
 def settled(
@@ -105,24 +118,12 @@ def settled(
     """Return the crossings with the nearest odds, on either side, where a lead excludes 0."""
     if contest.level is None or not found:
         return list(found)
-    below = np.array([one.below for one in found])
-    above = np.array([one.above for one in found])
+    below, above = (np.array([getattr(one, name) for one in found]) for name in ("below", "above"))
     # on the left of each crossing, then on the right
-    limits = _limits(
-        contest, np.concatenate([below, above]), np.concatenate([above, below]),
-        np.tile(np.log([one.ratio for one in found]), 2), np.repeat([-1.0, 1.0], len(found)),
-        np.repeat(np.log(ends), len(found)),
-    )  # fmt: skip
-    pairs = zip(limits[: len(found)], limits[len(found) :], strict=True)
-    return [replace(one, low=low, high=high) for one, (low, high) in zip(found, pairs, strict=True)]
-
-
-def _limits(
-    contest: Contest, leaders: Ints, others: Ints, start: Floats, side: Floats, end: Floats
-) -> list[float | None]:
-    """Return the odds next to `start` from which a leader's lead excludes 0, None up to `end`."""
-    near, far = start.copy(), np.full(len(start), np.nan)
-    step, looking = _STEP, np.ones(len(start), bool)
+    leaders, others = np.concatenate([below, above]), np.concatenate([above, below])
+    near = start = np.tile(np.log([one.ratio for one in found]), 2)
+    side, end = np.repeat([-1.0, 1.0], len(found)), np.repeat(np.log(ends), len(found))
+    far, step, looking = np.full(len(start), np.nan), _STEP, np.ones(len(start), bool)
     while looking.any():
         at = np.where(side < 0, np.maximum(start - step, end), np.minimum(start + step, end))
         sure = contest.duel(leaders, others, np.exp(at))[1] > 0
@@ -131,15 +132,15 @@ def _limits(
         looking &= ~sure & (at != end)
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
-    near, far, leaders, others = near[some], far[some], leaders[some], others[some]
-    _, far = halved(
-        lambda at: ~(contest.duel(leaders, others, np.exp(at))[1] > 0), near, far,
-        times=_SETTLED if len(some) else 0,
-    )  # fmt: skip
-    out: list[float | None] = [None] * len(start)
-    for place, value in zip(some.tolist(), np.exp(far).tolist(), strict=True):
-        out[place] = value
-    return out
+    leaders, others = leaders[some], others[some]
+    if len(some):
+        _, far[some] = halved(
+            lambda at: ~(contest.duel(leaders, others, np.exp(at))[1] > 0), near[some], far[some],
+            times=_SETTLED,
+        )  # fmt: skip
+    limits = [None if x != x else x for x in np.exp(far).tolist()]
+    pairs = zip(limits[: len(found)], limits[len(found) :], strict=True)
+    return [replace(one, low=low, high=high) for one, (low, high) in zip(found, pairs, strict=True)]
 
 
 def _gaps(contest: Contest, i: int, j: int) -> tuple[float, float]:
@@ -163,14 +164,6 @@ def _linear_weight(contest: Contest) -> float | None:
         return None
     a, b, _ = measure.given(beta=contest.beta, stakes=contest.stakes).terms(0.5, 0.5)
     return float(-b / a)
-
-
-def _signs(contest: Contest, a: Floats, b: Floats) -> Floats:
-    """Return 1 where a is better, -1 where b is, 0 where they are equal up to rounding, or NaN."""
-    with np.errstate(invalid="ignore"):
-        gap = contest.sign * (a - b)
-        same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
-    return np.where(same | (a == b), 0.0, np.sign(gap))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,14 +207,17 @@ class Contest:
         """The measure as a function of tables."""
         return CATALOG[self.name].given(beta=self.beta, stakes=self.stakes).function
 
-    def table(self, model: int) -> Confusion:
-        """Return the table of a model, as counted."""
-        counts = self.counts
-        return Confusion(*(part[model] for part in (counts.tp, counts.fp, counts.fn, counts.tn)))
-
     def values(self, ratios: Floats) -> Floats:
         """Return the measure of every model at every ratio: (g, k)."""
         return self.measure(Cells.of(self.counts, ratios).tuned).reshape(len(ratios), -1)
+
+    def signs(self, values: Floats, i: int, j: int) -> Floats:
+        """Return, of values (g, k), 1 where i is better, -1 where j is, 0: equal up to rounding."""
+        a, b = values[:, i], values[:, j]
+        with np.errstate(invalid="ignore"):
+            gap = self.sign * (a - b)
+            same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(same | (a == b), 0.0, np.sign(gap))
 
     def standing(self, models: Ints, ratios: Floats) -> Standing:
         """Return what is to be said of models at ratios, (m,) each, before they are compared."""
@@ -297,6 +293,11 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     ahead = standing.at(np.repeat(np.arange(len(places)) * k + leaders, k))
     _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
     sure = (low > 0).reshape(len(places), k)
+    every_place = np.arange(len(places))
+    best = column(
+        values[every_place, leaders], None, Cells.of(contest.counts, [1.0]).where(leaders),
+        CATALOG[contest.name].tuned,
+    )  # fmt: skip
     rows: list[Row] = []
     for g, (kind, population) in enumerate(places):
         leader = int(leaders[g])
@@ -309,11 +310,7 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
                 "slice": label, "measure": contest.name, "population": kind,
                 "prevalence": population.prevalence, "odds": population.odds,
                 "ratio": population.ratio, "leader": names[leader] if defined else None,
-                "value": estimate(
-                    float(values[g, leader]), undefined=CATALOG[contest.name].tuned,
-                    table=contest.table(leader),
-                ),
-                "winner": names[leader] if called else None,
+                "value": best[g], "winner": names[leader] if called else None,
                 "undecided": undecided if defined else [],
             }
         )  # fmt: skip
@@ -331,18 +328,17 @@ def crossover_rows(label: str | None, contest: Contest, ends: tuple[float, float
     """
     names = contest.counts.models
     pairs = list(combinations(range(len(names)), 2))
-    field = Field.over(contest, ends)
-    found = {pair: field.crossings(*pair) for pair in pairs}
+    ratios = np.geomspace(*ends, _GRID)
+    values = contest.values(ratios)
+    found = {pair: crossings(contest, ratios, values, *pair) for pair in pairs}
     judged = iter(settled(contest, [one for pair in pairs for one in found[pair]], ends))
-    certain = _certainty(field)
+    certain = _certainty(contest, ends)
     rows: list[Row] = []
     for i, j in pairs:
-        head = {
-            "slice": label, "measure": contest.name, "first": names[i], "second": names[j],
-        }  # fmt: skip
+        head = {"slice": label, "measure": contest.name, "first": names[i], "second": names[j]}
         rows += [{**head, **_crossed(contest, next(judged))} for _ in found[i, j]]
         if not found[i, j]:
-            rows.append({**head, **_uncrossed(field, i, j, certain)})
+            rows.append({**head, **_uncrossed(contest, ends, values, i, j, certain)})
     return rows
 
 
@@ -360,10 +356,13 @@ def _crossed(contest: Contest, one: Crossing) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _uncrossed(field: Field, i: int, j: int, certain: Bools | None) -> dict[str, Any]:
+def _uncrossed(
+    contest: Contest, ends: tuple[float, float], values: Floats, i: int, j: int,
+    certain: Bools | None,
+) -> dict[str, Any]:  # fmt: skip
     """Say why there is no crossing, who leads throughout, and how surely."""
-    contest, signs = field.contest, field.signs(i, j)
-    ends = [Population.of_ratio(field.ratios[end].item()).rough for end in (0, -1)]
+    signs = contest.signs(values, i, j)
+    low, high = (Population.of_ratio(end).rough for end in ends)
     reason, leader, words = "none", None, ""
     if np.isnan(signs).all():
         reason, words = "undefined", "undefined for one of them at least"
@@ -374,7 +373,7 @@ def _uncrossed(field: Field, i: int, j: int, certain: Bools | None) -> dict[str,
         leader = contest.counts.models[ahead]
         if CATALOG[contest.name].invariant:
             reason, words = "invariant", "does not move with the class ratio; "
-        words += f"{leader} leads from {ends[0]} to {ends[1]}"
+        words += f"{leader} leads from {low} to {high}"
         if certain is not None:
             sure = certain[:, ahead, behind]
             how = "for certain" if sure.all() else "in part for certain" if sure.any() else ""
@@ -385,15 +384,15 @@ def _uncrossed(field: Field, i: int, j: int, certain: Bools | None) -> dict[str,
     }  # fmt: skip
 
 
-def _certainty(field: Field) -> Bools | None:
+def _certainty(contest: Contest, ends: tuple[float, float]) -> Bools | None:
     """Return at a few odds which model's lead over which excludes 0: (looks, k, k)."""
-    contest, k = field.contest, len(field.contest.counts.models)
+    k = len(contest.counts.models)
     if contest.level is None:
         return None
     every = np.arange(k)
     first, second = np.repeat(every, k), np.tile(every, k)
     sure = np.empty((_LOOKS, k, k), bool)
-    for place, ratio in enumerate(np.geomspace(field.ratios[0], field.ratios[-1], _LOOKS)):
+    for place, ratio in enumerate(np.geomspace(*ends, _LOOKS)):
         here = contest.standing(every, np.full(k, ratio))
         low = contest.compare(first, second, here.at(first), here.at(second))[1]
         sure[place] = (low > 0).reshape(k, k)

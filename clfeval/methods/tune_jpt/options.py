@@ -42,42 +42,27 @@ def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     return tuple(n for n in MEASURES if n not in (*fixed, *staked)), fixed, staked
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """Populations at evenly spaced logarithms of their odds, both ends among them."""
+def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[Population, ...]:
+    """Return populations at evenly spaced logarithms of their odds, from few positives to many.
 
-    first: Population
-    last: Population
-    points: int
-
-    @classmethod
-    def parse(cls, text: str, points: int) -> Sweep:
-        """Parse `P:N..P:N`; UsageError for anything else."""
-        left, dots, right = text.partition("..")
-        if not dots or right.startswith("."):
-            raise UsageError(
-                Problem(f"--sweep '{text}' is not two odds with .. between", "bad-odds"),
-                hint=f"for example --sweep {FULL_SWEEP}",
-            )
-        first, last = (Population.of_odds(end, "--sweep") for end in (left, right))
-        if first.ratio > last.ratio:
-            first, last = last, first
-        if first.ratio == last.ratio:
-            raise bad_option(f"--sweep '{text}' starts where it ends")
-        return cls(first, last, points)
-
-    def covering(self, targets: Sequence[Population]) -> Sweep:
-        """Return the sweep stretched as far as the targets lie."""
-        every = sorted((self.first, self.last, *targets), key=lambda one: one.ratio)
-        return Sweep(every[0], every[-1], self.points)
-
-    @property
-    def populations(self) -> tuple[Population, ...]:
-        """The populations from few positives to many."""
-        low, high = math.log10(self.first.ratio), math.log10(self.last.ratio)
-        step = (high - low) / (self.points - 1)
-        inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, self.points - 1))
-        return (self.first, *map(Population.of_ratio, inner), self.last)
+    text: `P:N..P:N`, both among them; the full sweep is stretched as far as the targets lie.
+    Errors: UsageError for any other text.
+    """
+    left, dots, right = text.partition("..")
+    if not dots or right.startswith("."):
+        raise UsageError(
+            Problem(f"--sweep '{text}' is not two odds with .. between", "bad-odds"),
+            hint=f"for example --sweep {FULL_SWEEP}",
+        )
+    ends = [Population.of_odds(end, "--sweep") for end in (left, right)]
+    if ends[0].ratio == ends[1].ratio:
+        raise bad_option(f"--sweep '{text}' starts where it ends")
+    ends += targets if text == FULL_SWEEP else ()
+    first, *_, last = sorted(ends, key=lambda one: one.ratio)
+    low, high = math.log10(first.ratio), math.log10(last.ratio)
+    step = (high - low) / (points - 1)
+    inner = (float(f"{10 ** (low + i * step):.12g}") for i in range(1, points - 1))
+    return (first, *map(Population.of_ratio, inner), last)
 
 
 def _measures(flag: str, given: Any) -> tuple[str, ...]:
@@ -252,12 +237,9 @@ class TuneOptions(Populations):
         return next(moving, None)
 
     @property
-    def swept(self) -> Sweep | None:
+    def swept(self) -> tuple[Population, ...]:
         """The populations of the sweep; as far as the targets lie where nobody chose its ends."""
-        if self.sweep is None:
-            return None
-        sweep = Sweep.parse(self.sweep, self.points)
-        return sweep.covering(self.populations) if self.sweep == FULL_SWEEP else sweep
+        return () if self.sweep is None else sweep(self.sweep, self.points, self.populations)
 
     @property
     def stakes(self) -> Stakes | None:
@@ -310,26 +292,16 @@ class TuneOptions(Populations):
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
     """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
-    from clfeval.measures.catalog import one_of
+    from clfeval.measures.catalog import one_of, spellings
 
-    found = []
-    for name in names:
-        one = one_of(name, MEASURES)
-        if one is None:
-            raise UsageError.of(
-                f"{option}: no measure '{name}'", "unknown-measure", hint=_hint(option, name)
-            )
-        found.append(one)
-    return tuple(dict.fromkeys(found))
-
-
-def _hint(option: str, name: str) -> str:
-    """Suggest a measure by id or alias, or to repeat the option."""
-    if "," in name:
-        return f"one at a time: {' '.join(f'{option} {part.strip()}' for part in name.split(','))}"
-    from clfeval.measures.catalog import spellings
-
-    return suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"
+    found = {name: one_of(name, MEASURES) for name in names}
+    for name in (name for name, one in found.items() if one is None):
+        hint = suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"
+        if "," in name:
+            parts = " ".join(f"{option} {part.strip()}" for part in name.split(","))
+            hint = f"one at a time: {parts}"
+        raise UsageError.of(f"{option}: no measure '{name}'", "unknown-measure", hint=hint)
+    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
 
 
 TUNE_JPT = Command(

@@ -1,43 +1,43 @@
-"""From counts to the Result of tune-jpt: its tables, settings and signature."""
+"""From what is given to the Result of tune-jpt: its tables, settings, signature and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from math import inf, isnan
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.errors import bad_option
-from clfeval.inference.resampling import stream
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import cuts_in_force, parameters, signature
-from clfeval.methods.estimates import fractional_weights, undrawable_weights
-from clfeval.methods.roc import candidates
-from clfeval.methods.tune_jpt.contest import (
-    Contest,
-    Place,
-    crossover_rows,
-    winner_rows,
-)
-from clfeval.methods.tune_jpt.notes import warnings_of
-from clfeval.methods.tune_jpt.options import FULL_SWEEP, LARGE, REPEATS, ROWS, Sweep, TuneOptions
+from clfeval.measures.population import Population
+from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
+from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.tune_jpt.contest import contest_tables
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,
     Tuner,
     expected_rows,
-    formulas,
     range_rows,
+    sample_of,
     simulated_rows,
 )
-from clfeval.methods.tune_jpt.thresholds import Fixed, cutoff_rows, honest_estimates, threshold_rows
-from clfeval.result import Result, Row, Rows
+from clfeval.methods.tune_jpt.thresholds import repeats_of, threshold_tables
+from clfeval.result import Estimate, InputFile, Result, Row, Rows, Warn
 
+ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
+_ONE_SIDE = {  # errors of one kind do not count
+    "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity",
+}  # fmt: skip
+_NAMED = 5  # slices
+_ONE_SIDED = 10  # one odds this many times the other is all that their average shows
 METHODS = {
     "sensitivity, specificity; tar, ppv, npv as counted": "Clopper-Pearson",
     "ppv, npv and their odds elsewhere": "Mercaldo logit",
@@ -48,19 +48,35 @@ METHODS = {
 }
 
 
-def sample_of(given: Sample, label: str | None) -> Population | None:
-    """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
-    counts = given.slices[label]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
-        return None
-    return Population.of_counts(*pairs.pop())
-
-
-def repeats_of(given: Sample) -> int:
-    """Return how often cross-fitting deals the rows anew: once where there are many."""
-    counts = given.slices[None]
-    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
+_NOTES = {
+    "unpaired": "counts do not say which rows models share: differences are taken as of different "
+    "rows, which is cautious where the rows are the same and the models tend to agree",
+    "rates_only": "nobody knows how many rows these rates come from: no intervals (--counts has "
+    "them)",
+    "bootstrap_empty_cell": "a bootstrap takes an empty cell for known, and its intervals there "
+    "are too narrow: --interval exact does not",
+    "replicates_left_out": "in up to {failed:,} of {resamples:,} bootstrap replicates a measure "
+    "was undefined; these are left out",
+    "infinite_scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
+    "chosen_threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
+    "expect the cross-fitted value ({folds} folds)",
+    "not_compared": "models are compared over class ratios by a measure that moves: name one, "
+    "--crossover",
+    "one_sided_measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
+    "specificity there",
+    "no_target": "no target population: name one with --prevalence 0.01 or --odds 1:100",
+}
+_ADVICE = {
+    "matters": "where the class ratio matters, because errors add up over everybody (cost, "
+    "workload), read what moves with it, in the target population: TAR, TOR, PPV, NPV, EPA with "
+    "its two terms, F, MCC, cost; sensitivity, J and LR± are the same everywhere and cannot tell",
+    "confounds": "where the class ratio confounds, because each case stands alone, read what does "
+    "not move: sensitivity, specificity, J, LR±, DOR; and MCC, IC and EPA only in the rows 1:1, "
+    "for elsewhere they move with the ratio",
+    "": "does the class ratio matter here? where errors add up over everybody, read the measures "
+    "of the target population (--ratio matters); where each case stands alone, those that do not "
+    "move, and MCC, IC and EPA at 1:1 (--ratio confounds)",
+}
 
 
 def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
@@ -79,9 +95,9 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "measures": list(options.measures),
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
-        "sweep": None
-        if sweep is None
-        else {"from": sweep.first.odds, "to": sweep.last.odds, "points": sweep.points},
+        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
+        if sweep
+        else None,
         "crossover": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),
         "cost": None if options.stakes is None else asdict(options.stakes),
@@ -127,7 +143,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "cmd": "tune-jpt", "pos": given.positive, "cut": cuts_in_force(given.thresholds),
         "miss": given.roles.missing, "weight": "yes" if given.roles.weight else None,
         "by": ",".join(given.roles.by), "odds": ",".join(map(_exact, options.populations)),
-        "sweep": f"{sweep.first.odds}..{sweep.last.odds}/{sweep.points}" if sweep else None,
+        "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
         "measures": ",".join(options.measure), "by-measure": options.compared,
@@ -150,40 +166,29 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     """
     fractions = given.sampled and given.slices[None].tp.dtype.kind == "f"
     if fractions and options.confidence is not None:
-        raise fractional_weights() if options.interval == "exact" else undrawable_weights()
+        raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
 
-    def tuner(slices: Mapping[str | None, ConfusionCounts]) -> Tuner:
-        return Tuner.of_slices(slices, given.thresholds, options, sampled=given.sampled)
-
-    everything = tuner(given.slices)
+    tuner = Tuner.of(given, options)
     tables: dict[str, Rows] = {}
-    tables["models"], failed = everything.model_rows()
+    tables["models"], swept, failed = tuner.rows()
     if options.population is not None:
-        tables["expected"] = [
-            row
-            for label, counts in given.slices.items()
-            for row in expected_rows(
-                tuner({label: counts}), _few(given, label, options), options.population
-            )
-        ]
+        tables["expected"] = expected_rows(tuner, options.population)
     statistics = [given.slices[None].digest()]
     if options.compared is not None and len(given.slices[None].models) > 1:
-        tables |= _contests(given, options)
+        tables |= contest_tables(given, options)
         if given.patterns:
             statistics.append(given.patterns[None].digest())
-    found, scores, unbounded = _thresholds(given, options)
+    found, scores, unbounded = threshold_tables(given, options)
     tables |= found
     statistics += scores
     if options.prevalence_range is not None:
-        tables["ranges"] = range_rows(everything, options.prevalence_range)
+        tables["ranges"] = range_rows(tuner, options.prevalence_range)
     if options.prevalence_beta is not None:
-        tables["simulated"] = simulated_rows(everything, options.prevalence_beta)
-    if options.swept is not None:
-        whole = tuner({None: given.slices[None]})
-        tables["sweep"], lost = whole.sweep_rows(options.swept.populations)
-        failed = max(failed, lost)
+        tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
+    if options.swept:
+        tables["sweep"] = swept
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
         inputs=given.files, parameters=parameters_of(given, options),
@@ -192,98 +197,184 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     )  # fmt: skip
 
 
-def _places(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
-    """Return the populations of a slice by kind, its own where its models share one.
+def warnings_of(
+    given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
+    unbounded: Sequence[str],
+) -> tuple[Warn, ...]:  # fmt: skip
+    """Return the notes, the weightiest first."""
+    counts, chosen = given.slices[None], tables.get("thresholds")
+    several = len(counts.models) > 1
+    full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
+    one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
+    aimed = options.populations or options.prevalence_range or options.prevalence_beta
 
-    Swept odds are for the whole table only.
-    """
-    sample = sample_of(given, label)
-    swept = options.swept.populations if options.swept is not None and label is None else ()
-    return [
-        *([("sample", sample)] if sample is not None else []),
-        ("1:1", BALANCED),
-        *(("target", target) for target in options.populations),
-        *(("sweep", one) for one in swept),
-    ]
+    def those(**holding: object) -> list[Warn]:
+        found = [(code.replace("_", "-"), _NOTES[code]) for code, holds in holding.items() if holds]
+        numbers = {"failed": failed, "resamples": options.resamples, "folds": options.folds}
+        names = {"unbounded": listing(unbounded), "one_sided": one_sided}
+        return [Warn(code, text.format(**numbers, **names)) for code, text in found]
+
+    unpaired = several and given.sampled and not given.patterns and "winners" in tables
+    return (
+        *those(unpaired=unpaired, rates_only=not given.sampled),
+        *(_lacking(given) + _small(given) if given.sampled else ()),
+        *_one_sided(tables["models"]),
+        *those(
+            bootstrap_empty_cell=options.interval == "bootstrap" and not full,
+            replicates_left_out=failed,
+            infinite_scores=unbounded,
+            chosen_threshold=chosen,
+            not_compared=several and "winners" not in tables,
+            one_sided_measure=chosen and one_sided,
+            no_target=options.ratio != "confounds" and not aimed,
+        ),
+        Warn("advice", _ADVICE[options.ratio or ""]),
+        *(counting_notes(given.counted) if given.counted else ()),
+    )
 
 
-def _few(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
-    """Return the populations of a slice but the swept ones."""
-    return [one for one in _places(given, label, options) if one[0] != "sweep"]
-
-
-def _contests(given: Sample, options: TuneOptions) -> dict[str, Rows]:
-    """Return which model leads where, over the swept odds or else over the full range."""
-    sweep = options.swept or Sweep.parse(FULL_SWEEP, 2)
-    looked_at = [sweep.first.ratio, sweep.last.ratio, *(one.ratio for one in options.populations)]
-    ends = min(looked_at), max(looked_at)
-    crossovers: list[Row] = []
-    winners: list[Row] = []
+def _lacking(given: Sample) -> list[Warn]:
+    """Name slices, and models of counts tables, without one of the classes."""
+    out = []
     for label, counts in given.slices.items():
-        contest = Contest(
-            name=str(options.compared), counts=counts,
-            both=_shared_answers(given.patterns.get(label)),
-            level=options.confidence if given.sampled else None, beta=options.beta,
-            stakes=options.stakes,
-        )  # fmt: skip
-        crossovers += crossover_rows(label, contest, ends)
-        places = [place for place in _places(given, label, options) if place[0] != "1:1"]
-        if places:
-            winners += winner_rows(label, contest, places)
-    return {"crossovers": crossovers, "winners": winners}
+        for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+            lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
+            if lost and len(lost) == len(counts.models):
+                out.append(Warn("single-class", f"{label}: no {name} row, so nothing is tuned"))
+            elif lost:
+                where = f"{label}: " if label else ""
+                text = f"{where}no {name} row for {listing(lost)}, so nothing is tuned there"
+                out.append(Warn("single-class", text))
+    return out
 
 
-def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
-    """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
-    if patterns is None:
-        return None
-    sides = []
-    for rows in (patterns.truth, ~patterns.truth):
-        votes = patterns.votes[rows].astype(np.float64)
-        sides.append((votes.T * patterns.n[rows]) @ votes)
-    return sides[0], sides[1]
+def _small(given: Sample) -> list[Warn]:
+    """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
+    few = {}
+    for label, counts in given.slices.items():
+        both = [n for n in (*counts.positives.tolist(), *counts.negatives.tolist()) if n]
+        if both and min(both) < ENOUGH:
+            few[label] = min(both)
+    if not few:
+        return []
+    slices = [f"{n:,.10g} in {label}" for label, n in few.items() if label is not None]
+    whole = [f"{few[None]:,.10g} rows"] if None in few else []
+    where = ", ".join([*whole, *slices[:_NAMED]])
+    left = len(slices) - _NAMED
+    more = f" and {left} more slices" if left > 0 else ""
+    text = (
+        f"the smaller class has {where}{more}: below {ENOUGH}, normalised and tuned measures tend "
+        "to look better than they are; mind the intervals"
+    )
+    return [Warn("small-class", text)]
 
 
-def _thresholds(
-    given: Sample, options: TuneOptions
-) -> tuple[dict[str, Rows], list[str], list[str]]:
-    """Return the tables of thresholds, the digests of scores, and models with infinite scores.
-
-    One model's scores are held at a time. Where scores are infinite no threshold can be written.
-    """
-    counted = given.counted
-    if counted is None or not options.tuned:
-        return {}, [], []
-    known = formulas(options.beta, options.stakes)
-    chosen = {name: known[name] for name in options.tuned}
-    by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
-    digests: list[str] = []
-    unbounded: list[str] = []
-    for i, model in enumerate(counted.models):
-        if model.kind == "label":
+def _one_sided(rows: Rows) -> list[Warn]:
+    """Say where the average of the two odds shows only one of them, with the worst case."""
+    worst: tuple[float, Row] | None = None
+    targets = [row for row in rows if row["population"] == "target"]
+    for row in targets or rows:
+        terms = [_number(row.get(name)) for name in ("ppv_odds", "npv_odds")]
+        if "epa" not in row or None in terms:
             continue
-        for label, scores in counted.scores(i).items():
-            if label is None:
-                digests.append(f"{model.name}{scores.digest()}")
-                if not np.isfinite(scores.scores).all():
-                    unbounded.append(model.name)
-            counts = given.slices[label]
-            if not (counts.positives[i] and counts.negatives[i]) or model.name in unbounded:
+        low, high = sorted(term for term in terms if term is not None)
+        times = high / low if low > 0 else inf if high > 0 else 1.0
+        if low < inf and times >= _ONE_SIDED and (worst is None or times > worst[0]):
+            worst = times, row
+    if worst is None:
+        return []
+    row = worst[1]
+    epa, ppv, npv = (f"{_number(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
+    text = (
+        f"EPA hides one of its odds: {epa} of {row['model']} at {row['odds']} is the mean of PPV "
+        f"odds {ppv} and NPV odds {npv}; read the two"
+    )
+    return [Warn("epa-one-sided", text)]
+
+
+def _number(cell: object) -> float | None:
+    """Return a value, infinite ones included."""
+    if not isinstance(cell, Estimate):
+        return None
+    return inf if cell.reason == "infinite" else cell.value
+
+
+NAMES = ("TP", "FP", "FN", "TN")
+
+
+def of_table(sample: Sample) -> Sample:
+    """Take a table; DataError where it lacks a class altogether, for then nothing is tuned."""
+    column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
+    if sample.counted is not None:
+        column = sample.counted.truth
+        held = f"'{column}' holds {listing(sample.counted.classes)}"
+        hint = f"the positive class is '{sample.positive}', and {held}: is it --positive?"
+    _need_classes(sample.slices[None], sample.name, hint, column)
+    return sample
+
+
+def of_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
+    """Take TP, FP, FN, TN per model; UsageError for what is not four counts."""
+
+    def wrong(what: str, hint: str) -> UsageError:
+        return UsageError.of(what, "bad-counts", hint=hint)
+
+    cells = []
+    for model, numbers in counts.items():
+        if not model:
+            raise wrong("--counts: a model without a name", "for example --counts rf=69,15,31,85")
+        where = f"--counts {model}=" if model != "model" else "--counts "
+        shown = where + ",".join(map(str, numbers))
+        if len(numbers) != len(NAMES):
+            what = f"{shown} is not four numbers TP,FP,FN,TN"
+            raise wrong(what, "for example --counts 67,5,33,95")
+        whole = []
+        for name, number in zip(NAMES, numbers, strict=True):
+            try:
+                whole.append(index(int(number) if float(number).is_integer() else number))  # type: ignore[arg-type]
+            except (TypeError, ValueError, OverflowError):
+                whole.append(-1)
+            if 0 <= whole[-1] <= MOST:
                 continue
-            places = _places(given, label, options)
-            ratios = np.array([place.ratio for _, place in places])
-            by_slice[label] += threshold_rows(
-                label, model.name, candidates(scores), places, chosen,
-                Fixed(
-                    given.thresholds.get(model.name), counts.tp[i].item(), counts.fp[i].item(),
-                    counts.positives[i].item(), counts.negatives[i].item(),
-                ),
-                honest_estimates(
-                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
-                    rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
-                ),
-            )  # fmt: skip
-    if not digests:
-        return {}, [], []
-    rows = [row for found in by_slice.values() for row in found]
-    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded
+            why = f"more than {MOST:,}" if whole[-1] > MOST else "not a whole number"
+            if isinstance(number, (int, float)) and number < 0:
+                why = "negative"
+            raise wrong(
+                f"{shown}: {name} is {number}, {why}",
+                "counts are whole numbers of rows from 0 up; of rates alone: --sensitivity 0.67 "
+                "--specificity 0.95",
+            )
+        cells.append(whole)
+    confusions = ConfusionCounts.of_cells(list(counts), cells)
+    _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
+    total = int((confusions.positives + confusions.negatives).max())
+    return Sample.given(confusions, InputFile("--counts", None, total), roles)
+
+
+def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
+    """Take two rates without the rows behind them; UsageError unless both are in 0..1."""
+    rates = {"sensitivity": sensitivity, "specificity": specificity}
+    for name, rate in rates.items():
+        if rate is None:
+            other = next(key for key in rates if key != name)
+            what = f"--{other} alone says nothing of the other class: add --{name}"
+            raise UsageError.of(what, "bad-option")
+        if not 0 <= rate <= 1 or isnan(rate):
+            hint = "a share, for example 0.95 for 95 %" if rate > 1 else None
+            raise UsageError.of(
+                f"--{name} {rate:g} is not between 0 and 1", "bad-option", hint=hint
+            )
+    tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
+    one = np.ones(1)
+    confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
+    files = InputFile("--sensitivity --specificity", None, 0)
+    return Sample.given(confusions, files, roles, sampled=False)
+
+
+def _need_classes(
+    counts: ConfusionCounts, where: str, hint: str, column: str | None = None
+) -> None:
+    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+        if not totals.any():
+            what = f"no {name} row: tuning needs rows of both classes"
+            raise DataError.of(what, "single-class", where, column=column, hint=hint)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats, Ints, over
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
 from clfeval.inference.shares import combination
@@ -22,7 +23,6 @@ from clfeval.methods.estimates import (
     Estimates,
     Limits,
     column,
-    estimate,
     exact_limits,
     limits,
     rows_of,
@@ -31,74 +31,125 @@ from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
 Formula = Callable[[Confusion], Floats]
+Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
+MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures
+SWEEP = "slice model prevalence odds ratio"
+
+
+def sample_of(given: Sample, label: str | None) -> Population | None:
+    """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
+    counts = given.slices[label]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
+        return None
+    return Population.of_counts(*pairs.pop())
+
+
+def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
+    """Return the populations of a slice by kind, its own where its models share one.
+
+    Swept odds are for the whole table only.
+    """
+    sample = sample_of(given, label)
+    return [
+        *([("sample", sample)] if sample is not None else []),
+        ("1:1", BALANCED),
+        *(("target", target) for target in options.populations),
+        *(("sweep", one) for one in (options.swept if label is None else ())),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """Models of slices, ready to be tuned all at once.
+    """The models of all slices, ready to be tuned at once: hundreds cost little more than one.
 
-    labels: the slice of each model, None for the whole table. `sampled` is False where only rates
-    are known.
+    labels: the slice of each model, None for the whole table.
     """
 
+    given: Sample
+    options: TuneOptions
     labels: tuple[str | None, ...]
     counts: ConfusionCounts
-    thresholds: Mapping[str, float | None]
-    options: TuneOptions
-    sampled: bool = True
 
     @classmethod
-    def of_slices(
-        cls, slices: Mapping[str | None, ConfusionCounts], thresholds: Mapping[str, float | None],
-        options: TuneOptions, *, sampled: bool,
-    ) -> Tuner:  # fmt: skip
-        """Put the models of all slices in one row: hundreds of slices cost little more than one."""
-        parts = list(slices.values())
+    def of(cls, given: Sample, options: TuneOptions) -> Tuner:
+        """Put the models of all slices in one row."""
+        parts = given.slices.values()
         columns = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("tp", "fp", "fn", "tn", "positives", "negatives")
         )
         models = tuple(model for part in parts for model in part.models)
-        labels = tuple(label for label, part in slices.items() for _ in part.models)
-        return cls(labels, ConfusionCounts(models, *columns), thresholds, options, sampled)
+        labels = tuple(label for label, part in given.slices.items() for _ in part.models)
+        return cls(given, options, labels, ConfusionCounts(models, *columns))
 
     @property
     def level(self) -> float | None:
         """The level of intervals; None without them, and where nobody knows how many rows."""
-        return self.options.confidence if self.sampled else None
+        return self.options.confidence if self.given.sampled else None
 
-    def model_rows(self) -> tuple[list[Row], int]:
-        """Return a row per model as counted, at 1:1, and at each target; undefined replicates."""
-        rows, failed = self._counted_rows() if self.sampled else ([], 0)
-        for kind, population in (
-            ("1:1", BALANCED), *(("target", target) for target in self.options.populations),
-        ):  # fmt: skip
-            more, lost = self._population_rows(kind, population)
-            rows += more
-            failed = max(failed, lost)
-        # population by population so far: together by model
-        k = len(self.counts.models)
-        return [rows[i] for model in range(k) for i in range(model, len(rows), k)], failed
+    def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
+        """Return the columns that say whose row it is."""
+        names = self.counts.models
+        return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
 
-    def sweep_rows(self, populations: Sequence[Population]) -> tuple[list[Row], int]:
-        """Return a row per model and swept population; undefined replicates."""
-        cells = Cells.of(self.counts, [one.ratio for one in populations])
-        found, failed = self.estimates(cells, cells.tuned)
-        k = len(self.counts.models)
+    def limits(self, name: str, cells: Cells, known: Mapping[str, Limits] | None = None) -> Limits:
+        """Return the limits of a measure by formula, NaN without intervals."""
+        if self.level is None:
+            return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
+        options = self.options
+        return limits(
+            name, cells, level=self.level, beta=options.beta, stakes=options.stakes, known=known
+        )
+
+    def rows(self) -> tuple[list[Row], list[Row], int]:
+        """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
+
+        A row per model as counted, at 1:1 and at each target; a row per swept population and model
+        of the whole table. They are estimated together, which costs little more than a few.
+        """
+        counts, options, thresholds = self.counts, self.options, self.given.thresholds
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        targets = [("1:1", BALANCED), *(("target", target) for target in options.populations)]
+        places: list[tuple[int, str, Any]] = []
+        for i, (p, n) in enumerate(pairs):
+            if self.given.sampled:
+                places.append((i, "sample", Population.of_counts(p, n) if p and n else None))
+            places += [(i, kind, target) for kind, target in targets]
+        shown = len(places)
+        whole = range(self.labels.count(None))
+        places += [(i, "sweep", one) for one in options.swept for i in whole]
+        models, kinds, populations = zip(*places, strict=True)
+        own = over(counts.positives, counts.negatives)
+        found_at = [one and (own[i] if kind == "sample" else one.ratio) for i, kind, one in places]
+        ratios = np.array(found_at, np.float64)
+        cells = Cells.of(counts, [1.0]).at(np.array(models), ratios)
+        counted = np.array([kind == "sample" for kind in kinds])
+        found, failed = self._estimates(cells, np.array(models), counted)
+        total, per = (counts.positives + counts.negatives).tolist(), cells.tuned.per(ROWS)
         columns: dict[str, Sequence[Any]] = {
-            "slice": list(self.labels) * len(populations),
-            "model": list(self.counts.models) * len(populations),
-            "prevalence": [one.prevalence for one in populations for _ in range(k)],
-            "odds": [one.odds for one in populations for _ in range(k)],
-            "ratio": [one.ratio for one in populations for _ in range(k)],
-            **found,
-        }
-        return rows_of(columns), failed
+            **self.who(models), "population": kinds,
+            "prevalence": [one and one.prevalence for one in populations],
+            "odds": [one and one.odds for one in populations], "ratio": ratios.tolist(),
+            "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
+            "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
+        }  # fmt: skip
+        for name in ("tp", "fp", "fn", "tn"):
+            rows, tuned = getattr(counts, name).tolist(), getattr(per, name).tolist()
+            columns[name] = [
+                rows[i] if kind == "sample" else None if x != x else x
+                for (i, kind, _), x in zip(places, tuned, strict=True)
+            ]
+        by_model, by_odds = (
+            rows_of({name: columns[name][part] for name in (*names.split(), *found)})
+            for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
+        )
+        return by_model, by_odds, failed
 
-    def estimates(
-        self, cells: Cells, tables: Confusion, *, counted: bool = False
+    def _estimates(
+        self, cells: Cells, models: Ints, counted: Bools
     ) -> tuple[dict[str, Estimates], int]:
-        """Return every measure shown, of `tables`; exact limits for shares of counted rows."""
+        """Return every measure shown; exact limits for shares of the rows that were counted."""
         options, level = self.options, self.level
         known = formulas(options.beta, options.stakes)
         chosen = {name: known[name] for name in options.measures}
@@ -106,63 +157,26 @@ class Tuner:
         failed = 0
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
-                chosen, cells, self.counts.models, level=level,
+                chosen, cells, models, self.counts.models, level=level,
                 resamples=options.resamples, seed=options.seed,
             )  # fmt: skip
         elif level is not None:
             for name in chosen:
-                exact = exact_limits(name, cells, level=level) if counted else None
-                bounds[name] = exact or limits(
-                    name, cells, level=level, beta=options.beta, stakes=options.stakes,
-                    known=bounds,
-                )  # fmt: skip
-        # what does not move keeps all its digits
+                found = self.limits(name, cells, bounds)
+                exact = exact_limits(name, cells, level=level) or found
+                low, high = (np.where(counted, *both) for both in zip(exact, found, strict=True))
+                bounds[name] = low, high
+        tables = cells.tuned
         return {
             name: column(
-                measure(cells.counted if CATALOG[name].invariant else tables), bounds.get(name),
-                cells, CATALOG[name].tuned,
+                # what does not move keeps all its digits
+                np.where(
+                    counted | CATALOG[name].invariant, measure(cells.counted), measure(tables)
+                ),
+                bounds.get(name), cells, CATALOG[name].tuned,
             )
             for name, measure in chosen.items()
         }, failed  # fmt: skip
-
-    def _counted_rows(self) -> tuple[list[Row], int]:
-        counts, cells = self.counts, Cells.as_counted(self.counts)
-        found, failed = self.estimates(cells, cells.counted, counted=True)
-        total = counts.positives + counts.negatives
-        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        samples = [Population.of_counts(p, n) if p and n else None for p, n in pairs]
-        columns = self._named("sample", samples) | {
-            "rows": total.tolist(), "tp": counts.tp.tolist(), "fp": counts.fp.tolist(),
-            "fn": counts.fn.tolist(), "tn": counts.tn.tolist(), **self._cuts(), **found,
-        }  # fmt: skip
-        return rows_of(columns), failed
-
-    def _population_rows(self, kind: str, population: Population) -> tuple[list[Row], int]:
-        cells = Cells.of(self.counts, [population.ratio])
-        tables = cells.tuned
-        found, failed = self.estimates(cells, tables)
-        shown = tables.per(ROWS)
-        columns = self._named(kind, [population] * len(self.counts.models)) | {
-            "rows": [ROWS] * len(self.counts.models),
-            **{
-                name: [None if x != x else x for x in getattr(shown, name).tolist()]
-                for name in ("tp", "fp", "fn", "tn")
-            },
-            **self._cuts(),
-            **found,
-        }
-        return rows_of(columns), failed
-
-    def _named(self, kind: str, populations: Sequence[Population | None]) -> dict[str, Any]:
-        models = list(self.counts.models)
-        return {
-            "slice": list(self.labels), "model": models, "population": [kind] * len(models),
-            "prevalence": [one.prevalence if one else None for one in populations],
-            "odds": [one.odds if one else None for one in populations],
-        }  # fmt: skip
-
-    def _cuts(self) -> dict[str, list[float | None]]:
-        return {"threshold": [self.thresholds.get(model) for model in self.counts.models]}
 
 
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
@@ -172,37 +186,35 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 
 
 def bootstrap_limits(
-    known: Mapping[str, Formula], cells: Cells, names: tuple[str, ...], *, level: float,
-    resamples: int, seed: int,
+    known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
+    level: float, resamples: int, seed: int,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-    names (k,) are the models whose tables repeat in `cells`; each has a stream of its own. NaN for
+    models (m,): of which of the `names` each table is; each has a stream of its own. NaN for
     models without a class. An empty cell stays empty in every replicate: limits are too narrow.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
-    k = len(names)
     out = {name: (np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)) for name in known}
     failed = 0
     for i, model in enumerate(names):
-        if not (cells.positives[i] and cells.negatives[i]):
+        here = np.flatnonzero(models == i)
+        tp, p, fp, n = (
+            int(part[here[0]]) for part in (cells.tp, cells.positives, cells.fp, cells.negatives)
+        )
+        if not (p and n):
             continue
-        tp, fp = resampled_rates(
-            int(cells.tp[i]), int(cells.positives[i]), int(cells.fp[i]), int(cells.negatives[i]),
-            resamples=resamples, rng=stream(seed, model),
-        )  # fmt: skip
-        drawn = Confusion.of_rates(tp[:, None], fp[:, None], cells.ratio[i::k])
+        tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
+        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         for name, measure in known.items():
             low, high, lost = percentiles(measure(drawn), level=level)
-            out[name][0][i::k], out[name][1][i::k] = low, high
+            out[name][0][here], out[name][1][here] = low, high
             failed = max(failed, int(np.max(lost)))
     return out, failed
 
 
-def expected_rows(
-    tuner: Tuner, populations: Sequence[tuple[str, Population]], rows: float
-) -> list[Row]:
+def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     """Return, per model and population, the cells expected among so many rows, with intervals.
 
     TP and FN are shares of the positives there, FP and TN of the negatives: their intervals are
@@ -211,52 +223,46 @@ def expected_rows(
     Range 0..rows; undefined, with a reason, without the class. Intervals: Clopper-Pearson, and for
     `called` square-and-add of Wilson limits.
     """
-    counts = tuner.counts
-    out: list[Row] = []
-    for kind, population in populations:
-        cells = Cells.of(counts, [population.ratio])
-        p = rows * population.prevalence
-        n = rows - p if population.ratio < 1 else rows / (1 + population.ratio)
-        tp, fp = cells.rates
-        found = {
+    places = [
+        (i, kind, one)
+        for label in tuner.given.slices
+        for kind, one in places_of(tuner.given, label, tuner.options)
+        if kind != "sweep"
+        for i in (i for i, its in enumerate(tuner.labels) if its == label)
+    ]
+    models, kinds, populations = zip(*places, strict=True)
+    ratios = np.array([one.ratio for one in populations])
+    cells = Cells.of(tuner.counts, [1.0]).at(np.array(models), ratios)
+    p = rows * np.array([one.prevalence for one in populations])
+    n = np.where(ratios < 1, rows - p, rows / (1 + ratios))
+    tp, fp = cells.rates
+    called = tuner.limits("sensitivity", cells)  # NaN without intervals
+    if tuner.level is not None:
+        counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+        called = combination(p, n, *counts, level=tuner.level)[1:]
+    return rows_of(
+        {
+            **tuner.who(models), "population": kinds,
+            "prevalence": [one.prevalence for one in populations],
+            "odds": [one.odds for one in populations], "rows": [rows] * len(places),
+            "positives": p.tolist(), "negatives": n.tolist(),
             "tp": _scaled(tuner, cells, "sensitivity", tp, p),
             "fp": _scaled(tuner, cells, "specificity", fp, n, rest=True),
             "fn": _scaled(tuner, cells, "sensitivity", 1 - tp, p, rest=True),
             "tn": _scaled(tuner, cells, "specificity", 1 - fp, n),
-            "called": _called(tuner, cells, p, n),
+            "called": column(p * tp + n * fp, called, cells, BOTH),
         }
-        k = len(counts.models)
-        out += rows_of(
-            {
-                "slice": list(tuner.labels), "model": list(counts.models), "population": [kind] * k,
-                "prevalence": [population.prevalence] * k, "odds": [population.odds] * k,
-                "rows": [rows] * k, "positives": [p] * k, "negatives": [n] * k, **found,
-            }
-        )  # fmt: skip
-    return out
+    )  # fmt: skip
 
 
 def _scaled(
-    tuner: Tuner, cells: Cells, name: str, share: Floats, total: float, *, rest: bool = False
+    tuner: Tuner, cells: Cells, name: str, share: Floats, total: Floats, *, rest: bool = False
 ) -> list[Estimate]:
     """Return total times a share of one class; `rest` where the limits are of what is left."""
-    low = high = np.full(len(share), np.nan)
-    if tuner.level is not None:
-        low, high = limits(name, cells, level=tuner.level)
+    low, high = tuner.limits(name, cells)
     if rest:
         low, high = 1 - high, 1 - low
     return column(share * total, (low * total, high * total), cells, CATALOG[name].undefined)
-
-
-def _called(tuner: Tuner, cells: Cells, p: float, n: float) -> list[Estimate]:
-    tp, fp = cells.rates
-    value, low = p * tp + n * fp, np.full(len(tp), np.nan)
-    high = low
-    if tuner.level is not None:
-        _, low, high = combination(
-            p, n, cells.tp, cells.positives, cells.fp, cells.negatives, level=tuner.level
-        )
-    return column(value, (low, high), cells, BOTH)
 
 
 _GRID = 401  # odds at first, evenly in the logarithm
@@ -348,13 +354,9 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
 
 
 def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float) -> Estimate:
-    options = tuner.options
     here = one.at(np.array([0]), np.array([ratio]))
-    low = high = np.array([np.nan])
-    if tuner.level is not None:
-        low, high = limits(name, here, level=tuner.level, beta=options.beta, stakes=options.stakes)
-    value = float(measure(one.counted if CATALOG[name].invariant else here.tuned)[0])
-    return estimate(value, float(low[0]), float(high[0]), CATALOG[name].tuned, one.counted)
+    value = measure(one.counted if CATALOG[name].invariant else here.tuned)
+    return column(value, tuner.limits(name, here), one, CATALOG[name].tuned)[0]
 
 
 def _extreme(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:

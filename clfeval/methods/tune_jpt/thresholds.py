@@ -7,53 +7,78 @@ judged on the one left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import estimate
-from clfeval.methods.roc import RocPoints, unbeaten, vertices
-from clfeval.methods.tune_jpt.tables import Formula
-from clfeval.result import Estimate, Row
+from clfeval.methods.estimates import column, estimate
+from clfeval.methods.roc import RocPoints, candidates, unbeaten, vertices
+from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
+from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
+from clfeval.result import Estimate, Row, Rows
 
+Fixed = tuple[float | None, Confusion]
 _TIE = 1e-12  # relative
 _CELLS = 2**18  # tables measured at a time, few enough to stay in the cache
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Peak:
-    """The best of some points at each of g odds: its place (g,), -1 for none, and its value (g,).
+def repeats_of(given: Sample) -> int:
+    """Return how often cross-fitting deals the rows anew: once where there are many."""
+    counts = given.slices[None]
+    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
 
-    The value is NaN where the measure is undefined at every point, infinite where it is infinite.
+
+def threshold_tables(
+    given: Sample, options: TuneOptions
+) -> tuple[dict[str, Rows], list[str], list[str]]:
+    """Return the tables of thresholds, the digests of scores, and models with infinite scores.
+
+    One model's scores are held at a time. Where scores are infinite no threshold can be written.
     """
-
-    place: Ints
-    value: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """The threshold in use, None for votes of the largest class, and what it was counted to do.
-
-    tp of `positives` and fp of `negatives` are called positive; rates with totals of 1 do as well.
-    """
-
-    threshold: float | None
-    tp: float
-    fp: float
-    positives: float
-    negatives: float
-
-    @property
-    def table(self) -> Confusion:
-        """The 2 x 2 table."""
-        return Confusion(self.tp, self.fp, self.positives - self.tp, self.negatives - self.fp)
+    counted = given.counted
+    if counted is None or not options.tuned:
+        return {}, [], []
+    known = formulas(options.beta, options.stakes)
+    chosen = {name: known[name] for name in options.tuned}
+    by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    digests: list[str] = []
+    unbounded: list[str] = []
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        for label, scores in counted.scores(i).items():
+            if label is None:
+                digests.append(f"{model.name}{scores.digest()}")
+                if not np.isfinite(scores.scores).all():
+                    unbounded.append(model.name)
+            counts = given.slices[label]
+            tp, fp, p, n = (
+                part[i].item()
+                for part in (counts.tp, counts.fp, counts.positives, counts.negatives)
+            )
+            if not (p and n) or model.name in unbounded:
+                continue
+            places = places_of(given, label, options)
+            ratios = np.array([place.ratio for _, place in places])
+            by_slice[label] += threshold_rows(
+                label, model.name, candidates(scores), places, chosen,
+                (given.thresholds.get(model.name), Confusion(tp, fp, p - tp, n - fp)),
+                honest_estimates(
+                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
+                    rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
+                ),
+            )  # fmt: skip
+    if not digests:
+        return {}, [], []
+    rows = [row for found in by_slice.values() for row in found]
+    return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded
 
 
 def tunable(name: str) -> bool:
@@ -63,30 +88,39 @@ def tunable(name: str) -> bool:
 
 def best_points(
     points: RocPoints, ratios: Floats, measures: Mapping[str, Formula]
-) -> dict[str, Peak]:
-    """Return, by measure, the best of h points at each of g odds `ratios` (g,).
+) -> dict[str, tuple[Ints, Floats]]:
+    """Return, by measure, the best of h points at each of g odds: its place (g,), its value (g,).
 
     Best is largest or smallest as the catalog says; an infinite value beats every other. Values
     equal up to 1e-12 relative are ties: of them the largest delta = tp - fp, then the highest
-    threshold is taken. A point where the measure is undefined is never best. Measures that do not
-    change with the class ratio are looked at once. O(g h) for each measure; with the points of
-    `roc.candidates` the best is that of the whole curve.
+    threshold is taken. A point where the measure is undefined is never best: where it is so at
+    every point the place is -1 and the value NaN. Measures that do not change with the class ratio
+    are looked at once. O(g h) for each measure; with the points of `roc.candidates` the best is
+    that of the whole curve.
     """
-    tables, rank = points.tables, points.preference
-    step = max(1, _CELLS // len(rank))
+    return _peaks(points.tables, points.tables, points.preference, ratios, measures)
+
+
+def _peaks(
+    tables: Confusion, still: Confusion, rank: Ints, ratios: Floats, measures: Mapping[str, Formula]
+) -> dict[str, tuple[Ints, Floats]]:
+    """Return `best_of` tables (..., h) by measure at g odds, (g, ...) each.
+
+    A measure that the odds do not change is looked for once, in `still`.
+    """
+    step = max(1, _CELLS // rank.size)
     parts: dict[str, list[tuple[Ints, Floats]]] = {name: [] for name in measures}
     for start in range(0, len(ratios), step):
-        tuned = tables.tuned(ratios[start : start + step, None])
+        tuned = tables.tuned(ratios[start : start + step].reshape(-1, *[1] * rank.ndim))
         for name, measure in measures.items():
             if not CATALOG[name].invariant:
                 parts[name].append(best_of(name, measure(tuned), rank))
             elif not start:
-                parts[name].append(best_of(name, measure(tables)[None], rank))
+                parts[name] = [best_of(name, measure(still)[None], rank)] * len(ratios)
     found = {}
-    for name, rows in parts.items():
-        place, value = (np.concatenate(column) for column in zip(*rows, strict=True))
-        shape = (len(ratios),)
-        found[name] = Peak(np.broadcast_to(place, shape), np.broadcast_to(value, shape))
+    for name, blocks in parts.items():
+        place, value = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        found[name] = place, value
     return found
 
 
@@ -121,30 +155,31 @@ def threshold_rows(
 
     points: the model's `roc.candidates`, or all points; measures that have no best are left out.
     populations: pairs of the kind ("sample", "1:1", "target", "sweep") and the population.
-    honest: by measure an estimate per population, from `crossfit.honest_estimates`.
+    fixed: the threshold in use, None for votes of the largest class, and the table it was counted
+    to give, or that of its rates. honest: by measure an estimate per population, from
+    `honest_estimates`.
 
     The value is that of the best threshold on the rows it was chosen on, which flatters it. The
     loss is how much better that is than the fixed threshold, in the unit of the measure and never
     below 0; the honest gain is how much better the cross-fitted value is, and below 0 where moving
     the threshold would do harm.
     """
+    threshold, table = fixed
     ratios = np.array([population.ratio for _, population in populations])
     chosen = {name: measure for name, measure in measures.items() if tunable(name)}
     found = best_points(points, ratios, chosen)
     rows: list[Row] = []
     for name, measure in chosen.items():
-        kept = np.broadcast_to(measure(at_odds(name, fixed.table, ratios)), ratios.shape)
-        columns = (populations, *(x.tolist() for x in (found[name].place, found[name].value, kept)))
-        for (kind, at), place, value, old, judged in zip(*columns, honest[name], strict=True):
-            best, before = (
-                _value(name, value, points, place),
-                estimate(old, undefined=CATALOG[name].tuned, table=fixed.table),
-            )
+        kept = np.broadcast_to(measure(at_odds(name, table, ratios)), ratios.shape)
+        columns = (populations, *(x.tolist() for x in (*found[name], kept)), honest[name])
+        for (kind, at), place, value, old, judged in zip(*columns, strict=True):
+            best = _value(name, value, points, place)
+            before = estimate(old, undefined=CATALOG[name].tuned, table=table)
             rows.append(
                 {
                     "slice": label, "model": model, "measure": name, "population": kind,
                     "prevalence": at.prevalence, "odds": at.odds, "ratio": at.ratio,
-                    **_threshold(points, place), "value": best, "fixed_threshold": fixed.threshold,
+                    **_threshold(points, place), "value": best, "fixed_threshold": threshold,
                     "fixed_value": before, "loss": _loss(name, best, before), "honest": judged,
                     "honest_gain": _gain(name, judged, before),
                 }
@@ -246,31 +281,24 @@ def honest_estimates(
     reason = "fractional_weights" if counts.positives.dtype.kind == "f" else None
     reason = reason or ("too_few_rows" if min(totals) == 1 else None)
     if reason or not min(totals):
-        nothing = Estimate(None, reason=reason)
         never = Confusion(0, 0, *totals)
+        reasons = {name: (reason,) if reason else CATALOG[name].tuned for name in measures}
         return {
-            name: [
-                nothing if reason else estimate(np.nan, undefined=CATALOG[name].tuned, table=never)
-            ]
-            * len(ratios)
-            for name in measures
+            name: [estimate(np.nan, undefined=said, table=never)] * len(ratios)
+            for name, said in reasons.items()
         }
     judged = dict.fromkeys(measures, (np.zeros(len(ratios)), np.zeros(len(ratios))))
     folds = min(folds, max(totals))  # others would be empty
     groups = grouped(counts, max(_FEWEST, min(most, _DEALT // folds)))
     for _ in range(repeats):
         dealt = (deal(groups[0], folds, rng), deal(groups[1], folds, rng)[::-1])
-        for name, more in _Parts.of(*dealt).judged(ratios, measures).items():
+        for name, more in _judged(*dealt, ratios, measures).items():
             judged[name] = (judged[name][0] + more[0], judged[name][1] + more[1])
     found: dict[str, list[Estimate]] = {}
     for name, (tp, fp) in judged.items():
         pooled = Confusion(tp, fp, repeats * totals[0] - tp, repeats * totals[1] - fp)
         values = np.broadcast_to(measures[name](at_odds(name, pooled, ratios)), ratios.shape)
-        columns = (values, pooled.tp, pooled.fp, pooled.fn, pooled.tn)
-        found[name] = [
-            estimate(value, undefined=CATALOG[name].tuned, table=Confusion(*cells))
-            for value, *cells in zip(*(part.tolist() for part in columns), strict=True)
-        ]
+        found[name] = column(values, None, pooled, CATALOG[name].tuned)
     return found
 
 
@@ -301,56 +329,30 @@ def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
     return np.array(dealt)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
-    """K folds and what is left of the rows without each: thresholds chosen there, judged here.
+def _judged(
+    positives: Ints, negatives: Ints, ratios: Floats, measures: Mapping[str, Formula]
+) -> dict[str, tuple[Floats, Floats]]:
+    """Return, by measure, the pooled true and false positives at each odds, (g,) each.
 
-    held_tp, held_fp (K, m + 1): the fold's positives and negatives at or above each threshold.
-    cuts (K, h): which of the m + 1 thresholds are candidates, 0 (none positive) where a row has
-    fewer; tables (K, h): the other folds' tables there; rank (K, h): preference among ties.
+    positives, negatives (K, m): the counts of the folds. Thresholds are chosen on what is left of
+    the rows without each, among h candidates; where a part has fewer, 0 (none positive) fills up.
     """
-
-    held_tp: Ints
-    held_fp: Ints
-    cuts: Ints
-    tables: Confusion
-    rank: Ints
-
-    @classmethod
-    def of(cls, positives: Ints, negatives: Ints) -> _Parts:
-        """Find the candidates of every training part; the folds' counts are (K, m)."""
-        held_tp, held_fp = _running(positives), _running(negatives)
-        tp, fp = held_tp.sum(axis=0) - held_tp, held_fp.sum(axis=0) - held_fp
-        cuts = _candidates(tp, fp)
-        p, n = tp[:, -1:], fp[:, -1:]
-        tp, fp = np.take_along_axis(tp, cuts, axis=1), np.take_along_axis(fp, cuts, axis=1)
-        y, x, most, others = for_products(tp, fp, p, n)
-        order = np.argsort(x * most - y * others, axis=1, kind="stable")
-        rank = np.empty(order.shape, np.int64)
-        np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-        return cls(held_tp, held_fp, cuts, Confusion(tp, fp, p - tp, n - fp).normalised(), rank)
-
-    def judged(
-        self, ratios: Floats, measures: Mapping[str, Formula]
-    ) -> dict[str, tuple[Floats, Floats]]:
-        """Return, by measure, the pooled true and false positives at each odds, (g,) each."""
-        found = {}
-        step = max(1, _CELLS // self.rank.size)
-        for name, measure in measures.items():
-            invariant = CATALOG[name].invariant
-            at = np.ones(1) if invariant else ratios
-            parts = []
-            for start in range(0, len(at), step):
-                tuned = self.tables.tuned(at[start : start + step, None, None])
-                parts.append(best_of(name, measure(tuned), self.rank)[0])
-            place = np.concatenate(parts)
-            cut = self.cuts[np.arange(len(self.cuts)), place]
-            sums = []
-            for held in (self.held_tp, self.held_fp):
-                counted = np.where(place < 0, np.nan, held[np.arange(len(held)), cut])
-                sums.append(np.broadcast_to(counted.sum(axis=1), ratios.shape))
-            found[name] = sums[0], sums[1]
-        return found
+    held = _running(positives), _running(negatives)
+    tp, fp = (one.sum(axis=0) - one for one in held)
+    cuts = _candidates(tp, fp)
+    p, n = tp[:, -1:], fp[:, -1:]
+    tp, fp = np.take_along_axis(tp, cuts, axis=1), np.take_along_axis(fp, cuts, axis=1)
+    y, x, most, others = for_products(tp, fp, p, n)
+    order = np.argsort(x * most - y * others, axis=1, kind="stable")
+    rank = np.empty(order.shape, np.int64)
+    np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
+    tables, folds = Confusion(tp, fp, p - tp, n - fp).normalised(), np.arange(len(cuts))
+    found = {}
+    for name, (place, _) in _peaks(tables, tables.tuned(1.0), rank, ratios, measures).items():
+        cut = cuts[folds, place]
+        hits, alarms = (np.where(place < 0, np.nan, one[folds, cut]).sum(axis=1) for one in held)
+        found[name] = hits, alarms
+    return found
 
 
 def _running(dealt: Ints) -> Ints:
@@ -364,10 +366,11 @@ def _candidates(tp: Ints, fp: Ints) -> Ints:
     starts = np.zeros(tp.shape, bool)
     starts[:, 0] = True
     upper = vertices(tp.ravel(), fp.ravel(), starts.ravel())
-    found = [upper, vertices(fp.ravel(), tp.ravel(), starts.ravel())]
+    chosen = np.zeros(tp.size, bool)
+    chosen[upper] = chosen[vertices(fp.ravel(), tp.ravel(), starts.ravel())] = True
     for i in np.flatnonzero(np.bincount(upper // width, minlength=k) <= 2):
-        found.append(i * width + unbeaten(tp[i], fp[i]))
-    places = np.unique(np.concatenate(found))
+        chosen[i * width + unbeaten(tp[i], fp[i])] = True
+    places = np.flatnonzero(chosen)  # np.unique would import numpy.ma first
     row = places // width
     many = np.bincount(row, minlength=k)
     before = np.cumsum(many) - many

@@ -16,16 +16,15 @@ from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, S
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 RULES = ("score >= t", "never positive", "always positive")
+KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
+NAMES = (
+    "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity j_index "
+    "phi delta lr_pos lr_neg dor dp expected_cost net_benefit"
+)
 MEASURES = tuple(
-    Column(name, kind, when="?")
-    for kind, names in (
-        ("share", "tar"), ("amount", "tor"), ("share", "ppv npv"),
-        ("amount", "ppv_odds npv_odds epa"), ("share", "f_beta"), ("amount", "f_odds"),
-        ("signed", "mcc"), ("share", "ic sensitivity specificity"), ("signed", "j_index phi delta"),
-        ("amount", "lr_pos lr_neg dor"), ("estimate", "dp expected_cost net_benefit"),
-    )
-    for name in names.split()
-)  # fmt: skip
+    Column(name, KINDS.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
+    for name in NAMES.split()
+)
 
 
 def populations(*kinds: str) -> Column:

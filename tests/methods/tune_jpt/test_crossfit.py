@@ -119,9 +119,10 @@ def test_the_best_threshold_flatters_and_cross_fitting_does_not(gap: float) -> N
     for seed in range(60):
         counts = normal_scores(rng, 100, gap)
         points = candidates(counts)
-        best = best_points(points, np.ones(1), {"j_index": KNOWN["j_index"]})["j_index"]
-        cut = points.thresholds[best.place[0]]
-        apparent.append(best.value[0])
+        measures = {"j_index": KNOWN["j_index"]}
+        place, value = best_points(points, np.ones(1), measures)["j_index"]
+        cut = points.thresholds[place[0]]
+        apparent.append(value[0])
         true.append(norm.sf(cut - gap) - norm.sf(cut))
         fitted.append(honest(counts, ["j_index"], repeats=2, seed=seed)["j_index"][0].value)
     means = [float(np.mean(x)) for x in (apparent, fitted, true)]

@@ -18,7 +18,6 @@ from clfeval.measures.population import Population
 from clfeval.methods.roc import RocPoints, candidates, roc_points
 from clfeval.methods.tune_jpt.tables import formulas
 from clfeval.methods.tune_jpt.thresholds import (
-    Fixed,
     best_points,
     cutoff_rows,
     threshold_rows,
@@ -57,8 +56,8 @@ def check(
     for name in names:
         for i, r in enumerate(odds):
             value, cut = brute.best_point(every, name, r, beta)
-            place = found[name].place[i]
-            mine = found[name].value[i]
+            place = found[name][0][i]
+            mine = found[name][1][i]
             if cut is None:
                 assert place == -1
                 assert math.isnan(mine)
@@ -107,8 +106,9 @@ HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0
 
 def best(name: str, odds: float) -> tuple[float, float]:
     points = candidates(brute.score_counts(HAND))
-    found = best_points(points, np.array([odds]), {name: formulas(1.0, STAKES)[name]})[name]
-    return points.thresholds[found.place[0]].item(), found.value[0].item()
+    measures = {name: formulas(1.0, STAKES)[name]}
+    place, value = best_points(points, np.array([odds]), measures)[name]
+    return points.thresholds[place[0]].item(), value[0].item()
 
 
 def test_by_hand() -> None:
@@ -133,9 +133,10 @@ def test_never_and_always_positive() -> None:
     """A wrong way round model is best where it answers alike for all."""
     rows = [(0.9, 0), (0.8, 0), (0.2, 1), (0.1, 1)]
     points = candidates(brute.score_counts(rows))
-    found = best_points(points, np.array([0.01, 100.0]), {"tar": formulas()["tar"]})["tar"]
-    assert points.thresholds[found.place].tolist() == [math.inf, 0.1]
-    assert found.value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
+    measures = {"tar": formulas()["tar"]}
+    place, value = best_points(points, np.array([0.01, 100.0]), measures)["tar"]
+    assert points.thresholds[place].tolist() == [math.inf, 0.1]
+    assert value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
 
 
 def test_invariant_measures_keep_their_threshold() -> None:
@@ -145,9 +146,9 @@ def test_invariant_measures_keep_their_threshold() -> None:
         name: known[name] for name in known if CATALOG[name].invariant and name not in ("phi", "dp")
     }
     assert len(invariant) == 7
-    for name, one in best_points(points, np.array(ODDS), invariant).items():
-        assert len(set(one.place.tolist())) == 1, name
-        assert len(one.value) == len(ODDS)
+    for name, (place, value) in best_points(points, np.array(ODDS), invariant).items():
+        assert len(set(place.tolist())) == 1, name
+        assert len(value) == len(ODDS)
 
 
 def test_the_work_per_odds_is_that_of_the_hull() -> None:
@@ -172,7 +173,11 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
 
 
 def rows_of(
-    honest: Estimate, fixed: Fixed, name: str, points: RocPoints, odds: Sequence[str]
+    honest: Estimate,
+    fixed: tuple[float | None, Confusion],
+    name: str,
+    points: RocPoints,
+    odds: Sequence[str],
 ) -> list[Row]:
     places = [("target", Population.of_odds(text)) for text in odds]
     known = {name: formulas(1.0, STAKES)[name]}
@@ -181,7 +186,7 @@ def rows_of(
 
 
 POINTS = candidates(brute.score_counts(HAND))
-FIXED = Fixed(0.6, 3, 1, 4, 4)
+FIXED = 0.6, Confusion(3, 1, 1, 3)
 
 
 def test_a_row_of_the_table() -> None:
@@ -218,7 +223,9 @@ def test_no_loss_is_negative(rows: list[tuple[float, int]], fixed: int, odds: st
     tp, fp = (sum(score >= fixed for score, truth in rows if truth == t) for t in (1, 0))
     p, n = points.tp[-1].item(), points.fp[-1].item()
     for name in (*NAMES, *REST):
-        (row,) = rows_of(Estimate(0.5), Fixed(fixed, tp, fp, p, n), name, points, [odds])
+        (row,) = rows_of(
+            Estimate(0.5), (fixed, Confusion(tp, fp, p - tp, n - fp)), name, points, [odds]
+        )
         loss, value, kept = row["loss"], row["value"], row["fixed_value"]
         assert isinstance(loss, Estimate)
         if value == kept:
@@ -235,11 +242,11 @@ def test_infinite_undefined_and_equal_values() -> None:
     assert row["value"] == Estimate(None, reason="infinite")
     assert row["loss"] == Estimate(None, reason="infinite")
     assert row["honest_gain"] == nothing
-    (row,) = rows_of(Estimate(2.0), Fixed(0.8, 2, 0, 4, 4), "ppv_odds", POINTS, ["1:3"])
+    (row,) = rows_of(Estimate(2.0), (0.8, Confusion(2, 0, 2, 4)), "ppv_odds", POINTS, ["1:3"])
     assert row["fixed_value"] == row["value"] == Estimate(None, reason="infinite")
     assert row["loss"] == Estimate(0.0)
     assert row["honest_gain"] == Estimate(None, reason="minus_infinite")
-    (row,) = rows_of(Estimate(0.5), Fixed(None, 0, 0, 4, 4), "ppv", POINTS, ["1:3"])
+    (row,) = rows_of(Estimate(0.5), (None, Confusion(0, 0, 4, 4)), "ppv", POINTS, ["1:3"])
     assert row["fixed_threshold"] is None
     reason = Estimate(None, reason="no_positive_prediction")
     assert row["fixed_value"] == row["loss"] == row["honest_gain"] == reason
