@@ -51,20 +51,20 @@ METHODS = {
 _NOTES = {
     "unpaired": "counts do not say which rows models share: differences are taken as of different "
     "rows, which is cautious where the rows are the same and the models tend to agree",
-    "rates_only": "nobody knows how many rows these rates come from: no intervals (--counts has "
+    "rates-only": "nobody knows how many rows these rates come from: no intervals (--counts has "
     "them)",
-    "bootstrap_empty_cell": "a bootstrap takes an empty cell for known, and its intervals there "
+    "bootstrap-empty-cell": "a bootstrap takes an empty cell for known, and its intervals there "
     "are too narrow: --interval exact does not",
-    "replicates_left_out": "in up to {failed:,} of {resamples:,} bootstrap replicates a measure "
+    "replicates-left-out": "in up to {failed:,} of {resamples:,} bootstrap replicates a measure "
     "was undefined; these are left out",
-    "infinite_scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
-    "chosen_threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
+    "infinite-scores": "scores of {unbounded} are infinite: no threshold can be chosen there",
+    "chosen-threshold": "best thresholds flatter on the rows they were chosen on: on new rows "
     "expect the cross-fitted value ({folds} folds)",
-    "not_compared": "models are compared over class ratios by a measure that moves: name one, "
+    "not-compared": "models are compared over class ratios by a measure that moves: name one, "
     "--crossover",
-    "one_sided_measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
+    "one-sided-measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
     "specificity there",
-    "no_target": "no target population: name one with --prevalence 0.01 or --odds 1:100",
+    "no-target": "no target population: name one with --prevalence 0.01 or --odds 1:100",
 }
 _ADVICE = {
     "matters": "where the class ratio matters, because errors add up over everybody (cost, "
@@ -208,25 +208,26 @@ def warnings_of(
     one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
     aimed = options.populations or options.prevalence_range or options.prevalence_beta
 
-    def those(**holding: object) -> list[Warn]:
-        found = [(code.replace("_", "-"), _NOTES[code]) for code, holds in holding.items() if holds]
-        numbers = {"failed": failed, "resamples": options.resamples, "folds": options.folds}
-        names = {"unbounded": listing(unbounded), "one_sided": one_sided}
-        return [Warn(code, text.format(**numbers, **names)) for code, text in found]
+    def those(holding: Mapping[str, object]) -> list[Warn]:
+        known = {"failed": failed, "resamples": options.resamples, "folds": options.folds,
+                 "unbounded": listing(unbounded), "one_sided": one_sided}  # fmt: skip
+        return [Warn(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes]
 
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
     return (
-        *those(unpaired=unpaired, rates_only=not given.sampled),
+        *those({"unpaired": unpaired, "rates-only": not given.sampled}),
         *(_lacking(given) + _small(given) if given.sampled else ()),
         *_one_sided(tables["models"]),
         *those(
-            bootstrap_empty_cell=options.interval == "bootstrap" and not full,
-            replicates_left_out=failed,
-            infinite_scores=unbounded,
-            chosen_threshold=chosen,
-            not_compared=several and "winners" not in tables,
-            one_sided_measure=chosen and one_sided,
-            no_target=options.ratio != "confounds" and not aimed,
+            {
+                "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
+                "replicates-left-out": failed,
+                "infinite-scores": unbounded,
+                "chosen-threshold": chosen,
+                "not-compared": several and "winners" not in tables,
+                "one-sided-measure": chosen and one_sided,
+                "no-target": options.ratio != "confounds" and not aimed,
+            }
         ),
         Warn("advice", _ADVICE[options.ratio or ""]),
         *(counting_notes(given.counted) if given.counted else ()),
