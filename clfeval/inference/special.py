@@ -157,11 +157,8 @@ def _area(a: Floats, b: Floats, mode: Floats, start: Floats, stop: Floats) -> Fl
     return np.asarray((density * weights).sum(axis=1) * half)
 
 
-_HALVINGS = 60  # after as many a bracket is as narrow as its numbers allow
-
-
 def halved(
-    holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _HALVINGS
+    holds: Callable[[Floats], Bools], near: Floats, far: Floats, *, times: int = _MOST_STEPS
 ) -> tuple[Floats, Floats]:
     """Return the brackets around where `holds`, true at `near`, comes to be false before `far`.
 
