@@ -128,14 +128,23 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     values: dict[str, Any] = {}
     sums = [nw.len().alias("rows")]
     for i, model in enumerate(what.models):
-        keys[f"v{i}"] = _vote_or_label(model, settled)
-        if model.kind != "label":
-            scores = [_finite(nw.col(name).cast(nw.Float64)) for name in model.columns]
+        if model.kind == "label":
+            keys[f"v{i}"] = nw.col(model.columns[0])
+        else:
+            vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))
+            absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING))
+            keys[f"v{i}"] = absent.otherwise(vote).cast(nw.Int8)
+            numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
+            # without NaN: polars orders it above every number
+            scores = [nw.when(~_absent(number)).then(number) for number in numbers]
             values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
             values[f"u{i}"] = nw.max_horizontal(*scores) if len(scores) > 1 else scores[0]
             sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"u{i}").max().alias(f"hi{i}")]
         if model.kind == "classes" and len(model.columns) > 2:
-            values[f"e{i}"] = _tied(model).cast(nw.Int64)
+            columns = [nw.col(name) for name in model.columns]
+            best = nw.max_horizontal(*columns)
+            ties = [(column == best).cast(nw.Int64) for column in columns]
+            values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
     if what.weight is not None:
         values |= weighed(what.weight)
@@ -148,14 +157,6 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
     return collect(frame.select(*picked).group_by(*keys).agg(*sums))
-
-
-def _vote_or_label(model: ModelColumns, settled: Settled) -> nw.Expr:
-    if model.kind == "label":
-        return nw.col(model.columns[0])
-    vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))
-    lacking = lacks(model, settled)
-    return nw.when(lacking).then(nw.lit(MISSING)).otherwise(vote).cast(nw.Int8)
 
 
 def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
@@ -205,17 +206,6 @@ def weighed(column: str) -> dict[str, nw.Expr]:
         "x": (~good).cast(nw.Int64),
         "y": broken.cast(nw.Int64),
     }
-
-
-def _finite(score: nw.Expr) -> nw.Expr:
-    """Turn NaN into null: polars orders NaN above every number."""
-    return nw.when(~_absent(score)).then(score)
-
-
-def _tied(model: ModelColumns) -> nw.Expr:
-    best = nw.max_horizontal(*[nw.col(name) for name in model.columns])
-    ties = [(nw.col(name) == best).cast(nw.Int64) for name in model.columns]
-    return nw.sum_horizontal(*ties) > 1
 
 
 def _absent(score: nw.Expr) -> nw.Expr:

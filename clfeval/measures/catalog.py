@@ -100,7 +100,9 @@ def find_measure(name: str) -> Measure | None:
 def same_measure(name: str) -> list[str]:
     """Return the names a measure may stand under in a result: as asked, ids, then aliases."""
     direct = _found(name)
-    found = {m.id: m for m in (*direct, *(twin for one in direct for twin in _twins(one)))}
+    firsts = [one.twin or one.id for one in direct]
+    twins = (m for first in firsts for m in CATALOG.values() if first in (m.id, m.twin))
+    found = {m.id: m for m in (*direct, *twins)}
     aliases = (alias for m in found.values() for alias in m.aliases)
     return list(dict.fromkeys([name, *found, *aliases]))
 
@@ -129,12 +131,6 @@ def _found(name: str) -> list[Measure]:
     asked = dict.fromkeys([name.casefold(), folded(name)])
     found = {m.id: m for one in asked for m in _NAMED.get(one, ())}
     return sorted(found.values(), key=lambda m: m.id not in asked)
-
-
-def _twins(measure: Measure) -> list[Measure]:
-    """Return the other measures that are the same function under another id."""
-    first = measure.twin or measure.id
-    return [m for m in CATALOG.values() if first in (m.id, m.twin) and m is not measure]
 
 
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")

@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Floats, Number, over
+from clfeval.arrays import Floats, over
 from clfeval.measures.confusion import (
     Confusion,
     accuracy,
@@ -62,13 +62,6 @@ def expected_cost(t: Confusion, stakes: Stakes) -> Floats:
     """Return the mean cost of a row less its benefit, in the unit of the stakes; best low."""
     cost = stakes.fp * t.fp + stakes.fn * t.fn - stakes.tp * t.tp - stakes.tn * t.tn
     return over(cost, t.total)
-
-
-def _cost_terms(p: Number, n: Number, stakes: Stakes) -> tuple[Number, Number, Number]:
-    """Return the expected cost as a sum of the two rates, by the class shares."""
-    return (
-        -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn), p * stakes.fn - n * stakes.tn
-    )  # fmt: skip
 
 
 def net_benefit(t: Confusion, stakes: Stakes) -> Floats:
@@ -145,7 +138,11 @@ TUNED = (
             averages=True, takes=("beta",)),
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
             "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
-            "Elkan 2001, IJCAI 17:973", takes=("stakes",), terms=_cost_terms),
+            "Elkan 2001, IJCAI 17:973", takes=("stakes",),
+            terms=lambda p, n, stakes: (
+                -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
+                p * stakes.fn - n * stakes.tn,
+            )),
     Measure("net_benefit", "net benefit", net_benefit, "confusion", "max", -inf, 1, BOTH, "linear",
             "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
             "Vickers and Elkin 2006, Medical Decision Making 26:565", takes=("stakes",),
