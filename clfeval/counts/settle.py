@@ -11,7 +11,7 @@ from clfeval.errors import DataError, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
 from clfeval.tables.cells import BINARY, PARTNERS, as_text, is_absent, known_labels, natural
-from clfeval.tables.csv import FingerprintTask, inspect_structure, looks_ragged, start_fingerprint
+from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
@@ -94,7 +94,9 @@ def check_structure(
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
-        suspect = seen.damaged or looks_ragged(seen, len(file.columns))
+        # without quote marks every line must hold this many delimiters
+        ragged = not seen.quotes and seen.delimiters != seen.lines * (len(file.columns) - 1)
+        suspect = seen.damaged or ragged
         if not suspect and short is None:
             marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
             short = bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())

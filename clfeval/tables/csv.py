@@ -127,14 +127,6 @@ _HINTS = {
 }
 
 
-def looks_ragged(fingerprint: Fingerprint, columns: int) -> bool:
-    """Tell from byte counts alone whether some line has too few or too many delimiters.
-
-    Exact for files without quote marks: every line must hold columns - 1 delimiters.
-    """
-    return not fingerprint.quotes and fingerprint.delimiters != fingerprint.lines * (columns - 1)
-
-
 def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
     """Read the whole file record by record and raise what is wrong with its shape.
 

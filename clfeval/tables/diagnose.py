@@ -72,11 +72,11 @@ def bad_number(column: str) -> Check:
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
 
-def unknown_label(column: str, known: Sequence[str], *, only: pl.Expr | None = None) -> Check:
+def unknown_label(column: str, known: Sequence[str]) -> Check:
     """Look for labels that are not among the known ones."""
     bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
     what = "'{value}' is not among truth's labels " + plain_text(listing(known))
-    return Check(column, "unknown-label", what, bad if only is None else bad & only)
+    return Check(column, "unknown-label", what, bad)
 
 
 def bad_answer(

@@ -272,11 +272,6 @@ def together(frames: Sequence[Frame]) -> Frame:
     return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
 
 
-def with_rows(frame: Frame, name: str, *, first: int) -> Frame:
-    """Add a column with the number of each row."""
-    return nw.from_native(in_polars(frame).with_row_index(name, offset=first))
-
-
 def in_polars(frame: Frame) -> pl.LazyFrame:
     """Return the lazy frame as polars has it; of another library its rows are collected."""
     if not frame.implementation.is_polars():

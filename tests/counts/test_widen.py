@@ -29,7 +29,7 @@ WIDE: dict[str, tuple[Any, ...]] = {
     "1": ("1", "0", 1, 1, 0, 0, "1", "x"),
     "2": ("0", "1", 1, 1, 0, 0, "0", "y"),
     "3": ("1", None, 1, 0, 0, 0, "1", "x"),  # b lacks it
-    "4": ("1", "1", 2, 1, 0, 0, "1", None),  # a has it three times: 2 says more than once
+    "4": ("1", "1", 3, 1, 0, 0, "1", None),  # a has it three times
     "5": (None, "0", 1, 1, 1, 0, "1", "z"),  # truth is 0 in one row and 1 in the other
 }
 FLAGS = [*(TIMES.format(i) for i in (0, 1)), *(DIFFERS.format(i) for i in (0, 1))]

@@ -83,8 +83,8 @@ def widen(frame: Frame, columns: Columns) -> Frame:
 
     Columns: KEY, the column of each model, and the constants (truth, slices, weight) by name;
     truth is missing if any row of the id lacks it. Blank lines are left out.
-    Flags: how often each model has the id (0, 1, or 2 for more), 1 where a constant differs within
-    the id, 1 where a row lacks its id or its model.
+    Flags: how often each model has the id, 1 where a constant differs within the id, 1 where a row
+    lacks its id or its model.
     """
     model, answer = nw.col(columns.naming), nw.col(columns.answer)
     names, constants = [one.name for one in columns.models], columns.constants
@@ -112,19 +112,9 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     return gathered.select(
         nw.col("r0").alias(KEY),
         *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
-        *[
-            nw.when(nw.col(f"c{i}") > 1)
-            .then(nw.lit(2))
-            .otherwise(nw.col(f"c{i}"))
-            .alias(TIMES.format(i))
-            for i in range(len(names))
-        ],
+        *[nw.col(f"c{i}").alias(TIMES.format(i)) for i in range(len(names))],
         *[_differs(i).alias(DIFFERS.format(i)) for i in range(len(constants))],
-        nw.when(nw.col("r0").is_null() | (nw.col("nobody") > 0))
-        .then(nw.lit(1))
-        .otherwise(nw.lit(0))
-        .cast(nw.Int8)
-        .alias(NAMELESS),
+        (nw.col("r0").is_null() | (nw.col("nobody") > 0)).cast(nw.Int8).alias(NAMELESS),
         nw.when(nw.col("g0") == 0).then(nw.col("h0")).alias(columns.truth),
         *[nw.col(f"h{i}").alias(name) for i, name in enumerate(constants) if i],
     )

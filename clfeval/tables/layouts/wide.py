@@ -17,7 +17,7 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
-from clfeval.tables.scan import Frame, Peek, TableFile, scan, with_rows
+from clfeval.tables.scan import Frame, Peek, TableFile, in_polars, scan
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
@@ -54,18 +54,15 @@ def _models(
     for name in free:
         if name in folded:
             model = folded[name]
-            pairs = sorted(sets[model], key=lambda pair: _place(pair[1], roles.labels))
+            # the first of equal probabilities wins: classes stand in the declared order
+            order = list(dict.fromkeys([*roles.labels, *(label for _, label in sets[model])]))
+            pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
             names, labels = zip(*pairs, strict=True)
             models[model] = ModelColumns(model, "classes", names, labels)
         else:
             kind = roles.kind or guess_kind(peeks[name], classes)
             models[name] = ModelColumns(name, kind, (name,))
     return (truth, row_id), list(models.values())
-
-
-def _place(label: str, declared: Sequence[str]) -> int:
-    """Return a class's place in the declared order: the first of equal probabilities wins."""
-    return declared.index(label) if label in declared else len(declared)
 
 
 def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
@@ -116,7 +113,8 @@ def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -
     if columns.id is not None:
         return [frame.with_columns(nw.col(columns.id).alias(KEY)) for frame in frames]
     return [
-        with_rows(frame, KEY, first=2 if file.head else 1)  # header is row 1
+        # header is row 1
+        nw.from_native(in_polars(frame).with_row_index(KEY, offset=2 if file.head else 1))
         for frame, file in zip(frames, files, strict=True)
     ]
 

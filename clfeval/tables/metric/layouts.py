@@ -276,7 +276,10 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
     names = [metrics[i] for i in keep]
     if columns.estimator is not None:
         estimators = grid.texts(columns.estimator)
-        names = _with_estimator(names, [estimators[i] for i in keep])
+        pairs = [(metrics[i], estimators[i]) for i in keep]
+        several = Counter(metric for metric, _ in dict.fromkeys(pairs))
+        # a metric that has several estimators is named by both, as in f1_macro
+        names = [f"{m}_{e}" if e is not None and several[m] > 1 else m for m, e in pairs]
     sheet = _scattered(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
     return replace(sheet, notes=notes)
 
@@ -326,17 +329,6 @@ def _coded(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp
     codes: dict[str, int] = {}
     found = [codes.setdefault(str(name), len(codes)) for name in names]
     return codes, np.array(found, np.intp)
-
-
-def _with_estimator(
-    metrics: Sequence[str | None], estimators: Sequence[str | None]
-) -> list[str | None]:
-    """Name a metric that has several estimators by both, as in f1_macro."""
-    pairs = list(zip(metrics, estimators, strict=True))
-    kinds: dict[str | None, set[str | None]] = {}
-    for metric, estimator in pairs:
-        kinds.setdefault(metric, set()).add(estimator)
-    return [f"{m}_{e}" if e is not None and len(kinds[m]) > 1 else m for m, e in pairs]
 
 
 def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataError:

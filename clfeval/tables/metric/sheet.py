@@ -83,15 +83,11 @@ def naming_column(grid: Grid, said: Input, names: Sequence[str] = Names.MODEL) -
     """Return likewise, or the first column of text, that of a nameless row index before others."""
     found = column_of(grid, said, names)
     if found is None:
-        order = sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i]))
-        found = next(
-            (i for i in order if grid.numbers(i).mostly_text and not _flags(grid, i)), None
-        )
+        for i in sorted(range(len(grid.columns)), key=lambda i: not is_index(grid.columns[i])):
+            words = {str(name).casefold() for name in grid.texts(i) if name}
+            if grid.numbers(i).mostly_text and not words <= {"true", "false"}:
+                return i
     return found
-
-
-def _flags(grid: Grid, column: int) -> bool:
-    return all(str(name).casefold() in ("true", "false") for name in grid.texts(column) if name)
 
 
 def rows_left(count: int, which: str) -> str:
