@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO
+from typing import IO, get_args
 
 from clfeval.errors import DataError, UsageError, suggestion
 from clfeval.tables.input import Format, Input
@@ -52,19 +52,9 @@ def _zstd() -> ModuleType:
 BINARY = ("parquet", "arrow")
 STDIN = "<stdin>"
 
-_SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".json": "json",
-}
+_SUFFIXES: dict[str, Format] = {f".{name}": name for name in get_args(Format)}
+_SUFFIXES |= {".tab": "tsv", ".pq": "parquet", ".jsonl": "ndjson"}
+_SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
 
 
 @dataclass(frozen=True, slots=True)
