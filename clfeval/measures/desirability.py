@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,11 +96,9 @@ def box(
     if bottom is not None and top is not None:
         _need_rise(names[0], bottom, names[1], top)
     values = np.asarray(x, np.float64)
-    inside = np.ones(values.shape, bool)
-    if bottom is not None:
-        inside &= values >= bottom if above is None else values > bottom
-    if top is not None:
-        inside &= values <= top if below is None else values < top
+    least, most = -inf if bottom is None else bottom, inf if top is None else top
+    inside = values >= least if above is None else values > least
+    inside &= values <= most if below is None else values < most
     return np.where(np.isnan(values), np.nan, inside.astype(np.float64))
 
 
