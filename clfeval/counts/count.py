@@ -147,7 +147,8 @@ class Counted:
     def joint(self, *, scores: bool) -> JointCounts:
         """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
         if not scores or all(model.kind == "label" for model in self.models):
-            return JointCounts.of_patterns(self.patterns)
+            whole = self.patterns
+            return JointCounts.of(whole.models, whole.truth, whole.votes, None, whole.n)
         return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
@@ -316,7 +317,11 @@ def _counts_table(opened: Predictions) -> Sample:
             listed = list(dict.fromkeys(row.model for row in found))
             chosen = match_names(file.name, listed, roles.model)
             found = [row for name in chosen for row in found if row.model == name]
-        _refuse_repeats(file.name, rows, found)
+        before = {(row.model, *row.keys) for row in rows}
+        for again in (row for row in found if (row.model, *row.keys) in before):
+            what = f"'{', '.join((again.model, *again.keys))}' stands in an earlier file already"
+            hint = "files of several runs: --run-files"
+            raise DataError.of(what, "duplicate-row", file.name, hint=hint)
         rows += found
         files.append(file_count(file, task, _most(found)))
     labels = {row.keys: slice_label(keys, row.keys) for row in rows}
@@ -342,13 +347,3 @@ def _most(rows: list[CountsRow]) -> int:
         total = row.tp + row.fp + row.fn + row.tn
         totals[row.keys] = max(total, totals.get(row.keys, 0))
     return sum(totals.values())
-
-
-def _refuse_repeats(file: str, before: list[CountsRow], found: list[CountsRow]) -> None:
-    seen = {(row.model, *row.keys) for row in before}
-    for row in found:
-        place = (row.model, *row.keys)
-        if place in seen:
-            what = f"'{', '.join(place)}' stands in an earlier file already"
-            hint = "files of several runs: --run-files"
-            raise DataError.of(what, "duplicate-row", file, hint=hint)

@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, says_positive, score_column
-from clfeval.counts.patterns import PatternCounts, any_of, by_name, merged, stacked
+from clfeval.counts.patterns import any_of, by_name, merged, stacked
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
@@ -118,11 +118,6 @@ class JointCounts:
     votes: Bools
     scores: Floats | None
     n: Counts
-
-    @classmethod
-    def of_patterns(cls, patterns: PatternCounts) -> JointCounts:
-        """Take pattern counts as they are: rows of votes without scores."""
-        return cls.of(patterns.models, patterns.truth, patterns.votes, None, patterns.n)
 
     @classmethod
     def of(

@@ -157,17 +157,30 @@ def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
         columns = opened.layout.models(files, columns, opened.peeks, roles)
     found = opened.peeks[columns.truth].texts
     positive = roles.positive or default_positive(found)
+    # more than two classes vote by the largest, unless asked
+    thresholds = {
+        model.name: float("nan")
+        if len(model.columns) > 2 and not roles.has_threshold(model.name)
+        else roles.threshold_of(model.name)
+        for model in columns.models
+    }
     settled = Settled(
         columns=columns,
         positive=str(positive),
-        thresholds=_thresholds(columns, roles) | dict(cuts),
+        thresholds=thresholds | dict(cuts),
         roles=roles,
         layout=opened.layout,
         files=files,
         tasks=fingerprints(files),
         peeks=opened.peeks,
     )
-    unsure = _maybe_labels(settled)
+    # scores that are whole numbers: classes of a truth whose first rows lack them?
+    unsure = {
+        model.name: settled.texts(model)
+        for model in (() if roles.kind else columns.models)
+        if model.kind == "score"
+        and all(is_score(text) and float(text) % 1 == 0 for text in settled.texts(model))
+    }
     if positive and not (unsure or _strange(settled, tuple(found))):
         return settled
     everywhere = distinct_of(files, columns.truth, columns.null_values)
@@ -192,27 +205,6 @@ def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:
         for model in columns.models
     )
     return replace(settled, columns=replace(columns, models=models))
-
-
-def _thresholds(columns: Columns, roles: Input) -> dict[str, float]:
-    """Return the cut of each model: more than two classes vote by the largest, unless asked."""
-    return {
-        model.name: float("nan")
-        if len(model.columns) > 2 and not roles.has_threshold(model.name)
-        else roles.threshold_of(model.name)
-        for model in columns.models
-    }
-
-
-def _maybe_labels(settled: Settled) -> dict[str, frozenset[str]]:
-    """Return score columns of whole numbers: classes of a truth whose first rows lack them?"""
-    models = () if settled.roles.kind else settled.columns.models
-    scores = {model.name: settled.texts(model) for model in models if model.kind == "score"}
-    return {
-        name: texts
-        for name, texts in scores.items()
-        if all(is_score(text) and float(text) % 1 == 0 for text in texts)
-    }
 
 
 def _strange(settled: Settled, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:

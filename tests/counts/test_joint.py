@@ -77,7 +77,7 @@ def test_a_plain_count_of_rows(rows: list[ScoredRow]) -> None:
 @given(tables(models=(1, 4), rows=(1, 14)))
 def test_labels_are_the_pattern_counts(rows: list[Row]) -> None:
     patterns = counts_of(rows)
-    found = JointCounts.of_patterns(patterns)
+    found = JointCounts.of(patterns.models, patterns.truth, patterns.votes, None, patterns.n)
     assert found.scores is None
     assert_votes_are(found, patterns)
     assert list(listed(found)) == sorted(listed(found))
@@ -215,7 +215,9 @@ def test_whatever_is_counted_is_in_the_digest() -> None:
     ]
     digests = [counted(f, kind="score", weight="n")[0].digest() for f in variants]
     digests.append(counted(frame, kind="score", weight="n", threshold={None: 0.6})[0].digest())
-    digests.append(JointCounts.of_patterns(counted(frame, kind="score", weight="n")[1]).digest())
+    whole = counted(frame, kind="score", weight="n")[1]
+    labels = JointCounts.of(whole.models, whole.truth, whole.votes, None, whole.n)
+    digests.append(labels.digest())
     assert len(set(digests)) == len(digests)
 
 

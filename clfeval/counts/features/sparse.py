@@ -43,7 +43,9 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
     0, or where it has an entry at all.
     """
     _check_cut(table, cut)
-    plain = entries = _entries(table)
+    columns = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
+    read = _read(table.files, columns, table)
+    plain = entries = read if table.files[0].head is None else _without_blank(read)
     name, strict = table.files[0].name, table.roles.missing == "error"
     if table.classes is not None:
         classes, owners = _classes_apart(table, table.classes)
@@ -78,13 +80,6 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
         place = {name: i for i, name in enumerate(counts.names)}
         counts = counts.take(np.array([place[name] for name in names]))
     return counts, classes, nameless
-
-
-def _entries(table: FeatureTable) -> Frame:
-    """Return ROW, FEATURE, and VALUE and CLASS where the table has them; no blank lines."""
-    names = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
-    frame = _read(table.files, names, table)
-    return frame if table.files[0].head is None else _without_blank(frame)
 
 
 def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Frame]:

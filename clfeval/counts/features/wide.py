@@ -138,7 +138,15 @@ def count_categories(columns: Sequence[str], rows: ClassRows) -> Iterator[Featur
 
 
 def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
-    sums = _by_text(column, table)
+    weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
+    positive = nw.col(POSITIVE)
+    sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
+    found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
+    # the weight of the positives and of the negatives with each text; None is missing
+    sums: dict[str | None, tuple[Any, Any]] = {}
+    for value, hits, misses in found.rows():
+        known = sums.get(as_text(value), (0, 0))
+        sums[as_text(value)] = (known[0] + hits, known[1] + misses)
     missing = sum(sums.pop(None, (0, 0)))
     positives, negatives = (sum(pair[side] for pair in sums.values()) for side in (0, 1))
     if len(sums) > MOST_CATEGORIES:
@@ -153,20 +161,6 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
         (name, column, kind, Split(np.nan, None, *pair), positives, negatives, missing)
         for name, (kind, pair) in (features or {column: ("category", (0, 0))}).items()
     ]
-
-
-def _by_text(column: str, table: nw.DataFrame[Any]) -> dict[str | None, tuple[Any, Any]]:
-    """Return the weight of the positives and of the negatives with each text; None is missing."""
-    weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
-    positive = nw.col(POSITIVE)
-    sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
-    found = table.select(column, *sides).group_by(column).agg(nw.col(HITS, MISSES).sum())
-    sums: dict[str | None, tuple[Any, Any]] = {}
-    for value, hits, misses in found.rows():
-        text = as_text(value)
-        known = sums.get(text, (0, 0))
-        sums[text] = (known[0] + hits, known[1] + misses)
-    return sums
 
 
 @dataclass(frozen=True, slots=True)

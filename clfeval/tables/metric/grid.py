@@ -245,13 +245,10 @@ class Places:
 
     def of(self, i: int, j: int) -> tuple[int, int]:
         """Return record and column of the value of model i and metric j."""
-        return _at(self.records, i, j), _at(self.columns, i, j)
+        records, columns = np.broadcast_arrays(self.records, self.columns)
+        return int(records[i, j]), int(columns[i, j])
 
     def kept(self, models: NDArray[np.intp]) -> Places:
         """Return the places of some models."""
         records, columns = (a if len(a) == 1 else a[models] for a in (self.records, self.columns))
         return Places(records, columns)
-
-
-def _at(array: Ints, i: int, j: int) -> int:
-    return int(array[min(i, array.shape[0] - 1), min(j, array.shape[1] - 1)])
