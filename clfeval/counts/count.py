@@ -323,7 +323,12 @@ def _counts_table(opened: Predictions) -> Sample:
             hint = "files of several runs: --run-files"
             raise DataError.of(what, "duplicate-row", file.name, hint=hint)
         rows += found
-        files.append(file_count(file, task, _most(found)))
+        # the most observations any model was counted on, run by run
+        totals: dict[tuple[str, ...], int] = {}
+        for row in found:
+            total = row.tp + row.fp + row.fn + row.tn
+            totals[row.keys] = max(total, totals.get(row.keys, 0))
+        files.append(file_count(file, task, sum(totals.values())))
     labels = {row.keys: slice_label(keys, row.keys) for row in rows}
     names = _run_names(opened.files, roles)
     if roles.run is not None:
@@ -338,12 +343,3 @@ def _counts_table(opened: Predictions) -> Sample:
     if keys and not runs:
         slices.update(parts)
     return Sample(slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs)
-
-
-def _most(rows: list[CountsRow]) -> int:
-    """Return how many observations a file holds: the most any model was counted on, run by run."""
-    totals: dict[tuple[str, ...], int] = {}
-    for row in rows:
-        total = row.tp + row.fp + row.fn + row.tn
-        totals[row.keys] = max(total, totals.get(row.keys, 0))
-    return sum(totals.values())

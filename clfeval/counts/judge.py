@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,7 +74,15 @@ def raise_found(
 
 def raise_culprits(settled: Settled, suspicion: Suspicion) -> None:
     """Find the rows to blame in every file and raise them all; return if there is none."""
-    foreign = list(_foreign(settled, suspicion))
+    known, foreign = suspicion.known, list[Problem]()
+    for model in () if settled.columns.answer else settled.columns.models:
+        texts = settled.texts(model)
+        # a column without a single label is an id or a text, no model
+        if model.name in suspicion.unknown and len(texts) >= FOREIGN and not texts & set(known):
+            few = listing(sorted(texts), 3)
+            what = f"no value is one of truth's labels {listing(known)}: {few}"
+            column = model.columns[0]
+            foreign.append(Problem(what, "unknown-label", settled.name, None, column))
     skipped = {problem.column for problem in foreign}
     parts = [numbered(file, settled.columns.null_values) for file in settled.files]
     looks = [
@@ -82,17 +90,6 @@ def raise_culprits(settled: Settled, suspicion: Suspicion) -> None:
         for frame, checks in settled.layout.checks(settled.columns, suspicion, parts)
     ]
     raise_found(settled.files, looks, _HINTS, foreign)
-
-
-def _foreign(settled: Settled, suspicion: Suspicion) -> Iterator[Problem]:
-    """Yield a problem for each column without a single label: an id or a text, no model."""
-    known = suspicion.known
-    for model in () if settled.columns.answer else settled.columns.models:
-        texts = settled.texts(model)
-        if model.name in suspicion.unknown and len(texts) >= FOREIGN and not texts & set(known):
-            few = listing(sorted(texts), 3)
-            what = f"no value is one of truth's labels {listing(known)}: {few}"
-            yield Problem(what, "unknown-label", settled.name, None, model.columns[0])
 
 
 def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:

@@ -65,11 +65,10 @@ class Kept:
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
         for i, model in enumerate(columns.models if votes else ()):
-            label = model.kind == "label"
-            values = self.vote_values[i]
-            picked[f"v{i}"] = (
-                _one_of(model.columns[0], values) if label else says_positive(model, settled)
-            )
+            if model.kind == "label":
+                picked[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
+            else:
+                picked[f"v{i}"] = says_positive(model, settled)
         for i in scores:
             score = score_column(columns.models[i], settled.positive)
             # -0 is 0, and would sort before it

@@ -110,7 +110,7 @@ def explained(files: Sequence[TableFile], error: Exception) -> DataError:
         if file.head and file.source:
             inspect_structure(file.source, file.columns)
     if files[0].source:
-        return unreadable(files[0].source, error)
+        return unreadable(files[0].name, files[0].source.format, error)
     return DataError.of(f"cannot be read: {error}", "bad-file", files[0].name)
 
 

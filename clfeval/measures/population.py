@@ -77,10 +77,6 @@ class Population:
         text = f"{many:.0f}" if many >= 1000 else f"{many:.3g}"
         return f"1:{text}" if self.ratio <= 1 else f"{text}:1"
 
-    def __str__(self) -> str:
-        """Write both forms."""
-        return f"prevalence {self.prevalence:.6g}, odds {self.odds} (positives:negatives)"
-
 
 def _written(ratio: float) -> str:
     """Write odds with six digits and a 1 on the rarer side, and no exponent up to a million."""

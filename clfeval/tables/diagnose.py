@@ -72,13 +72,6 @@ def bad_number(column: str) -> Check:
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
 
-def unknown_label(column: str, known: Sequence[str]) -> Check:
-    """Look for labels that are not among the known ones."""
-    bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(known))
-    what = "'{value}' is not among truth's labels " + plain_text(listing(known))
-    return Check(column, "unknown-label", what, bad)
-
-
 def bad_answer(
     column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
@@ -87,7 +80,9 @@ def bad_answer(
     if number:
         checks.append(bad_number(column))
     elif unknown:
-        checks.append(unknown_label(column, suspicion.known))
+        bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(suspicion.known))
+        what = "'{value}' is not among truth's labels " + plain_text(listing(suspicion.known))
+        checks.append(Check(column, "unknown-label", what, bad))
     return checks
 
 

@@ -182,7 +182,7 @@ def open_typed(source: SourceFile) -> TableFile:
         if source.format == "ndjson":  # polars lists many keys in an order of its own
             columns = tuple(_in_order(columns, _first_record(source)))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(source, error) from error
+        raise unreadable(source.name, source.format, error) from error
     check_names(source.name, columns)
     return TableFile(source.name, columns, source, native=nw.from_native(frame))
 
@@ -216,12 +216,11 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
         raise DataError(problems, hint="give every column a plain name of its own")
 
 
-def unreadable(source: SourceFile, error: Exception) -> DataError:
+def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
     """Build the error for bytes the format's own reader refuses."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    what = f"cannot be read as {source.format}: {reason}"
+    reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
     hint = "name the format with --input-format if the suffix misleads"
-    return DataError.of(what, "bad-file", source.name, hint=hint)
+    return DataError.of(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 
 _RESULT = re.compile(rb'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
@@ -232,11 +231,9 @@ _HEAD = 1 << 12
 def _refuse_result(source: SourceFile) -> None:
     with source.path.open("rb") as stream:
         if _RESULT.match(stream.read(_HEAD)):
-            raise DataError(
-                Problem("is a result of clfeval, no table of rows", "wrong-format", source.name),
-                hint="name the table it was computed from; clfeval mlcps ranks the models of "
-                "results",
-            )
+            what = "is a result of clfeval, no table of rows"
+            hint = "name the table it was computed from; clfeval mlcps ranks the models of results"
+            raise DataError.of(what, "wrong-format", source.name, hint=hint)
 
 
 def _json_frame(source: SourceFile) -> pl.DataFrame:
@@ -320,7 +317,7 @@ def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
     except engine_errors() as error:
         if file.source is None:
             raise
-        raise unreadable(file.source, error) from error
+        raise unreadable(file.name, file.source.format, error) from error
     return {
         name: Peek(
             frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),

@@ -55,7 +55,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
         except engine_errors() as error:
-            raise unreadable(source, error) from error
+            raise unreadable(source.name, source.format, error) from error
     else:
         data = source.path.read_bytes()
         digest = source.sha256 or sha256(data).hexdigest()
@@ -228,9 +228,10 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
             lines.append(line)
             line += text.count("\n", begin.start(), place)
     except json.JSONDecodeError as error:
-        raise _unreadable(name, error.msg, line if documents else error.lineno) from error
+        row = line if documents else error.lineno
+        raise unreadable(name, "json", error.msg, row) from error
     except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
-        raise _unreadable(name, str(error), None) from error
+        raise unreadable(name, "json", error) from error
     if not documents:
         raise DataError.of("the input holds nothing but blanks", "empty-table", name)
     if repeated:
@@ -243,11 +244,6 @@ def _decoded(text: str, name: str) -> tuple[list[Any], list[int]]:
             problems.append(Problem(what, "duplicate-column", name, where.get(id(record))))
         raise DataError(problems, hint="give every value a key of its own")
     return documents, lines
-
-
-def _unreadable(name: str, why: str, line: int | None) -> DataError:
-    hint = "name the format with --input-format if the suffix misleads"
-    return DataError.of(f"cannot be read as json: {why}", "bad-file", name, line, hint=hint)
 
 
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
