@@ -30,6 +30,10 @@ _SETTLED = 30  # halvings of a limit
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
 
+# what a measure says of m models, each at odds of its own, (5, m): value, lower and upper limit,
+# slopes along the true and the false positive rate; NaN without intervals
+Standing = Floats
+
 
 def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return which model leads where, over the swept odds or else over the full range."""
@@ -37,14 +41,10 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     looked_at = [one.ratio for one in populations]
     tables: dict[str, list[Row]] = {"crossovers": [], "winners": []}
     for label, counts in given.slices.items():
-        contest = Contest(
-            name=str(options.compared),
-            counts=counts,
-            both=_shared_answers(given.patterns.get(label)),
-            level=options.confidence if given.sampled else None,
-            beta=options.beta,
-            stakes=options.stakes,
-        )
+        both = _shared_answers(given.patterns.get(label))
+        level = options.confidence if given.sampled else None
+        name, rest = str(options.compared), (options.beta, options.stakes)
+        contest = Contest(name, counts, both, level, *rest)
         tables["crossovers"] += crossover_rows(label, contest, (min(looked_at), max(looked_at)))
         places = [place for place in places_of(given, label, options) if place[0] != "1:1"]
         if places:
@@ -167,22 +167,6 @@ def _linear_weight(contest: Contest) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
-    """What a measure says of models, each at odds of its own: (m,) each; NaN without intervals."""
-
-    value: Floats
-    low: Floats
-    high: Floats
-    slope_tp: Floats
-    slope_fp: Floats
-
-    def at(self, index: Ints) -> Standing:
-        """Return some of them."""
-        parts = (self.value, self.low, self.high, self.slope_tp, self.slope_fp)
-        return Standing(*(part[index] for part in parts))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Contest:
     """k models and the measure they are compared by; level None means no intervals.
 
@@ -223,16 +207,16 @@ class Contest:
         """Return what is to be said of models at ratios, (m,) each, before they are compared."""
         cells = Cells.of(self.counts, [1.0]).at(models, ratios)
         value = self.measure(cells.tuned)
-        nothing = np.full(len(ratios), np.nan)
+        found = np.full((5, len(ratios)), np.nan)
+        found[0] = value
         if self.level is None:
-            return Standing(value, nothing, nothing, nothing, nothing)
+            return found
         low, high = limits(self.name, cells, level=self.level, beta=self.beta, stakes=self.stakes)
-        low, high = np.minimum(low, value), np.maximum(high, value)
-        if self.both is None:
-            return Standing(value, low, high, nothing, nothing)
-        of = self.measure
-        found = slopes(lambda tp, fp: of(Confusion.of_rates(tp, fp, ratios)), *cells.rates)
-        return Standing(value, low, high, *found)
+        found[1:3] = np.minimum(low, value), np.maximum(high, value)
+        if self.both is not None:
+            of = self.measure
+            found[3:] = slopes(lambda tp, fp: of(Confusion.of_rates(tp, fp, ratios)), *cells.rates)
+        return found
 
     def duel(self, first: Ints, second: Ints, ratios: Floats) -> tuple[Floats, Floats, Floats]:
         """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
@@ -250,13 +234,12 @@ class Contest:
         """
         if self.level is None:
             with np.errstate(invalid="ignore"):
-                value = np.asarray(one.value - other.value)
+                value = one[0] - other[0]
             low = high = np.full(len(value), np.nan)
         else:
             rho = self._correlation(first, second, one, other)
-            value, low, high = difference(
-                one.value, one.low, one.high, other.value, other.low, other.high, rho
-            )
+            (a, low1, high1, *_), (b, low2, high2, *_) = one, other
+            value, low, high = difference(a, low1, high1, b, low2, high2, rho)
         return (-value, -high, -low) if self.sign < 0 else (value, low, high)
 
     def _correlation(self, first: Ints, second: Ints, one: Standing, other: Standing) -> Floats:
@@ -271,9 +254,7 @@ class Contest:
             shared, a, b = both[first, second], called[first], called[second]
             neither = np.maximum(total[first] - a - b + shared, 0)
             tables.append((shared, np.maximum(a - shared, 0), np.maximum(b - shared, 0), neither))
-        return correlation(
-            (one.slope_tp, one.slope_fp), (other.slope_tp, other.slope_fp), tables[0], tables[1]
-        )
+        return correlation((one[3], one[4]), (other[3], other[4]), tables[0], tables[1])
 
 
 def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) -> list[Row]:
@@ -289,15 +270,12 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     leaders = ranked.argmax(axis=1)
     k = len(names)
     every = np.tile(np.arange(k), len(places))
-    standing = contest.standing(every, np.repeat(ratios, k))
-    ahead = standing.at(np.repeat(np.arange(len(places)) * k + leaders, k))
+    standing, at = contest.standing(every, np.repeat(ratios, k)), np.arange(len(places))
+    ahead = standing[:, np.repeat(at * k + leaders, k)]
     _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
     sure = (low > 0).reshape(len(places), k)
-    every_place = np.arange(len(places))
-    best = column(
-        values[every_place, leaders], None, Cells.of(contest.counts, [1.0]).where(leaders),
-        CATALOG[contest.name].tuned,
-    )  # fmt: skip
+    cells = Cells.of(contest.counts, [1.0]).where(leaders)
+    best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
     rows: list[Row] = []
     for g, (kind, population) in enumerate(places):
         leader = int(leaders[g])
@@ -394,6 +372,6 @@ def _certainty(contest: Contest, ends: tuple[float, float]) -> Bools | None:
     sure = np.empty((_LOOKS, k, k), bool)
     for place, ratio in enumerate(np.geomspace(*ends, _LOOKS)):
         here = contest.standing(every, np.full(k, ratio))
-        low = contest.compare(first, second, here.at(first), here.at(second))[1]
+        low = contest.compare(first, second, here[:, first], here[:, second])[1]
         sure[place] = (low > 0).reshape(k, k)
     return sure
