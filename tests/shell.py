@@ -12,6 +12,6 @@ def at_shell(function: Any) -> Any:
     command = command_of(function.__name__.replace("_", "-"))
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
-        return function.__wrapped__(table, *command.taken(given), on_open)
+        return function.__wrapped__(table, *command.taken(given), on_open or (lambda _: None))
 
     return called

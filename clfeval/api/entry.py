@@ -112,7 +112,7 @@ class Described(Protocol):
         """Say it."""
 
 
-OnOpen = Callable[[Described], None] | None
+OnOpen = Callable[[Described], None]
 
 
 def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
@@ -123,7 +123,7 @@ def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., R
 
     def made(answer: Callable[..., Result]) -> Callable[..., Result]:
         @wraps(answer)
-        def called(*table: Any, on_open: OnOpen = None, **given: Any) -> Result:
+        def called(*table: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
             try:
                 bound = shape.bind(
                     *table, on_open=on_open, **{shown.get(n, n): v for n, v in given.items()}
@@ -131,7 +131,8 @@ def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., R
             except TypeError as error:
                 raise TypeError(f"{answer.__name__}() {error}") from None
             try:
-                return answer(bound.arguments.pop("table", None), *command.taken(given), on_open)
+                seen = (lambda _: None) if on_open is None else on_open
+                return answer(bound.arguments.pop("table", None), *command.taken(given), seen)
             except ClfevalError as error:
                 retell(error, options, PYTHON)
                 raise
@@ -147,7 +148,7 @@ def signature_of(command: Command) -> Signature:
     """Return the signature of a command's public function."""
     default = None if command.optional else Parameter.empty
     table = Parameter("table", Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Any)
-    on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen)
+    on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
     return Signature(
         [table, *map(_parameter, command.options()), on_open], return_annotation=Result
     )

@@ -29,6 +29,5 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Resu
     Source: Restrepo et al. 2022, F1000Research 11:391 v2.
     """
     with open_predictions(tables_of(table), said) as predictions:
-        if on_open is not None:
-            on_open(predictions)
+        on_open(predictions)
         return mars_result(count(predictions, top=options.top), options)

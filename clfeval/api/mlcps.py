@@ -90,8 +90,7 @@ def _read(
 ) -> Given:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
     found = read_metrics(tables_of(table), said, wanted=wanted, transpose=options.transpose)
-    if on_open is not None:
-        on_open(found)
+    on_open(found)
     if found.layout == "wide" and not wanted:  # by name: then somebody knows what they are
         _check_sides(found)
     notes = [Warn("partly-read", note) for note in found.notes]
@@ -125,8 +124,7 @@ def _measured(
 ) -> Given:
     """Measure the models of a prediction table."""
     with open_predictions(tables_of(table), said) as predictions:
-        if on_open is not None:
-            on_open(predictions)
+        on_open(predictions)
         counted = count(predictions, any_range=only_ranks(wanted))
         return of_predictions(counted, wanted, options)
 

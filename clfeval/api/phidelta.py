@@ -63,8 +63,7 @@ def phidelta(
             tables, said, wanted=features.feature,
             truth_table=None if classes is None else tables_of(classes),
         ) as opened:  # fmt: skip
-            if on_open is not None:
-                on_open(opened)
+            on_open(opened)
             return feature_result(count_features(opened, features.cut), plane, features)
     classifiers.check_together()
     if classifiers.runs:
@@ -75,6 +74,5 @@ def phidelta(
             raise bad_option(f"{option} and --by: one at a time")
         said = replace(said, by=(str(run),), run=run)
     with open_predictions(tables, said, keep_counts=True) as predictions:
-        if on_open is not None:
-            on_open(predictions)
+        on_open(predictions)
         return classifier_result(read_sample(predictions), plane, classifiers)

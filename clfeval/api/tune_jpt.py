@@ -6,7 +6,7 @@ from typing import Any
 
 from clfeval.api.entry import OnOpen, entry, tables_of
 from clfeval.counts.count import read_sample
-from clfeval.errors import Problem, UsageError, bad_option
+from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_result
 from clfeval.options import changed
@@ -33,7 +33,17 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
     rates = options.sensitivity is not None or options.specificity is not None
-    _one_source(table=table is not None, counts=bool(options.counts), rates=rates)
+    sources = {
+        "a table": table is not None,
+        "--counts": options.counts,
+        "--sensitivity and --specificity": rates,
+    }
+    said_by = [name for name, there in sources.items() if there]
+    if not said_by:
+        hint = "a table of predictions or counts, or --counts TP,FP,FN,TN, or --sensitivity and "
+        raise UsageError.of("nothing to tune", "no-input", hint=f"{hint}--specificity")
+    if len(said_by) > 1:
+        raise bad_option(f"{' and '.join(said_by)} each say what to tune: give one")
     if table is None:
         for option in changed(said):
             if option.field != "positive":
@@ -44,20 +54,5 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
             given = of_counts(options.counts, said)
         return tune_result(given, options)
     with open_predictions(tables_of(table), said, keep_counts=True) as predictions:
-        if on_open is not None:
-            on_open(predictions)
+        on_open(predictions)
         return tune_result(of_table(read_sample(predictions)), options)
-
-
-def _one_source(**given: bool) -> None:
-    """Refuse none of them, and more than one."""
-    words = {"table": "a table", "counts": "--counts", "rates": "--sensitivity and --specificity"}
-    named = [words[name] for name, there in given.items() if there]
-    if not named:
-        raise UsageError(
-            Problem("nothing to tune", "no-input"),
-            hint="a table of predictions or counts, or --counts TP,FP,FN,TN, or --sensitivity and "
-            "--specificity",
-        )
-    if len(named) > 1:
-        raise bad_option(f"{' and '.join(named)} each say what to tune: give one")

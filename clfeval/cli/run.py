@@ -24,7 +24,7 @@ from clfeval.errors import ExitCode, Problem, UsageError
 from clfeval.options import Opt
 
 if TYPE_CHECKING:
-    from clfeval.api.entry import Described
+    from clfeval.api.entry import OnOpen
     from clfeval.gates import Limit
     from clfeval.result import Result
 
@@ -136,13 +136,9 @@ def run(tables: Sequence[str], output: Output, gates: Gates, compute: Callable[[
         raise typer.Exit(int(ExitCode.GATE_MISSED))
 
 
-def opened(output: Output) -> Callable[[Described], None] | None:
-    """Return what is told how a table was read; None where nobody wants to hear it."""
-    return None if output.quiet else _say_columns
-
-
-def _say_columns(table: Described) -> None:
-    note(table.described())
+def opened(output: Output) -> OnOpen:
+    """Return what is told how a table was read: nothing where nobody wants to hear it."""
+    return lambda table: None if output.quiet else note(table.described())
 
 
 def _say(result: Result, written: Sequence[str], output: Output, screen: Screen) -> None:

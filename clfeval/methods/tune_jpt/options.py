@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval import notation
-from clfeval.errors import Problem, UsageError, bad_option, suggestion
+from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.measures.population import Population
 from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations
 from clfeval.options import Command, Opt, listed
@@ -50,10 +50,8 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
     """
     left, dots, right = text.partition("..")
     if not dots or right.startswith("."):
-        raise UsageError(
-            Problem(f"--sweep '{text}' is not two odds with .. between", "bad-odds"),
-            hint=f"for example --sweep {FULL_SWEEP}",
-        )
+        what, hint = "is not two odds with .. between", f"for example --sweep {FULL_SWEEP}"
+        raise UsageError.of(f"--sweep '{text}' {what}", "bad-odds", hint=hint)
     ends = [Population.of_odds(end, "--sweep") for end in (left, right)]
     if ends[0].ratio == ends[1].ratio:
         raise bad_option(f"--sweep '{text}' starts where it ends")
@@ -273,10 +271,9 @@ class TuneOptions(Populations):
         stakes = self.stakes
         for name in kinds()[2]:
             if stakes is None and name in (*self.measure, self.crossover):
-                raise UsageError(
-                    Problem(f"{name} needs to know what errors cost", "needs-cost"),
-                    hint="--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms",
-                )
+                hint = "--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms"
+                what = f"{name} needs to know what errors cost"
+                raise UsageError.of(what, "needs-cost", hint=hint)
         if self.prevalence_range is not None:
             low, high = self.prevalence_range
             for end in (low, high):
