@@ -166,17 +166,12 @@ class Tuner:
                 exact = exact_limits(name, cells, level=level) or found
                 low, high = (np.where(counted, *both) for both in zip(exact, found, strict=True))
                 bounds[name] = low, high
-        tables = cells.tuned
-        return {
-            name: column(
-                # what does not move keeps all its digits
-                np.where(
-                    counted | CATALOG[name].invariant, measure(cells.counted), measure(tables)
-                ),
-                bounds.get(name), cells, CATALOG[name].tuned,
-            )
-            for name, measure in chosen.items()
-        }, failed  # fmt: skip
+        tables, columns = cells.tuned, {}
+        for name, measure in chosen.items():
+            still = counted | CATALOG[name].invariant  # what does not move keeps all its digits
+            values = np.where(still, measure(cells.counted), measure(tables))
+            columns[name] = column(values, bounds.get(name), cells, CATALOG[name].tuned)
+        return columns, failed
 
 
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
@@ -279,26 +274,19 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     for MCC and EPA. What does not move with the class ratio has one value, at the lower end.
     """
     low, high = (Population.of_prevalence(end).ratio for end in ends)
-    options = tuner.options
+    at_end, options = {low: ends[0], high: ends[1]}, tuner.options
     rows: list[Row] = []
     known = formulas(options.beta, options.stakes)
     for i, model in enumerate(tuner.counts.models):
         one = Cells.of(tuner.counts, [1.0]).where(np.array([i]))
         for name in options.measures:
             still = CATALOG[name].invariant
-            found: list[tuple[Estimate, float]] = []
-            for sign in (-1, 1):
+            row: dict[str, Any] = {"slice": tuner.labels[i], "model": model, "measure": name}
+            for side, sign in (("lowest", -1), ("highest", 1)):
                 ratio = low if still else _extreme(known[name], one, low, high, sign)
-                at_end = {low: ends[0], high: ends[1]}
-                place = at_end.get(ratio, ratio / (1 + ratio))
-                found.append((_valued(tuner, name, known[name], one, ratio), place))
-            (least, least_at), (most, most_at) = found
-            rows.append(
-                {
-                    "slice": tuner.labels[i], "model": model, "measure": name, "lowest": least,
-                    "lowest_at": least_at, "highest": most, "highest_at": most_at,
-                }
-            )  # fmt: skip
+                row[side] = _valued(tuner, name, known[name], one, ratio)
+                row[f"{side}_at"] = at_end.get(ratio, ratio / (1 + ratio))
+            rows.append(row)
     return rows
 
 
@@ -327,15 +315,9 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
         drawn = Confusion.of_rates(tp, fp, ratio)
         for name in options.measures:
             undefined = np.isnan(known[name](one.tuned)[0])
-            rows.append(
-                {
-                    "slice": tuner.labels[i], "model": model, "measure": name,
-                    **_spread(
-                        np.full(len(ratio), np.nan) if undefined else known[name](drawn),
-                        options.level,
-                    ),
-                }
-            )  # fmt: skip
+            values = np.full(len(ratio), np.nan) if undefined else known[name](drawn)
+            who = {"slice": tuner.labels[i], "model": model, "measure": name}
+            rows.append({**who, **_spread(values, options.level)})
     return rows
 
 
@@ -348,9 +330,8 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
         with np.errstate(invalid="ignore", over="ignore"):  # of both infinities there is none
             middle, mean = float(np.median(defined)), float(defined.mean())
     shown = {"mean": mean, "median": middle, "low": low, "high": high}
-    return {
-        **{key: x if np.isfinite(x) else None for key, x in shown.items()}, "failed": failed
-    }  # fmt: skip
+    finite = {key: x if np.isfinite(x) else None for key, x in shown.items()}
+    return {**finite, "failed": failed}
 
 
 def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float) -> Estimate:

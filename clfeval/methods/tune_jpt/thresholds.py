@@ -81,11 +81,6 @@ def threshold_tables(
     return {"thresholds": rows, "cutoffs": cutoff_rows(rows)}, sorted(digests), unbounded
 
 
-def tunable(name: str) -> bool:
-    """Tell whether a measure has a best value to look for: phi has not."""
-    return CATALOG[name].best != "zero"
-
-
 def best_points(
     points: RocPoints, ratios: Floats, measures: Mapping[str, Formula]
 ) -> dict[str, tuple[Ints, Floats]]:
@@ -166,7 +161,8 @@ def threshold_rows(
     """
     threshold, table = fixed
     ratios = np.array([population.ratio for _, population in populations])
-    chosen = {name: measure for name, measure in measures.items() if tunable(name)}
+    # phi has no best value to look for
+    chosen = {name: one for name, one in measures.items() if CATALOG[name].best != "zero"}
     found = best_points(points, ratios, chosen)
     rows: list[Row] = []
     for name, measure in chosen.items():
