@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clfeval import __version__, options
-from clfeval.counts.count import Counted
+from clfeval.counts.count import Counted, Sample
+from clfeval.measures.population import Population
 from clfeval.result import InputFile, Warn
 
 # the bar separates parts, and one line is one signature
@@ -17,9 +18,7 @@ def parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = ""
 ) -> dict[str, Any]:
     """Return what was found, and what the groups of options state: first the names in `order`."""
-    said: dict[str, Any] = {}
-    for group in groups:
-        said |= options.parameters(group)
+    said = {name: value for one in groups for name, value in options.parameters(one).items()}
     said |= found
     names = [name for name in (*order.split(), *said) if name not in without.split()]
     return {name: said[name] for name in names}
@@ -33,9 +32,7 @@ def signature(
 
     found: None and empty texts are left out; it goes before what the groups of options say.
     """
-    said: dict[str, Any] = {}
-    for group in groups:
-        said |= options.signed(group)
+    said = {name: value for one in groups for name, value in options.signed(one).items()}
     said |= found
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
     parts = [
@@ -55,23 +52,38 @@ def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
     return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
 
 
-def dropped_rows(files: Sequence[InputFile]) -> list[Warn]:
-    """Say how many rows with missing values were left out."""
-    dropped = sum(file.dropped for file in files)
-    if not dropped:
-        return []
-    rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
-    return [Warn("dropped", f"{dropped} {rows} with missing values {were} left out")]
+def class_totals(sample: Sample) -> dict[str, Any]:
+    """Return rows, class totals and their ratio; None where models differ in it, or have no rows.
+
+    The ratio is None where a class is absent too.
+    """
+    counts = sample.slices[None]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    one = len(pairs) == 1 and sample.sampled
+    both: Sequence[Any] = pairs.pop() if one else (None, None)
+    positives, negatives = both
+    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
+    return {
+        "rows": sum(both) if one else None, "positives": positives,
+        "negatives": negatives, "prevalence": ratio and ratio.prevalence,
+        "odds": ratio and ratio.odds,
+    }  # fmt: skip
 
 
-def blank_lines(count: int) -> list[Warn]:
-    """Say how many blank lines were passed over."""
-    return [Warn("blank-lines", f"{count} blank line{'s' * (count > 1)} skipped")] if count else []
+def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
+    """Say how many rows with missing values were left out, and how many blank lines."""
+    dropped, said = sum(file.dropped for file in files), []
+    if dropped:
+        rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
+        said.append(Warn("dropped", f"{dropped} {rows} with missing values {were} left out"))
+    if blank:
+        said.append(Warn("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
+    return said
 
 
 def counting_notes(counted: Counted) -> list[Warn]:
     """Say what was left out, read otherwise than it looked, or decided by a tie."""
-    said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
+    said = left_out(counted.files, counted.blank_rows)
     for name in counted.reread:
         said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
     if counted.positive in ("0", "false", "False", "FALSE") and any(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -177,6 +177,10 @@ def _joined(parts: Iterable[RocPoints]) -> RocPoints:
 
 
 MOST_POINTS = 500  # of a curve listed unless all are asked for
+_SAID = (
+    "gini", "roc_auc", "best_threshold", "best_phi", "best_delta", "break_even_threshold",
+    "break_even_delta", "points",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,32 +232,18 @@ class Curve:
         return float(np.sum(np.diff(self.phi) * (self.delta[1:] + self.delta[:-1])) / 2)
 
 
-def curve_row(label: str | None, model: str, curve: Curve, level: float | None) -> Row:
-    """Return what one curve says: Gini, AUC, best point, break-even point.
+def curve_row(label: str | None, model: str, curve: Curve | None, level: float | None) -> Row:
+    """Return what one curve says: Gini, AUC, best point, break-even point; None: one class only.
 
     The largest delta is that of these rows, and no interval is given: chosen on the same rows, it
     flatters.
     """
-    best = curve.best
-    even, delta = curve.break_even()
-    auc, gini = _areas(curve, level)
-    return {
-        "slice": label, "model": model, "gini": gini, "roc_auc": auc,
-        "best_threshold": _finite(curve.points.thresholds[best].item()),
-        "best_phi": curve.phi[best].item(), "best_delta": curve.delta[best].item(),
-        "break_even_threshold": even, "break_even_delta": delta,
-        "points": len(curve.points.thresholds),
-    }  # fmt: skip
-
-
-def undefined_row(label: str | None, model: str) -> Row:
-    """Return the row of a model whose slice holds one class only."""
-    nothing = Estimate(None, reason="single_class")
-    names = ("best_threshold", "best_phi", "best_delta", "break_even_threshold", "break_even_delta")
-    return {
-        "slice": label, "model": model, "gini": nothing, "roc_auc": nothing,
-        **dict.fromkeys(names), "points": 0,
-    }  # fmt: skip
+    values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
+    if curve is not None:
+        (auc, gini), points, best = _areas(curve, level), curve.points.thresholds, curve.best
+        there = _finite(points[best].item()), curve.phi[best].item(), curve.delta[best].item()
+        values = [gini, auc, *there, *curve.break_even(), len(points)]
+    return {"slice": label, "model": model, **dict(zip(_SAID, values, strict=True))}
 
 
 def point_rows(

@@ -21,7 +21,7 @@ from clfeval.errors import UsageError, listing
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
-from clfeval.methods.document import blank_lines, dropped_rows, parameters, signature
+from clfeval.methods.document import left_out, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
@@ -260,7 +260,7 @@ def feature_result(
 def _warnings(
     counted: CountedFeatures, ranked: Ranked, options: FeatureOptions, selected: Rows
 ) -> list[Warn]:
-    said = [*dropped_rows(counted.files), *blank_lines(counted.blank_rows)]
+    said = left_out(counted.files, counted.blank_rows)
     if counted.nameless:
         text = f"{counted.nameless:,} entries without a row or a feature were left out"
         said.append(Warn("dropped", text))

@@ -8,8 +8,14 @@ from typing import Any
 
 from clfeval.counts.count import Sample
 from clfeval.errors import UsageError, listing, unknown_model
-from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
+from clfeval.measures.population import BALANCED
+from clfeval.methods.document import (
+    class_totals,
+    counting_notes,
+    cuts_in_force,
+    parameters,
+    signature,
+)
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
@@ -23,7 +29,7 @@ from clfeval.methods.phidelta.tables import (
     run_rows,
     spread_rows,
 )
-from clfeval.methods.roc import Curve, curve_row, point_rows, undefined_row
+from clfeval.methods.roc import Curve, curve_row, point_rows
 from clfeval.result import Result, Row, Rows, Warn
 
 # which interval belongs to what
@@ -108,7 +114,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if options.runs:
         tables |= _run_tables(sample, options, level)
     tables |= plane_tables(plane)
-    summary, said = _summary(sample), sample.roles
+    summary, said = class_totals(sample), sample.roles
+    if sample.runs:
+        summary["runs"] = len(sample.runs)
     by = said.by if said.run is None else ()
     together = statistics[0]
     if len(statistics) > 1:
@@ -163,7 +171,7 @@ def _curve_tables(
         digests[model.name] = scores[None].digest()
         for label in sample.slices:
             if not (scores[label].positives.sum() and scores[label].negatives.sum()):
-                curves.append(undefined_row(label, model.name))
+                curves.append(curve_row(label, model.name, None, level))
                 continue
             curve = Curve.of(scores[label])
             curves.append(curve_row(label, model.name, curve, level))
@@ -206,22 +214,6 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
             "needs-predictions",
             hint="give the predictions themselves, or several runs with --run",
         )
-
-
-def _summary(sample: Sample) -> dict[str, Any]:
-    """Say how many rows there are; nothing where models differ in it, or a class is absent."""
-    counts = sample.slices[None]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    positives, negatives = pairs.pop() if len(pairs) == 1 else (None, None)
-    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
-    return {
-        "rows": None if positives is None else positives + negatives,
-        "positives": positives,
-        "negatives": negatives,
-        "prevalence": ratio.prevalence if ratio else None,
-        "odds": ratio.odds if ratio else None,
-        **({"runs": len(sample.runs)} if sample.runs else {}),
-    }
 
 
 def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[Warn]:

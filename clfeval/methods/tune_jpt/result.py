@@ -17,7 +17,13 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
+from clfeval.methods.document import (
+    class_totals,
+    counting_notes,
+    cuts_in_force,
+    parameters,
+    signature,
+)
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.tune_jpt.contest import contest_tables
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
@@ -26,7 +32,6 @@ from clfeval.methods.tune_jpt.tables import (
     Tuner,
     expected_rows,
     range_rows,
-    sample_of,
     simulated_rows,
 )
 from clfeval.methods.tune_jpt.thresholds import repeats_of, threshold_tables
@@ -121,18 +126,6 @@ def _exact(one: Population) -> str:
     return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
 
 
-def summary_of(given: Sample) -> dict[str, Any]:
-    """Return the class totals and the ratio of the sample, null where models differ in them."""
-    sample = sample_of(given, None)
-    counts = given.slices[None]
-    both = [counts.positives[0].item(), counts.negatives[0].item()] if sample else [None, None]
-    return {
-        "rows": sum(both) if sample else None, "positives": both[0], "negatives": both[1],
-        "prevalence": sample.prevalence if sample else None,
-        "odds": sample.odds if sample else None,
-    }  # fmt: skip
-
-
 def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
     sweep, stakes = options.swept, options.stakes
@@ -192,7 +185,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
         inputs=given.files, parameters=parameters_of(given, options),
-        summary=summary_of(given), tables=tables,
+        summary=class_totals(given), tables=tables,
         warnings=warnings_of(given, options, tables, failed, unbounded),
     )  # fmt: skip
 
