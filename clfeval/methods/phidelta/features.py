@@ -83,9 +83,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
 def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is."""
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
-    marked = np.zeros(len(counts), bool)
-    if selected is not None:
-        marked[selected] = True
+    kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
     totals = np.column_stack([counts.positives + counts.negatives, counts.missing])
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
@@ -105,7 +103,7 @@ def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = N
             "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
             "fpr": fpr, "phi": phi, "delta": delta, "role": role(phi, delta),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
-            **({"selected": bool(marked[i])} if selected is not None else {}),
+            **({} if kept is None else {"selected": i in kept}),
         }  # fmt: skip
 
     return LazyRows(len(counts), make)
@@ -193,9 +191,8 @@ def _number(number: float) -> float | None:
 
 def _count(number: float) -> float | None:
     """Return a plain count: whole where it is, as beside soft votes arrays hold floats."""
-    if isinstance(number, int) or number != number:
-        return _number(number)
-    return int(number) if number == int(number) else number
+    whole = number == number and number == int(number)
+    return int(number) if whole else _number(number)
 
 
 def feature_result(
@@ -269,10 +266,10 @@ def _warnings(
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
-        which, whose = "1 feature lacks", "its"
-        if gaps > 1:
-            which, whose = f"{gaps:,} features lack", "their"
-        text = f"{which} values in some rows, which were left out of {whose} own counts only"
+        lack, whose = ("feature lacks", "its") if gaps == 1 else ("features lack", "their")
+        text = (
+            f"{gaps:,} {lack} values in some rows, which were left out of {whose} own counts only"
+        )
         said.append(Warn("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]

@@ -235,29 +235,23 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     if tuner.level is not None:
         counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
         called = combination(p, n, *counts, level=tuner.level)[1:]
+    found: dict[str, Estimates] = {"tp": [], "fp": [], "fn": [], "tn": []}
+    for name, total, right, hits, wrong, rest in (
+        ("sensitivity", p, "tp", tp, "fn", 1 - tp), ("specificity", n, "tn", 1 - fp, "fp", fp),
+    ):  # fmt: skip
+        (low, high), undefined = tuner.limits(name, cells), CATALOG[name].undefined
+        found[right] = column(hits * total, (low * total, high * total), cells, undefined)
+        others = (1 - high) * total, (1 - low) * total
+        found[wrong] = column(rest * total, others, cells, undefined)
     return rows_of(
         {
             **tuner.who(models), "population": kinds,
             "prevalence": [one.prevalence for one in populations],
             "odds": [one.odds for one in populations], "rows": [rows] * len(places),
-            "positives": p.tolist(), "negatives": n.tolist(),
-            "tp": _scaled(tuner, cells, "sensitivity", tp, p),
-            "fp": _scaled(tuner, cells, "specificity", fp, n, rest=True),
-            "fn": _scaled(tuner, cells, "sensitivity", 1 - tp, p, rest=True),
-            "tn": _scaled(tuner, cells, "specificity", 1 - fp, n),
+            "positives": p.tolist(), "negatives": n.tolist(), **found,
             "called": column(p * tp + n * fp, called, cells, BOTH),
         }
     )  # fmt: skip
-
-
-def _scaled(
-    tuner: Tuner, cells: Cells, name: str, share: Floats, total: Floats, *, rest: bool = False
-) -> list[Estimate]:
-    """Return total times a share of one class; `rest` where the limits are of what is left."""
-    low, high = tuner.limits(name, cells)
-    if rest:
-        low, high = 1 - high, 1 - low
-    return column(share * total, (low * total, high * total), cells, CATALOG[name].undefined)
 
 
 _GRID = 401  # odds at first, evenly in the logarithm
