@@ -84,15 +84,14 @@ def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
 def counting_notes(counted: Counted) -> list[Warn]:
     """Say what was left out, read otherwise than it looked, or decided by a tie."""
     said = left_out(counted.files, counted.blank_rows)
-    for name in counted.reread:
-        said.append(Warn("read-as-scores", f"'{name}' holds numbers that are no labels: scores"))
+    text = "holds numbers that are no labels: scores"
+    said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):
         said.append(Warn("score-direction", f"a high score is taken to mean '{counted.positive}'"))
-    for name, count in counted.ties.items():
-        if counted.thresholds[name] is not None:
-            continue
-        text = f"'{name}': {count} rows tie for the largest class; first class taken"
-        said.append(Warn("argmax-ties", text))
-    return said
+    text = "rows tie for the largest class; first class taken"
+    largest = [name for name in counted.ties if counted.thresholds[name] is None]
+    return said + [
+        Warn("argmax-ties", f"'{name}': {counted.ties[name]} {text}") for name in largest
+    ]

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from clfeval.counts.count import Sample
-from clfeval.errors import UsageError, listing, unknown_model
+from clfeval.errors import UsageError, bad_option, listing, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
     class_totals,
@@ -57,12 +57,9 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | N
     """Say which lines are nowhere in the diamond, and at which class ratio lines were taken."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
-    free = ("sensitivity", "specificity")
-    if not plane.populations and any(name not in free for name in plane.isometrics):
-        text = (
-            f"lines are drawn at equal classes (1:1); at the sample's ratio: --odds {odds or 'P:N'}"
-        )
-        said.append(Warn("lines-at-one-to-one", text))
+    if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
+        at = f"at the sample's ratio: --odds {odds or 'P:N'}"
+        said.append(Warn("lines-at-one-to-one", f"lines are drawn at equal classes (1:1); {at}"))
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
@@ -73,12 +70,9 @@ def lines_missing(plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | N
 
 def plane_found(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features that are said otherwise than asked for."""
-    return {
-        "interval_methods": INTERVAL_METHODS if plane.confidence is not None else {},
-        "prevalences": [
-            {"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations
-        ],
-    }
+    methods = INTERVAL_METHODS if plane.confidence is not None else {}
+    places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
+    return {"interval_methods": methods, "prevalences": places}
 
 
 def sure(plane: PlaneOptions) -> str:
@@ -170,12 +164,11 @@ def _curve_tables(
         scores = counted.scores(i)
         digests[model.name] = scores[None].digest()
         for label in sample.slices:
-            if not (scores[label].positives.sum() and scores[label].negatives.sum()):
-                curves.append(curve_row(label, model.name, None, level))
-                continue
-            curve = Curve.of(scores[label])
+            one = scores[label]
+            curve = Curve.of(one) if one.positives.sum() and one.negatives.sum() else None
             curves.append(curve_row(label, model.name, curve, level))
-            points += point_rows(label, model.name, curve, options.points)
+            if curve is not None:
+                points += point_rows(label, model.name, curve, options.points)
     # one model's scores at a time are held, but slice by slice they are listed
     place = {label: i for i, label in enumerate(sample.slices)}
     for rows in (curves, points):
@@ -205,8 +198,7 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
     if reference not in models:
         raise unknown_model("--reference", reference, models)
     if len(models) == 1:
-        what = f"--reference '{reference}' is the only model: nothing to compare"
-        raise UsageError.of(what, "bad-option")
+        raise bad_option(f"--reference '{reference}' is the only model: nothing to compare")
     if not sample.patterns and not options.runs:
         raise UsageError.of(
             "--reference compares models on the same rows, and counts do not say which rows "

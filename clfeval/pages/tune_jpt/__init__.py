@@ -27,15 +27,11 @@ MEASURES = tuple(
 )
 
 
-def populations(*kinds: str) -> Column:
-    """Declare which kinds of population a table has rows of."""
-    return Column("population", "text", among=kinds)
-
-
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
 AT = (*of("prevalence", "prevalence"), *of("odds", "odds"))
 MAYBE_AT = (*of("prevalence?", "prevalence"), *of("odds?", "odds"))
+PLACED = Column("population", "text", among=POPULATIONS[:3])
 HERE = (*AT, *of("positive", "ratio"))
 # the cells are null where a class is absent, but for the sample, of which they are the counts
 SAMPLE: Json = {
@@ -45,12 +41,12 @@ SAMPLE: Json = {
 }
 TABLES = (
     Table("models", (
-        *WHO, populations(*POPULATIONS[:3]), *MAYBE_AT, *of("weight", "rows"),
+        *WHO, PLACED, *MAYBE_AT, *of("weight", "rows"),
         *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
         Column("threshold", "cut?"), *MEASURES,
     ), "", 1, SAMPLE),
     Table("expected", (
-        *WHO, populations(*POPULATIONS[:3]), *AT, *of("positive", "rows"),
+        *WHO, PLACED, *AT, *of("positive", "rows"),
         *of("weight", "positives negatives"), *of("amount", "tp fp fn tn called"),
     )),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
@@ -59,11 +55,12 @@ TABLES = (
         *of("odds?", "odds"), *of("text?", "leads_below leads_above"), *of("text", "verdict"),
     )),
     Table("winners", (
-        SLICE, MEASURE, populations("sample", "target", "sweep"), *HERE, *of("text?", "leader"),
-        *of("estimate", "value"), *of("text?", "winner"), *of("text*", "undecided"),
+        SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
+        *of("text?", "leader"), *of("estimate", "value"), *of("text?", "winner"),
+        *of("text*", "undecided"),
     )),
     Table("thresholds", (
-        *WHO, MEASURE, populations(*POPULATIONS), *HERE,
+        *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
         Column("threshold", "cut?", more={"description": "null: above every score"}),
         Column("rule", "text", among=(None, *RULES)), *of("part?", "sensitivity specificity"),
         *of("estimate", "value"),
@@ -273,19 +270,14 @@ def _sentence(row: Row, *, named: bool) -> str:
         f"{_many(tp + fn)} are positive, {found} of them found and {missed} missed; "
         f"{_many(fp, of=fp + tn)} of {_many(fp + tn)} negatives are called positive too"
     )
-    right = [
-        f"a {answer} answer is right in {_percent(row.get(name))}"
-        for name, answer in ANSWERS
-        if value_of(row.get(name)) is not None
-    ]
+    right = []
+    for name, answer in ANSWERS:
+        cell = row.get(name)
+        if isinstance(cell, Estimate) and cell.value is not None:
+            ends = [_share(end) for end in (cell.low, cell.high) if end is not None]
+            limits = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
+            right.append(f"a {answer} answer is right in {_share(cell.value)} %{limits}")
     return f"{words}; {', '.join(right)}" if right else words
-
-
-def _percent(cell: object) -> str:
-    if not isinstance(cell, Estimate) or cell.value is None:
-        return ""
-    ends = [_share(end) for end in (cell.low, cell.high) if end is not None]
-    return f"{_share(cell.value)} %" + (f" ({' to '.join(ends)})" if len(ends) == 2 else "")
 
 
 def _share(share: float) -> str:

@@ -231,16 +231,13 @@ def _winners(look: Look) -> Iterator[Shown]:
 
     def best(row: Row) -> str:
         names = ahead(row)
-        if not names:
-            return f"{ABSENT} no model has a value"
-        return f"undecided: {several(names)}" if len(names) > 1 else names[0]
+        return f"undecided: {several(names)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
         """Name the leader, whose value is shown, and then those it does not beat for sure."""
-        others = [name for name in ahead(row) if name != row["leader"]]
-        if not others:
-            return best(row)
-        return f"{row['leader']}, not for sure over {several(others)}"
+        leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
+        unsure = f", not for sure over {several(others)}" if others else ""
+        return f"{ABSENT} no model has a value" if leader is None else f"{leader}{unsure}"
 
     named = {**look.who(model=False), **look.named}
     paired = ", on the same rows," if parameters.get("paired", True) else ""
@@ -327,10 +324,11 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
 def _ranges(look: Look) -> Iterator[Shown]:
     """Show what an uncertain prevalence does to the measures that move with it."""
     parameters, named = look.result.parameters, {**look.who(), **look.named}
+    moving = {name for name, measure in CATALOG.items() if not measure.invariant}
     ranges, simulated = (
-        [row for row in look.result.tables.get(name, ())
-         if not CATALOG[str(row["measure"])].invariant] for name in ("ranges", "simulated")
-    )  # fmt: skip
+        [row for row in look.result.tables.get(name, ()) if row["measure"] in moving]
+        for name in ("ranges", "simulated")
+    )
     if ranges:
         low, high = (str(at_odds(end)) for end in parameters["range"])
         columns: dict[str, Source] = {
