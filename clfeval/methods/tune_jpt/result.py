@@ -43,16 +43,21 @@ _ONE_SIDE = {  # errors of one kind do not count
 }  # fmt: skip
 _NAMED = 5  # slices
 _ONE_SIDED = 10  # one odds this many times the other is all that their average shows
-METHODS = {
-    "sensitivity, specificity; tar, ppv, npv as counted": "Clopper-Pearson",
-    "ppv, npv and their odds elsewhere": "Mercaldo logit",
-    "lr_pos, lr_neg, dor, dp": "log (Woolf)",
-    "tar, tor, j_index, phi, delta, cost, net benefit": "square-and-add of Wilson limits",
-    "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
-    "differences of models": "square-and-add with the correlation of the rows they share",
+METHODS = {  # by --interval
+    "exact": {
+        "sensitivity, specificity; tar, ppv, npv as counted": "Clopper-Pearson",
+        "ppv, npv and their odds elsewhere": "Mercaldo logit",
+        "lr_pos, lr_neg, dor, dp": "log (Woolf)",
+        "tar, tor, j_index, phi, delta, cost, net benefit": "square-and-add of Wilson limits",
+        "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
+        "differences of models": "square-and-add with the correlation of the rows they share",
+    },
+    "bootstrap": {
+        "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
+        "everywhere else": "by formula, as with exact",
+    },
+    "none": {},
 }
-
-
 _NOTES = {
     "unpaired": "counts do not say which rows models share: differences are taken as of different "
     "rows, which is cautious where the rows are the same and the models tend to agree",
@@ -86,17 +91,11 @@ _ADVICE = {
 
 def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and which method makes which interval."""
-    sweep = options.swept
-    sure = options.confidence is not None and given.sampled
-    exact = dict(METHODS) if sure and options.interval == "exact" else {}
-    drawn = {
-        "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
-        "everywhere else": "by formula, as with exact",
-    }
+    sweep, stakes = options.swept, options.stakes
+    interval = options.interval if given.sampled else "none"
     found = {
         "positive": given.positive, "negative": list(given.negative),
-        "interval": options.interval if given.sampled else "none",
-        "interval_methods": drawn if sure and options.interval == "bootstrap" else exact,
+        "interval": interval, "interval_methods": METHODS[interval],
         "measures": list(options.measures),
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
@@ -105,8 +104,7 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         else None,
         "crossover": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),
-        "cost": None if options.stakes is None else asdict(options.stakes),
-        "risk_threshold": None if options.stakes is None else options.stakes.probability,
+        "cost": stakes and asdict(stakes), "risk_threshold": stakes and stakes.probability,
         "rows_per": ROWS,
         "range": None if options.prevalence_range is None else list(options.prevalence_range),
         "beta_prior": None if options.prevalence_beta is None else list(options.prevalence_beta),
