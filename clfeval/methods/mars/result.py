@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
     """
-    warnings = _top_notes(counted, options)
+    warnings = [*_top_notes(counted, options)]
     _check_groups(counted, options)
     tables = _tables(counted, options)
     if options.sweep is not None:
@@ -54,9 +54,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             counted.kept, options.list, target=options.target, rule=options.occlusion,
             groups=options.group,
         )  # fmt: skip
-    if options.max_effort is not None and not tables["max_effort"]:
-        text = f"no model claims as few as {options.max_effort:g} rows"
-        warnings.append(Warn("nothing-affordable", text))
     whole, said = summary(counted.patterns, options), counted.roles
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
@@ -86,7 +83,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             options,
         ),
         summary={**whole, "rule": options.occlusion, "target": options.target},
-        tables=tables, warnings=(*warnings, *_warnings(counted, options, whole)),
+        tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, whole)),
     )  # fmt: skip
 
 
@@ -309,19 +306,17 @@ def sweep_rows(
     return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
-def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
+def _top_notes(counted: Counted, options: MarsOptions) -> Iterator[Warn]:
     """Say where more rows were asked for than there are, and where ties took more than that."""
     if counted.top is None:
-        return []
-    count, rows, said = counted.top.count, counted.patterns.rows, []
+        return
+    count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        text = f"--top {options.top} takes every row: there are {rows}"
-        said.append(Warn("top-takes-all", text))
+        yield Warn("top-takes-all", f"--top {options.top} takes every row: there are {rows}")
     if tied:
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
-        said.append(Warn("ties-at-cut", text))
-    return said
+        yield Warn("ties-at-cut", text)
 
 
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
@@ -339,15 +334,16 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
 
 
-def _warnings(counted: Counted, options: MarsOptions, whole: Mapping[str, Any]) -> list[Warn]:
-    """State what a reader of the numbers must know."""
-    targets, said = whole[f"{options.target}s"], []
+def _warnings(
+    counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
+) -> Iterator[Warn]:
+    if options.max_effort is not None and not tables["max_effort"]:
+        yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
+    targets = whole[f"{options.target}s"]
     if not targets:
-        text = f"the table has no {options.target} row: nothing can be found"
-        said.append(Warn("no-target", text))
+        yield Warn("no-target", f"the table has no {options.target} row: nothing can be found")
     elif not whole["found"]:
-        text = f"no model finds any of the {targets} {options.target} rows"
-        said.append(Warn("nothing-found", text))
+        yield Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
     if len(counted.models) == 1:
-        said.append(Warn("one-model", "one model: all it finds it finds alone"))
-    return [*said, *counting_notes(counted)]
+        yield Warn("one-model", "one model: all it finds it finds alone")
+    yield from counting_notes(counted)
