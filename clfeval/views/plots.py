@@ -201,7 +201,6 @@ def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], 
 
 
 def _figure(title: str, width: int, height: int) -> Any:
-    """Return an empty figure of so many columns and lines."""
     import plotext
 
     plotext.terminal.limit(False, False)

@@ -142,15 +142,7 @@ def moved(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
     return population.move(at) if at else None
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """One named thing with its marker, its φ and δ in a population, and more for the key."""
-
-    marker: str
-    name: str
-    phi: Cell
-    delta: Cell
-    more: tuple[str, ...] = ()
+Placed = tuple[Entry, Cell, Cell]  # what the key says of a thing, and its φ and δ
 
 
 def model_scene(result: Result, population: Diamond) -> Scene:
@@ -174,7 +166,7 @@ def model_scene(result: Result, population: Diamond) -> Scene:
         if best:
             more = [exact(row["threshold"]), show(top.get("best_delta"))]
             more.append(exact(top.get("best_threshold")))
-        placed.append(Placed(char, name, phi, delta, tuple(more)))
+        placed.append((Entry(char, name, (show(phi), show(delta), *more)), phi, delta))
         at = pair(phi, delta)
         if at and not (top and row["threshold"] is None):  # no threshold is in force
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
@@ -212,7 +204,8 @@ def feature_scene(result: Result, population: Diamond) -> Scene:
     for i, row in enumerate(result.tables["features"]):
         at = moved(population, row["phi"], row["delta"])
         phi, delta = at or (row["phi"], row["delta"])
-        placed.append(Placed(marker(i), str(row["feature"]), phi, delta, (show(row["role"]),)))
+        numbers = show(phi), show(delta), show(row["role"])
+        placed.append((Entry(marker(i), str(row["feature"]), numbers), phi, delta))
         dots += [Dot(marker(i), at)] if at else []
     scene = Scene(population, tuple(dots), lines=isometrics(result, population))
     return keyed(scene, "feature", (*population.symbols, "role"), placed)
@@ -220,21 +213,16 @@ def feature_scene(result: Result, population: Diamond) -> Scene:
 
 def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed]) -> Scene:
     """Add the key: all that is drawn with a marker of its own, and why the others are not."""
-    drawn = [one for one in placed if pair(one.phi, one.delta)]
-    entries = [
-        Entry(one.marker, one.name, (show(one.phi), show(one.delta), *one.more))
-        for one in drawn
-        if one.marker != REST
-    ]
+    drawn = [entry for entry, phi, delta in placed if pair(phi, delta)]
+    entries = [entry for entry in drawn if entry.marker != REST]
     notes = []
-    rest = len(drawn) - len(entries)
-    if rest:
+    if rest := len(drawn) - len(entries):
         notes.append(f"{REST} {rest} more {what}{'s' * (rest > 1)}")
     lost: dict[str, list[str]] = {}
-    for one in placed:
-        if not pair(one.phi, one.delta):
-            name = short(plain(one.name), NAME).replace(" ", TIE)
-            lost.setdefault(_reason(one), []).append(f"'{name}'")
+    for entry, phi, delta in placed:
+        if not pair(phi, delta):
+            name = short(plain(entry.name), NAME).replace(" ", TIE)
+            lost.setdefault(_reason(phi, delta), []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         notes.append(f"not drawn, {reason}: {', '.join(names[:NAMED])}{more}")
@@ -243,8 +231,8 @@ def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed
     )
 
 
-def _reason(one: Placed) -> str:
-    for cell in (one.phi, one.delta):
+def _reason(*cells: Cell) -> str:
+    for cell in cells:
         if isinstance(cell, Estimate) and cell.value is None and cell.reason:
             return REASONS.get(cell.reason, cell.reason.replace("_", " "))
     return "φ or δ is undefined"
