@@ -241,7 +241,6 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
 
 
 def _need(names: Sequence[str]) -> str:
-    """Say that some measures need something."""
     return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
 
 

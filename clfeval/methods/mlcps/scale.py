@@ -127,7 +127,6 @@ def _scale(
 
 
 def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
-    """Say what was removed, flipped, assumed, and what is on a scale of its own."""
     dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)

@@ -13,14 +13,7 @@ from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.pareto import dominators
 from clfeval.methods.estimates import estimate, proportions
 from clfeval.methods.mlcps.compare import redundant_rows
-from clfeval.methods.mlcps.ranking import (
-    SCORES,
-    OrderRanks,
-    Ranking,
-    dense_ranks,
-    firsts,
-    scores_of,
-)
+from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import alone, dethroner, factors, weight_dependent, winner_shares
 from clfeval.result import Cell, Estimate, LazyRows, Row, Rows
@@ -57,7 +50,6 @@ def tables_of(ranking: Ranking) -> dict[str, Rows]:
 
 
 def _models(ranking: Ranking, splits: Splits | None) -> Rows:
-    """Return a row per model, in the order of the input."""
     models, spread = ranking.given.models, None if splits is None else _spread(splits["mlcps"])
     scored = {name: _estimates(ranking, name) for name in ranking.scores}
     ranks, under = ranking.ranks[ranking.main].tolist(), ranking.under.tolist()
@@ -118,13 +110,19 @@ def _ranks(ranking: Ranking) -> Rows:
             for name, ranks in ranking.ranks.items()
             if name != "normalised"  # its ranks are those of mlcps
         },
-        "best_over_orders": nobody if orders is None else orders.best.tolist(),
-        "worst_over_orders": nobody if orders is None else orders.worst.tolist(),
-        "order_dependent": nobody if orders is None else _known(orders),
+        "best_over_orders": nobody,
+        "worst_over_orders": nobody,
+        "order_dependent": nobody,
         "weight_dependent": nobody,
     }
-    if orders is not None and k <= MOST_WEIGHED:
-        columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
+    if orders is not None:
+        columns["best_over_orders"] = orders.best.tolist()
+        columns["worst_over_orders"] = orders.worst.tolist()
+        dependent = orders.dependent.astype(object)
+        dependent[~orders.dependent & ~orders.settled] = None  # nobody knows
+        columns["order_dependent"] = dependent.tolist()
+        if k <= MOST_WEIGHED:
+            columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
     names, lists = tuple(columns), tuple(columns.values())
 
     def row(i: int) -> Row:
@@ -136,12 +134,6 @@ def _ranks(ranking: Ranking) -> Rows:
 def _weighable(ranking: Ranking) -> Floats:
     """Return what weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
     return ranking.d * (ranking.weights > 0)
-
-
-def _known(orders: OrderRanks) -> list[bool | None]:
-    """Return whose rank depends on the order; None where nobody knows."""
-    known = (orders.dependent | orders.settled).tolist()
-    return [d if k else None for d, k in zip(orders.dependent.tolist(), known, strict=True)]
 
 
 def _metrics(ranking: Ranking) -> list[Row]:
@@ -233,7 +225,6 @@ def _redundant(ranking: Ranking) -> list[Row]:
 
 
 def _dominance(ranking: Ranking) -> list[Row]:
-    """Return who dominates each dominated model."""
     names = ranking.given.models
     return [
         {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
@@ -243,7 +234,6 @@ def _dominance(ranking: Ranking) -> list[Row]:
 
 
 def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
-    """Return a row per split and model."""
     given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
     return [
         {
@@ -298,7 +288,6 @@ def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:
 
 
 def _desirability(ranking: Ranking) -> Rows:
-    """Return a row per model and wish."""
     given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]
 

@@ -183,8 +183,7 @@ def _ranks(best: Best) -> Iterator[Shown]:
     """Show the ranks by every score, of the models for which they differ."""
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
-    telling = [name for name in scores if name != "sd"]
-    differ = [row for row in rows if len({row[name] for name in telling}) > 1
+    differ = [row for row in rows if len({row[name] for name in scores if name != "sd"}) > 1
               or row["order_dependent"] or row["weight_dependent"]]  # fmt: skip
     if not differ:
         return
@@ -224,7 +223,6 @@ def _metrics(best: Best) -> Shown:
 
 
 def _changes(best: Best) -> Iterator[Shown]:
-    """Show what leaving out or doubling a metric changes."""
     known = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
     if best.result.summary["models"] < 2 or not known:
         return
@@ -307,7 +305,6 @@ def _is_first(row: Row) -> bool:
 
 
 def _dethroning(best: Best) -> Shown:
-    """Show the weights beyond which another model is first."""
     rows = best.result.tables["dethroning"]
     first = next(row["model"] for row in best.result.tables["weights"] if _is_first(row))
 
@@ -339,7 +336,6 @@ def _dethroning(best: Best) -> Shown:
 
 
 def _goals(best: Best) -> Shown:
-    """Say what is wanted of each metric."""
     wanted = best.of_table("desirability")[0][:LISTED]
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
