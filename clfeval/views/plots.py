@@ -106,10 +106,8 @@ def _key(chart: Chart, width: int) -> list[str]:
     left = len(chart.series) - len(named)
     names += [f"({left} more not drawn)"] if left > 0 else []
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
-    notes += [
-        note.text.format(*(short(plain(name), width // 3) for name in note.names))
-        for note in chart.key
-    ]
+    for note in chart.key:
+        notes.append(note.text.format(*(short(plain(name), width // 3) for name in note.names)))
     return notes_lines(notes, width=width)
 
 
@@ -300,12 +298,10 @@ def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str 
     columns = 2 * (radius + MARGIN) + 1
     canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
     rim = [_at(i, len(d), length) for i, length in enumerate(lengths)]
-    corners = [
-        _at(i, len(d), length * x) for i, (length, x) in enumerate(zip(lengths, d, strict=True))
-    ]
+    filled = [length * x for length, x in zip(lengths, d, strict=True)]
+    corners = [_at(i, len(d), length) for i, length in enumerate(filled)]
     canvas.dots([*rim, rim[0]], Ink("·"))
-    filled = _inside(canvas, corners)
-    for (column, row), quarters in filled.items():
+    for (column, row), quarters in _inside(canvas, corners).items():
         canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
     for i, length in enumerate(lengths):
         column, row = canvas.cell(*_at(i, len(d), length + 2.5 / radius))

@@ -283,11 +283,10 @@ def sweep_rows(
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
     cuts, order = counts.cuts.tolist(), slice(None)
     if options.sweep == "top":
-        cuts, order = (
-            [int(-cut) if cut.is_integer() else -cut for cut in cuts],
-            slice(None, None, -1),
-        )
+        cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
+        order = slice(None, None, -1)
     found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
+    each = zip(models, counts.hits, counts.exclusive, missed, strict=True)
     by_model = [
         rows_of(
             {
@@ -299,9 +298,7 @@ def sweep_rows(
                 **alone(mine[order], lost[order], found, others, options),
             }
         )
-        for model, hits, mine, lost in zip(
-            models, counts.hits, counts.exclusive, missed, strict=True
-        )
+        for model, hits, mine, lost in each
     ]
     return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 

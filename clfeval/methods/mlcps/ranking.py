@@ -202,9 +202,7 @@ def ranking_of(
 
     d, wished, scores = scored(given.values)
     main = "desirability" if wishes else "mlcps"
-    ranks = {
-        name: dense_ranks(-column if name == "sd" else column) for name, column in scores.items()
-    }
+    ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
     limits: dict[str, Limits] = {}
     first, failed = None, 0
     if given.replicates is not None:

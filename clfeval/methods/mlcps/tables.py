@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.pareto import dominators
-from clfeval.methods.estimates import estimate, proportions
+from clfeval.methods.estimates import estimate, proportions, rows_of
 from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
@@ -88,11 +88,10 @@ def _spread(areas: Floats) -> Sequence[Floats]:
 def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     """Return the function from a model's place to one score with its limits, or why it has none."""
     values = ranking.scores[name].tolist()
+    lacking = "missing_component" if name == "desirability" else "too_few_metrics"
     # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
-    enough = len(ranking.scales) >= RAYS and name in ("normalised", "mlcps")
-    lacking = "zero_weight" if enough else "too_few_metrics"
-    if name == "desirability":
-        lacking = "missing_component"
+    if len(ranking.scales) >= RAYS and name in ("normalised", "mlcps"):
+        lacking = "zero_weight"
     if name in ranking.limits:
         low, high = (side.tolist() for side in ranking.limits[name])
         return lambda i: estimate(values[i], low[i], high[i], undefined=(lacking,))
@@ -102,7 +101,6 @@ def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
 def _ranks(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
-    nobody: list[Any] = [None] * k
     columns: dict[str, list[Any]] = {
         "model": list(ranking.given.models),
         **{
@@ -110,11 +108,9 @@ def _ranks(ranking: Ranking) -> Rows:
             for name, ranks in ranking.ranks.items()
             if name != "normalised"  # its ranks are those of mlcps
         },
-        "best_over_orders": nobody,
-        "worst_over_orders": nobody,
-        "order_dependent": nobody,
-        "weight_dependent": nobody,
     }
+    over = ("best_over_orders", "worst_over_orders", "order_dependent", "weight_dependent")
+    columns |= dict.fromkeys(over, [None] * k)
     if orders is not None:
         columns["best_over_orders"] = orders.best.tolist()
         columns["worst_over_orders"] = orders.worst.tolist()
@@ -123,10 +119,9 @@ def _ranks(ranking: Ranking) -> Rows:
         columns["order_dependent"] = dependent.tolist()
         if k <= MOST_WEIGHED:
             columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
-    names, lists = tuple(columns), tuple(columns.values())
 
     def row(i: int) -> Row:
-        return dict(zip(names, [column[i] for column in lists], strict=True))
+        return {name: column[i] for name, column in columns.items()}
 
     return LazyRows(k, row, columns)
 
@@ -250,20 +245,13 @@ def _weights(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
     """Return per model the share of all weights that make it first, and the factor needed."""
     options = ranking.options
     wins = winner_shares(_weighable(ranking), draws=draws, rng=stream(options.seed, "weights"))
-    shares = [
-        proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
-        for part in wins
+    share, free = (proportions(part, draws, "no_draws", level=options.level) for part in wins)
+    factor = [
+        estimate(f if isfinite(f) else nan, undefined=("never" if f == inf else "winner",))
+        for f in needed.tolist()
     ]
-    return [
-        {
-            "model": model, "share": share, "share_order_free": order_free,
-            "factor": estimate(factor if isfinite(factor) else nan,
-                               undefined=("never" if factor == inf else "winner",)),
-        }
-        for model, share, order_free, factor in zip(
-            ranking.given.models, *shares, needed.tolist(), strict=True
-        )
-    ]  # fmt: skip
+    models = ranking.given.models
+    return rows_of({"model": models, "share": share, "share_order_free": free, "factor": factor})
 
 
 def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:

@@ -12,14 +12,12 @@ from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series,
 
 BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
-SD = Column("sd", "mlcps_share", "SD", best="min")
-
-
 TABLES = (
     Table("models", (
         MODEL, *of("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
         *of("mlcps_share", "normalised"), *of("mlcps_area", "order_free lowest highest"),
-        *of("mlcps_share", "mean"), SD, *of("flag", "pareto"), *of("text?", "dominated_by"),
+        *of("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
+        *of("flag", "pareto"), *of("text?", "dominated_by"),
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
@@ -86,7 +84,6 @@ TABLES = (
     Table("compared", (MODEL, *of("mlcps_place", "here there"), *of("rank", "rank_here rank_there"),
                        Column("moved", "whole?")), "compare", 2),
 )  # fmt: skip
-
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PROFILED, METRICS = 8, 40  # models and metrics of the profile
@@ -285,9 +282,8 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     ]  # fmt: skip
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
-        others, which = (
-            listed(list(dict.fromkeys(names)), word="or") for names in zip(*changes, strict=True)
-        )
+        winners, doubled = (dict.fromkeys(names) for names in zip(*changes, strict=True))
+        others, which = listed(list(winners), word="or"), listed(list(doubled), word="or")
         yield False, f"{others} if one metric is {spared}doubled ({which})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"

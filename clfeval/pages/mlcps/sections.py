@@ -208,7 +208,7 @@ def _depends(name: str) -> Source:
 
 def _metrics(best: Best) -> Shown:
     """Show what each metric is and how its values lie, numbered as its ray is in the radar."""
-    rays = best.result.parameters["metrics"]
+    rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
     columns: dict[str, Source] = {
         "ray": lambda row: str(rays.index(row["metric"]) + 1),
         "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
@@ -216,17 +216,19 @@ def _metrics(best: Best) -> Shown:
         "weight": lambda row: f"{row['weight']:g}",
         "least": "least", "average": "average", "most": "most",
     }  # fmt: skip
-    return best.table(
-        "metrics", "Metrics, in the order of their rays", columns, best.result.tables["metrics"],
-        right=["ray", "scale", "weight"], write=close,
-    )  # fmt: skip
+    title, right = "Metrics, in the order of their rays", ["ray", "scale", "weight"]
+    return best.table("metrics", title, columns, rows, right=right, write=close)
 
 
 def _changes(best: Best) -> Iterator[Shown]:
     known = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
     if best.result.summary["models"] < 2 or not known:
         return
-    now = _first_now(best)
+    # who is first by MLcps, named as the metrics table does: of several the first, and how many
+    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
+    if not best.by_desirability:
+        names = list(best.result.summary["best"])
+    now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
     rows = [
         row for row in known
         if row["moved_without"] or row["moved_doubled"]
@@ -255,14 +257,6 @@ def _changes(best: Best) -> Iterator[Shown]:
     if any(row["winner_without"] is None for row in rows[:LISTED]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
     yield best.table("metrics", title, columns, rows, note="; ".join(notes))
-
-
-def _first_now(best: Best) -> str | None:
-    """Name who is first by MLcps as the metrics table does: of several the first, and how many."""
-    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
-    if not best.by_desirability:
-        names = list(best.result.summary["best"])
-    return names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
 
 
 def _span(row: Row) -> str:
@@ -326,9 +320,8 @@ def _dethroning(best: Best) -> Shown:
         winner = joint[0]["joint_winner"]
         note = f"together: the smallest change of all weights that puts {winner} first"
     title = f"Weights at which another model passes {first}"
-    if not joint and all(
-        estimate(row, side) is None for row in rows for side in ("lower", "upper")
-    ):
+    never = all(estimate(row, side) is None for row in rows for side in ("lower", "upper"))
+    if never and not joint:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none])
     right = ["weight", "together"]

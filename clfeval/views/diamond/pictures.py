@@ -226,9 +226,8 @@ def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed
     for reason, names in lost.items():
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         notes.append(f"not drawn, {reason}: {', '.join(names[:NAMED])}{more}")
-    return replace(
-        scene, headings=(what, *heads), entries=tuple(entries), notes=(*scene.notes, *notes)
-    )
+    notes = [*scene.notes, *notes]
+    return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
 
 
 def _reason(*cells: Cell) -> str:
@@ -272,8 +271,7 @@ def density_scenes(result: Result, shown: Sequence[Diamond]) -> Iterator[Scene]:
     places: list[int] = []
     roles: Counter[str] = Counter()
     for i, row in enumerate(rows):
-        at = pair(row["phi"], row["delta"])
-        if at:
+        if at := pair(row["phi"], row["delta"]):
             points.append(at)
             places.append(i)
             if row["role"]:
