@@ -129,9 +129,7 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     sizes = (columns, HEIGHT - 4)
 
     def cell(at: Point) -> tuple[int, ...]:
-        x, y = (
-            (v - a) / (b - a) * (size - 1) for v, (a, b), size in zip(at, axes, sizes, strict=True)
-        )
+        x, y = ((v - a) / (b - a) * (n - 1) for v, (a, b), n in zip(at, axes, sizes, strict=True))
         return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
 
     placed: dict[tuple[int, ...], list[Series]] = {}

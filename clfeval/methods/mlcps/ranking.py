@@ -215,9 +215,8 @@ def ranking_of(
         failed = int(np.isnan(columns[main]).sum(axis=0).max())
     better = _better(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
-    orders = None
-    if all_orders and len(scales) >= RAYS:
-        orders = order_ranks(d * weights, seed=options.seed)
+    ranked = all_orders and len(scales) >= RAYS
+    orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
         given, options, scales, weights, d, wished, scores, limits, first,
         failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,

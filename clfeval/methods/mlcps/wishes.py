@@ -295,11 +295,8 @@ def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
 def _checked(
     metric: str, goal: Goal, entry: Mapping[str, object], entries: Entries, before: int
 ) -> Wish | None:
-    ends = {
-        name: entries.number((metric, name), name, entry[name])
-        for name in ENDS
-        if name in entry and name in TAKES[goal]
-    }
+    taken = [name for name in ENDS if name in entry and name in TAKES[goal]]
+    ends = {name: entries.number((metric, name), name, entry[name]) for name in taken}
     directed = goal in ("maximize", "minimize")
     measure = find_measure(metric) if directed else None
     known = {"low": measure.low, "high": measure.high} if measure else {}

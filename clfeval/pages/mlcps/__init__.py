@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.pages.mars import MODEL
-from clfeval.pages.mlcps.sections import Best, ends, estimate, shown
+from clfeval.pages.mlcps.sections import Best, ends, shown
 from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, show, value_of
 from clfeval.result import Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
@@ -159,7 +159,7 @@ def _spread(best: Best, series: list[Series]) -> Chart:
 
 
 def _point(row: Row) -> Point | None:
-    x, y = estimate(row, "mlcps"), estimate(row, "sd")
+    x, y = value_of(row.get("mlcps")), value_of(row.get("sd"))
     return None if x is None or y is None else (x, y)
 
 
@@ -214,7 +214,7 @@ def _verdict(result: Result) -> str:
         return "no model has a score, so none is first"
     by = result.parameters["ranked_by"] == "desirability"
     first = Best.of(result).few(len(best))
-    if by and not estimate(first.rows[0], "desirability"):
+    if by and not value_of(first.rows[0].get("desirability")):
         return "no model meets what is wanted: every D is 0 (dealbreakers below)"
     who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
     who += ", a tie" if len(best) > 1 else ""
@@ -225,7 +225,7 @@ def _verdict(result: Result) -> str:
     if splits and not by:
         wins = int(str(first.rows[0]["split_wins"]))
         said.append(_tries(2 * wins > splits, f"in {wins} of {splits} splits"))
-    share = estimate(first.rows[0], "first")
+    share = value_of(first.rows[0].get("first"))
     if len(best) == 1 and share is not None:
         said.append(_tries(share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
     firm, not_so = ([words for holds, words in said if holds == wanted] for wanted in (True, False))
@@ -268,7 +268,7 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
         yield _tries(share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
         factors = [(value, str(row["model"])) for row in shares
-                   if (value := estimate(row, "factor")) is not None]  # fmt: skip
+                   if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
         if factors:
             yield False, "{1} if weights change {0:.3g}-fold".format(*min(factors))
         return
@@ -308,7 +308,7 @@ def _compared(result: Result) -> list[str]:
         return []
     decides, other = result.parameters["ranked_by"], result.parameters["compare"]
     row = next((row for row in rows if row["measure"] == decides), rows[0])
-    tau = estimate(row, "kendall")
+    tau = value_of(row.get("kendall"))
     there = row["top_there"]
     first = listed(there) if isinstance(there, list) and there else "none"
     same = "the same first" if row["same_top"] else f"another first, {first}"

@@ -101,11 +101,6 @@ def ends(limits: Sequence[object]) -> str:
     return "..".join(f"{end:g}" for end in limits)
 
 
-def estimate(row: Row, column: str) -> float | None:
-    """Return the value of a column; None where there is none."""
-    return value_of(row.get(column))
-
-
 def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order: of every ranking, then what it has only if asked for."""
     best, tables = Best.of(result), result.tables
@@ -149,7 +144,7 @@ def _ranking(best: Best) -> Shown:
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {
         "rank": lambda row: show(row["rank"]), "model": "model",
-        "bar": lambda row: bar(estimate(row, score)),
+        "bar": lambda row: bar(value_of(row.get(score))),
         **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
         "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
     }  # fmt: skip
@@ -163,13 +158,16 @@ def _ranking(best: Best) -> Shown:
 def _firm(best: Best) -> Shown:
     """Show what else may be said of each model: other orders, the plain mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    over = {row["model"]: row for (row,) in best.of_table("ranks")}
+    ranks: dict[str, str] = {}
+    for (row,) in best.of_table("ranks"):
+        low, high = row["best_over_orders"], row["worst_over_orders"]
+        ranks[str(row["model"])] = f"{low}" if low == high else f"{low}-{high}"
     columns: dict[str, Source] = {"model": "model"}
     if polygon:
         columns |= {f"{name.replace('_', '-')}\n↑": name for name in SPREAD}
     columns |= {"mean\n↑": "mean", "SD": "sd"}
     if polygon:
-        columns["ranks"] = lambda row: _span(over[row["model"]])
+        columns["ranks"] = lambda row: ranks[str(row["model"])]
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
     )
@@ -259,12 +257,6 @@ def _changes(best: Best) -> Iterator[Shown]:
     yield best.table("metrics", title, columns, rows, note="; ".join(notes))
 
 
-def _span(row: Row) -> str:
-    """Write the ranks a model has over the orders as `1-3`."""
-    low, high = row["best_over_orders"], row["worst_over_orders"]
-    return f"{low}" if low == high else f"{low}-{high}"
-
-
 def _dominance(best: Best) -> Shown:
     table, wished = best.result.tables["dominance"], "desirability" in best.result.tables
     measured = "by every wish and metric" if wished else "in every metric"
@@ -278,7 +270,7 @@ def _dominance(best: Best) -> Shown:
 
 def _weights(best: Best) -> Shown:
     columns: dict[str, Source] = {
-        "model": "model", "bar": lambda row: bar(estimate(row, "share")), "share": "share",
+        "model": "model", "bar": lambda row: bar(value_of(row.get("share"))), "share": "share",
         "order-free\nshare": "share_order_free", "passes the\nfirst at": _factor,
     }  # fmt: skip
     draws = best.result.parameters["draws"]
@@ -288,7 +280,7 @@ def _weights(best: Best) -> Shown:
 
 
 def _factor(row: Row) -> str:
-    if (value := estimate(row, "factor")) is not None:
+    if (value := value_of(row.get("factor"))) is not None:
         return f"×{value:.3g}"
     return "is first" if _is_first(row) else "never"
 
@@ -304,7 +296,7 @@ def _dethroning(best: Best) -> Shown:
 
     def beyond(side: str, word: str) -> Source:
         def write(row: Row) -> str:
-            value = estimate(row, side)
+            value = value_of(row.get(side))
             return "never" if value is None else f"{word} {value:.3g}: {row[f'{side}_winner']}"
 
         return write
@@ -320,7 +312,7 @@ def _dethroning(best: Best) -> Shown:
         winner = joint[0]["joint_winner"]
         note = f"together: the smallest change of all weights that puts {winner} first"
     title = f"Weights at which another model passes {first}"
-    never = all(estimate(row, side) is None for row in rows for side in ("lower", "upper"))
+    never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
     if never and not joint:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none])

@@ -233,9 +233,7 @@ def _meeting(sign: str, texts: Sequence[str]) -> str:
     """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
     if not texts[0]:
         return f"{sign} several, told apart in the closer look"
-    if len(texts) == 1:
-        return f"{sign} {texts[0]} in one place"
-    return f"{sign} {', '.join(texts)}, each in one place"
+    return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} in one place"
 
 
 def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
@@ -251,8 +249,7 @@ def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
 
 def _write(canvas: Canvas, column: int, row: int, text: str) -> bool:
     """Write a text where there is room, and say whether there is."""
-    free = canvas.free(column, row, len(text))
-    if free:
+    if free := canvas.free(column, row, len(text)):
         canvas.text(column, row, text, Ink("", TEXT, DIM))
     return free
 
@@ -266,8 +263,7 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
 
 def limits(most: int) -> list[int]:
     """Return the largest count each shade stands for: 1 first, then in equal proportions."""
-    steps = len(SHADES) - 1
-    found = [1]
+    found, steps = [1], len(SHADES) - 1
     for i in range(1, steps + 1):
         if found[-1] < most:
             found.append(min(most, max(found[-1] + 1, round(most ** (i / steps)))))

@@ -173,11 +173,8 @@ def model_scene(result: Result, population: Diamond) -> Scene:
     for name, row in best.items():
         at = moved(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    run_dots = [
-        Dot(markers.get(str(row["model"]), REST), at)
-        for row in runs
-        if (at := moved(population, row["phi"], row["delta"]))
-    ]
+    places = ((str(row["model"]), moved(population, row["phi"], row["delta"])) for row in runs)
+    run_dots = [Dot(markers.get(name, REST), at) for name, at in places if at]
     regions = () if runs or best or len(rows) > REGIONS else _regions(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
@@ -251,12 +248,9 @@ def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...
     """Return the corners of each joint region: a rectangle standing on its corner."""
     regions = []
     for row in rows:
-        rates = row.get("region_sensitivity"), row.get("region_specificity")
-        sides = [
-            (rate.low, rate.high)
-            for rate in rates
-            if isinstance(rate, Estimate) and rate.low is not None and rate.high is not None
-        ]
+        cells = row.get("region_sensitivity"), row.get("region_specificity")
+        rates = [cell for cell in cells if isinstance(cell, Estimate)]
+        sides = [(r.low, r.high) for r in rates if r.low is not None and r.high is not None]
         if len(sides) == 2:
             (a, b), (c, d) = sides
             ends = ((b, d), (b, c), (a, c), (a, d))
