@@ -123,7 +123,6 @@ def _read(
 def _measured(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
-    """Measure the models of a prediction table."""
     with open_predictions(tables_of(table), said) as predictions:
         if on_open is not None:
             on_open(predictions)

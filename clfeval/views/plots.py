@@ -97,7 +97,6 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def _key(chart: Chart, width: int) -> list[str]:
-    """Name the markers, and say what the marks are."""
     named = list(zip(MARKERS, chart.series, strict=False))
     names = [f"{marker} {short(plain(one.name), width // 3)}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another

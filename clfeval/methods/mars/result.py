@@ -17,16 +17,8 @@ from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
-from clfeval.methods.mars.coverage import (
-    Choice,
-    SubsetScores,
-    best_subsets,
-    best_within_effort,
-    combinations_of,
-    found,
-    score_subsets,
-    score_up_to,
-)
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
@@ -97,13 +89,13 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         "pairs": [row for view in views for row in _pair_rows(view)],
     }
     if options.subsets is not None:
-        up_to = options.subsets
-        tables["subsets"] = subset_table([(one, score_up_to(one.counts, up_to)) for one in views])
+        scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
+        tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
-        chosen = ((view, best_subsets(view.counts, options.best)) for view in views)
+        chosen = ((view, coverage.best_subsets(view.counts, options.best)) for view in views)
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
-    if options.max_effort is not None:
-        within = ((view, best_within_effort(view.counts, options.max_effort)) for view in views)
+    if (most := options.max_effort) is not None:
+        within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
     if len(views) > 1:
         tables["slices"] = [
@@ -117,7 +109,7 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
 def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and how many target rows some model or no model finds."""
     target = counts.targets(options.target)
-    ttp = found(target)
+    ttp = coverage.found(target)
     return {
         "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
         "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
@@ -138,7 +130,7 @@ class View:
     def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
         """See a slice from the class the options name, groups as one model each."""
         counts = patterns.targets(options.target).grouped(options.group)
-        return cls(label, counts, options, found(counts))
+        return cls(label, counts, options, coverage.found(counts))
 
     def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
@@ -199,15 +191,15 @@ def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
             "precision": view.shares("precision", tp, tp + fp),
             "recall": view.shares("recall", tp, tp + fn),
-            **view.alone(score_subsets(counts, combinations_of(len(models), 1))),
+            **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
         }
     )  # fmt: skip
 
 
 def _pair_rows(view: View) -> list[Row]:
     counts, k = view.counts, len(view.counts.models)
-    pairs = score_subsets(counts, combinations_of(k, 2))
-    single = score_subsets(counts, combinations_of(k, 1)).exclusive_found
+    pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
+    single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
     whole = counts.hit_n.dtype.kind != "f"
     p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
     return rows_of({**view.columns(pairs), "p_value": p_values})
@@ -303,7 +295,6 @@ def sweep_rows(
 
 
 def _top_notes(counted: Counted, options: MarsOptions) -> Iterator[Warn]:
-    """Say where more rows were asked for than there are, and where ties took more than that."""
     if counted.top is None:
         return
     count, rows = counted.top.count, counted.patterns.rows

@@ -244,7 +244,6 @@ def _need(names: Sequence[str]) -> str:
 def _reasons(
     joint: JointCounts, names: Sequence[str], values: Floats
 ) -> dict[tuple[int, int], str]:
-    """Say why values are undefined, or that they are infinite."""
     found: dict[tuple[int, int], str] = {}
     places = np.argwhere(~np.isfinite(values)).tolist()
     if not places:

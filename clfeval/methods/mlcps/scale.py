@@ -101,7 +101,6 @@ def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
 def _scale(
     given: Given, place: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
-    """Return one metric's scale, and what is wrong with it."""
     metric = given.metrics[place]
     measure, said = measure_of(metric), options.direction.get(metric)
     span, what, code = options.rescale.get(metric), None, None

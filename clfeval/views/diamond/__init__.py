@@ -342,14 +342,14 @@ def mark_window(overview: Canvas, window: Canvas) -> None:
 def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -> list[str]:
     """Return the canvas with a ruler of δ at the left and one of φ below."""
     digits = 3 if step < 0.01 else 2 if step < 0.1 else 1
-    apart = round(step * canvas.scale)
+    apart, style = round(step * canvas.scale), DIM if color else ""
     lines = []
     first = round(canvas.top * canvas.scale / TALL)
     for row, drawn in enumerate(canvas.render(color=color)):
         tick = (first - row) * TALL % apart == 0
         value = (first - row) * TALL / canvas.scale
         label = f"{value + 0.0:.{digits}f} +" if tick else f"{names[1]} |" if row == 0 else "|"
-        lines.append(styled(f"{label:>{GUTTER}}", DIM if color else "") + drawn)
+        lines.append(styled(f"{label:>{GUTTER}}", style) + drawn)
     start = round(canvas.left * canvas.scale)
     ticks = [c for c in range(canvas.columns) if (start + c) % apart == 0]
     ruler = "".join("+" if c in ticks else "-" for c in range(canvas.columns))
@@ -360,5 +360,4 @@ def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -
         if at + len(text) <= len(numbers):
             numbers[at : at + len(text)] = text
     edge = f"{'+':>{GUTTER}}{ruler} {names[0]}"
-    style = DIM if color else ""
     return [*lines, styled(edge, style), styled("".join(numbers).rstrip(), style)]

@@ -19,7 +19,6 @@ DOTTED = "·:,`~"
 SHADED = "~,`"  # lines that are not to be taken for a count
 MOST_POPULATIONS = 3
 FEW = 30  # more features are drawn as a density
-FARTHEST = 5, 3  # features named at the top and at the bottom; at the right
 REGIONS = 3  # with more models the regions only cover each other
 NAMED = 5  # names of what is not drawn
 
