@@ -122,7 +122,6 @@ def _read(
 def _measured(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
-    """Measure the models of a prediction table."""
     with open_predictions(tables_of(table), said) as predictions:
         on_open(predictions)
         counted = count(predictions, any_range=only_ranks(wanted))

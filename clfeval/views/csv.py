@@ -30,12 +30,14 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
     write = csv.writer(_Echo(), lineterminator="\n").writerow
     yield write(name + end for name in wide for end in (ENDS if wide[name] else ENDS[:1]))
     for row in rows:
-        yield write(part for name in wide for part in _parts(row[name]))
+        yield write(part for name in wide for part in _parts(row[name], wide[name]))
 
 
-def _parts(cell: Cell) -> list[object]:
+def _parts(cell: Cell, wide: bool) -> list[object]:
     if isinstance(cell, Estimate):
         return [cell.value, cell.low, cell.high, cell.reason]
     if isinstance(cell, bool):
-        return [str(cell).lower()]
-    return [" + ".join(cell) if isinstance(cell, list) else cell]
+        cell = str(cell).lower()
+    elif isinstance(cell, list):
+        cell = " + ".join(cell)
+    return [cell, None, None, None] if wide else [cell]

@@ -97,7 +97,6 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def _key(chart: Chart, width: int) -> list[str]:
-    """Name the markers, and say what the marks are."""
     named = list(zip(MARKERS, chart.series, strict=False))
     names = [f"{marker} {short(plain(one.name), width // 3)}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
@@ -106,10 +105,8 @@ def _key(chart: Chart, width: int) -> list[str]:
     left = len(chart.series) - len(named)
     names += [f"({left} more not drawn)"] if left > 0 else []
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
-    notes += [
-        note.text.format(*(short(plain(name), width // 3) for name in note.names))
-        for note in chart.key
-    ]
+    for note in chart.key:
+        notes.append(note.text.format(*(short(plain(name), width // 3) for name in note.names)))
     return notes_lines(notes, width=width)
 
 
@@ -131,9 +128,7 @@ def points(chart: Chart, *, width: int, color: bool) -> list[str]:
     sizes = (columns, HEIGHT - 4)
 
     def cell(at: Point) -> tuple[int, ...]:
-        x, y = (
-            (v - a) / (b - a) * (size - 1) for v, (a, b), size in zip(at, axes, sizes, strict=True)
-        )
+        x, y = ((v - a) / (b - a) * (n - 1) for v, (a, b), n in zip(at, axes, sizes, strict=True))
         return round(x), ceil(y - 0.5)  # plotext rounds half a line down, ticks too
 
     placed: dict[tuple[int, ...], list[Series]] = {}
@@ -201,7 +196,6 @@ def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], 
 
 
 def _figure(title: str, width: int, height: int) -> Any:
-    """Return an empty figure of so many columns and lines."""
     import plotext
 
     plotext.terminal.limit(False, False)
@@ -301,12 +295,10 @@ def radar(d: Sequence[float], lengths: Sequence[float], radius: int, style: str 
     columns = 2 * (radius + MARGIN) + 1
     canvas = Canvas(columns, radius + 3, -(radius + MARGIN) / radius, 1 + 2 / radius, radius)
     rim = [_at(i, len(d), length) for i, length in enumerate(lengths)]
-    corners = [
-        _at(i, len(d), length * x) for i, (length, x) in enumerate(zip(lengths, d, strict=True))
-    ]
+    filled = [length * x for length, x in zip(lengths, d, strict=True)]
+    corners = [_at(i, len(d), length) for i, length in enumerate(filled)]
     canvas.dots([*rim, rim[0]], Ink("·"))
-    filled = _inside(canvas, corners)
-    for (column, row), quarters in filled.items():
+    for (column, row), quarters in _inside(canvas, corners).items():
         canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
     for i, length in enumerate(lengths):
         column, row = canvas.cell(*_at(i, len(d), length + 2.5 / radius))

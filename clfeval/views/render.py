@@ -104,7 +104,6 @@ def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
 def _columns(
     shown: Shown, declared: dict[str, Column], rows: Sequence[Row]
 ) -> list[tuple[str, Source]]:
-    """Return headings and where their cells come from."""
     if not isinstance(shown.columns, str):
         return list(shown.columns.items())
     names = (

@@ -34,6 +34,21 @@ def test_the_terminal_shows_names_as_they_are(result: clfeval.Result) -> None:
         assert all(line in text for line in name.split("\n")), name
 
 
+def test_csv_keeps_four_columns_where_a_cell_is_no_estimate(result: clfeval.Result) -> None:
+    cells = (clfeval.Estimate(0.5, 0.25, 0.75), None, 0.125, clfeval.Estimate(None, reason="x"))
+    rows = [
+        {"model": name, "share": cell, "last": 1} for name, cell in zip("abcd", cells, strict=True)
+    ]
+    lines = "".join(csv_lines(replace(result, tables={"models": rows}), "models")).splitlines()
+    assert lines == [
+        "model,share,share_low,share_high,share_reason,last",
+        "a,0.5,0.25,0.75,,1",
+        "b,,,,,1",
+        "c,0.125,,,,1",
+        "d,,,,x,1",
+    ]
+
+
 def test_csv_reads_back(result: clfeval.Result) -> None:
     rows = list(csv.DictReader(io.StringIO("".join(csv_lines(result, "models")), newline="")))
     assert [row["model"] for row in rows] == NAMES

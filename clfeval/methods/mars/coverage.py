@@ -81,9 +81,8 @@ def score_subsets(counts: TargetCounts, members: Bools, *, cells: int = _CELLS) 
     step = max(1, cells // max(1, len(counts.hit_n) + len(counts.alarm_n)))
     starts = range(0, max(1, len(members)), step)
     parts = [_score_some(counts, members[start : start + step]) for start in starts]
-    return SubsetScores(
-        *(np.concatenate([getattr(p, name) for p in parts]) for name in SubsetScores.__slots__)
-    )
+    names = SubsetScores.__slots__
+    return SubsetScores(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
 
 def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:
@@ -100,14 +99,11 @@ def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:
         return np.asarray(np.where(which, n, n.dtype.type(0)).sum(axis=1))
 
     covered = total(hit, counts.hit_n)
-    return SubsetScores(
-        members=members,
-        covered=covered,
-        effort=covered + total(overlap(counts.alarms) > 0, counts.alarm_n),
-        exclusive_found=total(hit & (outside == 0), counts.hit_n),
-        missed_all=total(lost & (outside == others) & (others > 0), counts.hit_n),
-        missed_any=total(lost & (outside > 0), counts.hit_n),
-    )
+    effort = covered + total(overlap(counts.alarms) > 0, counts.alarm_n)
+    exclusive_found = total(hit & (outside == 0), counts.hit_n)
+    missed_all = total(lost & (outside == others) & (others > 0), counts.hit_n)
+    missed_any = total(lost & (outside > 0), counts.hit_n)
+    return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
 
 
 def score_all_subsets(counts: TargetCounts) -> SubsetScores:
@@ -128,14 +124,10 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     missed_all = exactly[::-1].copy()
     missed_all[-1] = 0  # nothing is outside the subset of all
     index = np.arange(2**k, dtype=np.uint32)
-    return SubsetScores(
-        members=(index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool),
-        covered=covered,
-        effort=covered + claimed[-1] - claimed[::-1],
-        exclusive_found=within - nobody,
-        missed_all=missed_all,
-        missed_any=within[::-1] - nobody,
-    )
+    members = (index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool)
+    effort = covered + claimed[-1] - claimed[::-1]
+    exclusive_found, missed_any = within - nobody, within[::-1] - nobody
+    return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
 
 
 def _histogram(patterns: Bools, n: Counts) -> Counts:
@@ -175,11 +167,8 @@ def score_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScor
         total = sum(comb(k, size) for size in range(1, most + 1))
         if total > MOST_SUBSETS:
             what = f"{k} models have {total:,} subsets of up to {most}; the limit is"
-            raise UsageError.of(
-                f"{what} {MOST_SUBSETS:,}",
-                "too-many-subsets",
-                hint="a smaller --subsets, or --best K, which searches without listing",
-            )
+            hint = "a smaller --subsets, or --best K, which searches without listing"
+            raise UsageError.of(f"{what} {MOST_SUBSETS:,}", "too-many-subsets", hint=hint)
         members = np.vstack([combinations_of(k, size) for size in range(1, most + 1)])
         scores = score_subsets(counts, members)
     return scores.take(scores.order(scores.sizes, -scores.covered, scores.effort))

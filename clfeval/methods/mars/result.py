@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +17,8 @@ from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
-from clfeval.methods.mars.coverage import (
-    Choice,
-    SubsetScores,
-    best_subsets,
-    best_within_effort,
-    combinations_of,
-    found,
-    score_subsets,
-    score_up_to,
-)
+from clfeval.methods.mars import coverage
+from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
@@ -43,7 +35,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
     Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
     """
-    warnings = _top_notes(counted, options)
+    warnings = [*_top_notes(counted, options)]
     _check_groups(counted, options)
     tables = _tables(counted, options)
     if options.sweep is not None:
@@ -54,9 +46,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             counted.kept, options.list, target=options.target, rule=options.occlusion,
             groups=options.group,
         )  # fmt: skip
-    if options.max_effort is not None and not tables["max_effort"]:
-        text = f"no model claims as few as {options.max_effort:g} rows"
-        warnings.append(Warn("nothing-affordable", text))
     whole, said = summary(counted.patterns, options), counted.roles
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
@@ -82,11 +71,10 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "negative": [name for name in counted.classes if name != counted.positive],
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
-            said,
-            options,
+            said, options,
         ),
         summary={**whole, "rule": options.occlusion, "target": options.target},
-        tables=tables, warnings=(*warnings, *_warnings(counted, options, whole)),
+        tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, whole)),
     )  # fmt: skip
 
 
@@ -101,13 +89,13 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         "pairs": [row for view in views for row in _pair_rows(view)],
     }
     if options.subsets is not None:
-        up_to = options.subsets
-        tables["subsets"] = subset_table([(one, score_up_to(one.counts, up_to)) for one in views])
+        scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
+        tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
-        chosen = ((view, best_subsets(view.counts, options.best)) for view in views)
+        chosen = ((view, coverage.best_subsets(view.counts, options.best)) for view in views)
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
-    if options.max_effort is not None:
-        within = ((view, best_within_effort(view.counts, options.max_effort)) for view in views)
+    if (most := options.max_effort) is not None:
+        within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
     if len(views) > 1:
         tables["slices"] = [
@@ -121,7 +109,7 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
 def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and how many target rows some model or no model finds."""
     target = counts.targets(options.target)
-    ttp = found(target)
+    ttp = coverage.found(target)
     return {
         "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
         "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
@@ -142,7 +130,7 @@ class View:
     def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
         """See a slice from the class the options name, groups as one model each."""
         counts = patterns.targets(options.target).grouped(options.group)
-        return cls(label, counts, options, found(counts))
+        return cls(label, counts, options, coverage.found(counts))
 
     def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
@@ -203,15 +191,15 @@ def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
             "precision": view.shares("precision", tp, tp + fp),
             "recall": view.shares("recall", tp, tp + fn),
-            **view.alone(score_subsets(counts, combinations_of(len(models), 1))),
+            **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
         }
     )  # fmt: skip
 
 
 def _pair_rows(view: View) -> list[Row]:
     counts, k = view.counts, len(view.counts.models)
-    pairs = score_subsets(counts, combinations_of(k, 2))
-    single = score_subsets(counts, combinations_of(k, 1)).exclusive_found
+    pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
+    single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
     whole = counts.hit_n.dtype.kind != "f"
     p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
     return rows_of({**view.columns(pairs), "p_value": p_values})
@@ -286,11 +274,10 @@ def sweep_rows(
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
     cuts, order = counts.cuts.tolist(), slice(None)
     if options.sweep == "top":
-        cuts, order = (
-            [int(-cut) if cut.is_integer() else -cut for cut in cuts],
-            slice(None, None, -1),
-        )
+        cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
+        order = slice(None, None, -1)
     found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
+    each = zip(models, counts.hits, counts.exclusive, missed, strict=True)
     by_model = [
         rows_of(
             {
@@ -302,26 +289,21 @@ def sweep_rows(
                 **alone(mine[order], lost[order], found, others, options),
             }
         )
-        for model, hits, mine, lost in zip(
-            models, counts.hits, counts.exclusive, missed, strict=True
-        )
+        for model, hits, mine, lost in each
     ]
     return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
-def _top_notes(counted: Counted, options: MarsOptions) -> list[Warn]:
-    """Say where more rows were asked for than there are, and where ties took more than that."""
+def _top_notes(counted: Counted, options: MarsOptions) -> Iterator[Warn]:
     if counted.top is None:
-        return []
-    count, rows, said = counted.top.count, counted.patterns.rows, []
+        return
+    count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        text = f"--top {options.top} takes every row: there are {rows}"
-        said.append(Warn("top-takes-all", text))
+        yield Warn("top-takes-all", f"--top {options.top} takes every row: there are {rows}")
     if tied:
         text = f"ties at the cut: of the {count:g} highest rows asked for, {', '.join(tied)} taken"
-        said.append(Warn("ties-at-cut", text))
-    return said
+        yield Warn("ties-at-cut", text)
 
 
 def _check_groups(counted: Counted, options: MarsOptions) -> None:
@@ -339,15 +321,16 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
             raise UsageError.of(f"--group {group} has the name of a model outside it", "bad-group")
 
 
-def _warnings(counted: Counted, options: MarsOptions, whole: Mapping[str, Any]) -> list[Warn]:
-    """State what a reader of the numbers must know."""
-    targets, said = whole[f"{options.target}s"], []
+def _warnings(
+    counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
+) -> Iterator[Warn]:
+    if options.max_effort is not None and not tables["max_effort"]:
+        yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
+    targets = whole[f"{options.target}s"]
     if not targets:
-        text = f"the table has no {options.target} row: nothing can be found"
-        said.append(Warn("no-target", text))
+        yield Warn("no-target", f"the table has no {options.target} row: nothing can be found")
     elif not whole["found"]:
-        text = f"no model finds any of the {targets} {options.target} rows"
-        said.append(Warn("nothing-found", text))
+        yield Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
     if len(counted.models) == 1:
-        said.append(Warn("one-model", "one model: all it finds it finds alone"))
-    return [*said, *counting_notes(counted)]
+        yield Warn("one-model", "one model: all it finds it finds alone")
+    yield from counting_notes(counted)

@@ -93,16 +93,13 @@ def compared(here: Ranking, there: Ranking) -> tuple[list[Row], list[Row], list[
     names = [here.given.models[i] for i in ours]
     theirs = [others[name] for name in names]
     if len(names) < 2:
-        what = f"{len(names)} of its models {'is' if len(names) == 1 else 'are'} also in"
+        what = f"{len(names)} of its models {'is' if names else 'are'} also in {here.given.name}"
         hint = f"models here: {listing(here.given.models)}; there: {listing(there.given.models)}"
-        raise DataError.of(
-            f"{what} {here.given.name}", "different-models", there.given.name, hint=hint
-        )
-    scores = {
-        name: (here.scores[name][ours], there.scores[name][theirs])
-        for name in ("mlcps", "order_free", "mean", "desirability")
-        if name in here.scores
-    }
+        raise DataError.of(what, "different-models", there.given.name, hint=hint)
+    known = [
+        name for name in ("mlcps", "order_free", "mean", "desirability") if name in here.scores
+    ]
+    scores = {name: (here.scores[name][ours], there.scores[name][theirs]) for name in known}
     agreement = [_agreement(names, name, *both) for name, both in scores.items()]
     agreement += [  # the scales of both are the same, in the same order
         _agreement(names, scale.metric, here.d[ours, i], there.d[theirs, i])

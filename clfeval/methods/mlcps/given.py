@@ -23,10 +23,8 @@ from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.result import InputFile, Warn
 
 # a bias is neither better high nor low; the others tell what stands there by another name
-_LEFT_OUT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
-OF_TABLE = {
-    name: of for name, of in computed("confusion", beta=1.0).items() if name not in _LEFT_OUT
-}
+_UNFIT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
+OF_TABLE = {name: of for name, of in computed("confusion", beta=1.0).items() if name not in _UNFIT}
 OF_RANKING = computed("scores")
 OF_PROBABILITIES = computed("probabilities")  # the loss of each row, whose mean they are
 
@@ -176,9 +174,8 @@ def measured(
     names = measure_names(metrics) or DEFAULT
     joint, notes = _joint(counted, names), counting_notes(counted)
     name, models = counted.name, joint.models  # the rows need not outlive their measures
-    drawn = resamples
-    if drawn is None:
-        drawn = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
+    fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
+    drawn = fit if resamples is None else resamples
     if drawn and joint.n.dtype.kind == "f":
         raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
@@ -241,14 +238,12 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
 
 
 def _need(names: Sequence[str]) -> str:
-    """Say that some measures need something."""
     return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
 
 
 def _reasons(
     joint: JointCounts, names: Sequence[str], values: Floats
 ) -> dict[tuple[int, int], str]:
-    """Say why values are undefined, or that they are infinite."""
     found: dict[tuple[int, int], str] = {}
     places = np.argwhere(~np.isfinite(values)).tolist()
     if not places:

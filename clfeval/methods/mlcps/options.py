@@ -25,7 +25,6 @@ MOST = 1e15  # of a scale's ends
 
 
 def _weights(flag: str, given: Any) -> dict[str, float]:
-    """Return the weights of a mapping or a file."""
     if isinstance(given, (str, os.PathLike)):
         from clfeval.methods.mlcps.wishes import read_weights
 
@@ -64,7 +63,6 @@ def _ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
 
 
 def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
-    """Return the wishes of a mapping or a file."""
     if given is None:
         return ()
     from clfeval.methods.mlcps.wishes import read_wishes, wishes_of

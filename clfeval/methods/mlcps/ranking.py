@@ -10,17 +10,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
+from clfeval.measures import polygon
 from clfeval.measures.desirability import overall
 from clfeval.measures.pareto import under
-from clfeval.measures.polygon import (
-    MOST_LISTED,
-    area,
-    areas_over,
-    cyclic_orders,
-    extremes,
-    order_free,
-    sampled_orders,
-)
 from clfeval.methods.estimates import Limits
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
@@ -68,11 +60,11 @@ def scores_of(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
     rays = d * weights
-    mlcps = area(rays)
-    most = area(weights)  # of a perfect model: all its metrics are 1
-    lowest, highest = extremes(rays)
+    mlcps = polygon.area(rays)
+    most = polygon.area(weights)  # of a perfect model: all its metrics are 1
+    lowest, highest = polygon.extremes(rays)
     # rounded each in its own way: they must not part
-    free = np.clip(order_free(rays), lowest, highest)
+    free = np.clip(polygon.order_free(rays), lowest, highest)
     mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
         "mlcps": mlcps, "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
@@ -126,15 +118,17 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     """
     k, n = rays.shape
     total = factorial(n - 1) // 2
-    everything = n <= MOST_LISTED and k * total <= CELLS
-    count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
-    orders = cyclic_orders(n) if everything else sampled_orders(n, count, stream(seed, "orders"))
+    if everything := n <= polygon.MOST_LISTED and k * total <= CELLS:
+        orders = polygon.cyclic_orders(n)
+    else:
+        count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
+        orders = polygon.sampled_orders(n, count, stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)
     first = np.zeros(k, bool)
     step = max(1, _CHUNK // k)
     for start in range(0, len(orders), step):
-        ranks = dense_ranks(areas_over(rays, orders[start : start + step]))
+        ranks = dense_ranks(polygon.areas_over(rays, orders[start : start + step]))
         best = np.minimum(best, ranks.min(axis=1))
         worst = np.maximum(worst, ranks.max(axis=1))
         first |= (ranks == 1).any(axis=1)
@@ -149,7 +143,7 @@ def _apart(rays: Floats) -> Bools:
 
     The distinct areas above such a model are as many in every order.
     """
-    lowest, highest = extremes(rays)
+    lowest, highest = polygon.extremes(rays)
     by_low = np.argsort(lowest, kind="stable")
     low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
     alone = np.ones(len(low), bool)
@@ -208,9 +202,7 @@ def ranking_of(
 
     d, wished, scores = scored(given.values)
     main = "desirability" if wishes else "mlcps"
-    ranks = {
-        name: dense_ranks(-column if name == "sd" else column) for name, column in scores.items()
-    }
+    ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
     limits: dict[str, Limits] = {}
     first, failed = None, 0
     if given.replicates is not None:
@@ -223,9 +215,8 @@ def ranking_of(
         failed = int(np.isnan(columns[main]).sum(axis=0).max())
     better = _better(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
-    orders = None
-    if all_orders and len(scales) >= RAYS:
-        orders = order_ranks(d * weights, seed=options.seed)
+    ranked = all_orders and len(scales) >= RAYS
+    orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
         given, options, scales, weights, d, wished, scores, limits, first,
         failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,

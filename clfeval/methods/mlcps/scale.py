@@ -101,7 +101,6 @@ def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
 def _scale(
     given: Given, place: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
-    """Return one metric's scale, and what is wrong with it."""
     metric = given.metrics[place]
     measure, said = measure_of(metric), options.direction.get(metric)
     span, what, code = options.rescale.get(metric), None, None
@@ -127,7 +126,6 @@ def _scale(
 
 
 def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
-    """Say what was removed, flipped, assumed, and what is on a scale of its own."""
     dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)

@@ -11,16 +11,9 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
 from clfeval.measures.pareto import dominators
-from clfeval.methods.estimates import estimate, proportions
+from clfeval.methods.estimates import estimate, proportions, rows_of
 from clfeval.methods.mlcps.compare import redundant_rows
-from clfeval.methods.mlcps.ranking import (
-    SCORES,
-    OrderRanks,
-    Ranking,
-    dense_ranks,
-    firsts,
-    scores_of,
-)
+from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import alone, dethroner, factors, weight_dependent, winner_shares
 from clfeval.result import Cell, Estimate, LazyRows, Row, Rows
@@ -57,7 +50,6 @@ def tables_of(ranking: Ranking) -> dict[str, Rows]:
 
 
 def _models(ranking: Ranking, splits: Splits | None) -> Rows:
-    """Return a row per model, in the order of the input."""
     models, spread = ranking.given.models, None if splits is None else _spread(splits["mlcps"])
     scored = {name: _estimates(ranking, name) for name in ranking.scores}
     ranks, under = ranking.ranks[ranking.main].tolist(), ranking.under.tolist()
@@ -96,11 +88,10 @@ def _spread(areas: Floats) -> Sequence[Floats]:
 def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
     """Return the function from a model's place to one score with its limits, or why it has none."""
     values = ranking.scores[name].tolist()
+    lacking = "missing_component" if name == "desirability" else "too_few_metrics"
     # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
-    enough = len(ranking.scales) >= RAYS and name in ("normalised", "mlcps")
-    lacking = "zero_weight" if enough else "too_few_metrics"
-    if name == "desirability":
-        lacking = "missing_component"
+    if len(ranking.scales) >= RAYS and name in ("normalised", "mlcps"):
+        lacking = "zero_weight"
     if name in ranking.limits:
         low, high = (side.tolist() for side in ranking.limits[name])
         return lambda i: estimate(values[i], low[i], high[i], undefined=(lacking,))
@@ -110,7 +101,6 @@ def _estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
 def _ranks(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
-    nobody: list[Any] = [None] * k
     columns: dict[str, list[Any]] = {
         "model": list(ranking.given.models),
         **{
@@ -118,17 +108,20 @@ def _ranks(ranking: Ranking) -> Rows:
             for name, ranks in ranking.ranks.items()
             if name != "normalised"  # its ranks are those of mlcps
         },
-        "best_over_orders": nobody if orders is None else orders.best.tolist(),
-        "worst_over_orders": nobody if orders is None else orders.worst.tolist(),
-        "order_dependent": nobody if orders is None else _known(orders),
-        "weight_dependent": nobody,
     }
-    if orders is not None and k <= MOST_WEIGHED:
-        columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
-    names, lists = tuple(columns), tuple(columns.values())
+    over = ("best_over_orders", "worst_over_orders", "order_dependent", "weight_dependent")
+    columns |= dict.fromkeys(over, [None] * k)
+    if orders is not None:
+        columns["best_over_orders"] = orders.best.tolist()
+        columns["worst_over_orders"] = orders.worst.tolist()
+        dependent = orders.dependent.astype(object)
+        dependent[~orders.dependent & ~orders.settled] = None  # nobody knows
+        columns["order_dependent"] = dependent.tolist()
+        if k <= MOST_WEIGHED:
+            columns["weight_dependent"] = weight_dependent(_weighable(ranking)).tolist()
 
     def row(i: int) -> Row:
-        return dict(zip(names, [column[i] for column in lists], strict=True))
+        return {name: column[i] for name, column in columns.items()}
 
     return LazyRows(k, row, columns)
 
@@ -136,12 +129,6 @@ def _ranks(ranking: Ranking) -> Rows:
 def _weighable(ranking: Ranking) -> Floats:
     """Return what weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
     return ranking.d * (ranking.weights > 0)
-
-
-def _known(orders: OrderRanks) -> list[bool | None]:
-    """Return whose rank depends on the order; None where nobody knows."""
-    known = (orders.dependent | orders.settled).tolist()
-    return [d if k else None for d, k in zip(orders.dependent.tolist(), known, strict=True)]
 
 
 def _metrics(ranking: Ranking) -> list[Row]:
@@ -233,7 +220,6 @@ def _redundant(ranking: Ranking) -> list[Row]:
 
 
 def _dominance(ranking: Ranking) -> list[Row]:
-    """Return who dominates each dominated model."""
     names = ranking.given.models
     return [
         {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
@@ -243,7 +229,6 @@ def _dominance(ranking: Ranking) -> list[Row]:
 
 
 def _splits(ranking: Ranking, scored: Splits) -> list[Row]:
-    """Return a row per split and model."""
     given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
     return [
         {
@@ -260,20 +245,13 @@ def _weights(ranking: Ranking, needed: Floats, draws: int) -> list[Row]:
     """Return per model the share of all weights that make it first, and the factor needed."""
     options = ranking.options
     wins = winner_shares(_weighable(ranking), draws=draws, rng=stream(options.seed, "weights"))
-    shares = [
-        proportions(part, np.full(len(part), draws), "no_draws", level=options.level)
-        for part in wins
+    share, free = (proportions(part, draws, "no_draws", level=options.level) for part in wins)
+    factor = [
+        estimate(f if isfinite(f) else nan, undefined=("never" if f == inf else "winner",))
+        for f in needed.tolist()
     ]
-    return [
-        {
-            "model": model, "share": share, "share_order_free": order_free,
-            "factor": estimate(factor if isfinite(factor) else nan,
-                               undefined=("never" if factor == inf else "winner",)),
-        }
-        for model, share, order_free, factor in zip(
-            ranking.given.models, *shares, needed.tolist(), strict=True
-        )
-    ]  # fmt: skip
+    models = ranking.given.models
+    return rows_of({"model": models, "share": share, "share_order_free": free, "factor": factor})
 
 
 def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:
@@ -298,7 +276,6 @@ def _dethroning(ranking: Ranking, needed: Floats, winner: int) -> list[Row]:
 
 
 def _desirability(ranking: Ranking) -> Rows:
-    """Return a row per model and wish."""
     given, wishes = ranking.given, ranking.options.desirability
     places = [given.metrics.index(wish.metric) for wish in wishes]
 

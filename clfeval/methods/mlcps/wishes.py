@@ -269,7 +269,7 @@ def _of_metric(*path: str | int) -> str:
 
 def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
     """Return the wish of one metric; None with at least one problem kept."""
-    before = len(entries.problems)
+    before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
     entry = {"goal": given} if isinstance(given, str) else given
     if not isinstance(metric, str):
         entries.wrong((metric,), f"the name of a metric is text, not {shown(metric)}")
@@ -280,29 +280,23 @@ def _wish(metric: str, given: object, entries: Entries) -> Wish | None:
     elif "goal" not in entry:
         known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
         entries.keys((metric,), entry, ("goal", *known, "weight"), "a wish")
-        entries.wrong((metric,), "no goal", f"goals: {', '.join(TAKES)}")
+        entries.wrong((metric,), "no goal", hint)
     else:
         goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
         if isinstance(goal, str) and goal in TAKES:
             entries.keys((metric,), entry, ("goal", *TAKES[goal], "weight"), goal)
             return _checked(metric, cast(Goal, goal), entry, entries, before)
-        hint = f"goals: {', '.join(TAKES)}"
-        if isinstance(goal, str):
-            close = suggestion(goal, TAKES, cutoff=0.5)
-            entries.wrong((metric, "goal"), f"unknown goal {shown(goal)}", close or hint)
-        else:
-            entries.wrong((metric, "goal"), f"goal is {shown(goal)}", hint)
+        close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
+        what = "unknown goal" if isinstance(goal, str) else "goal is"
+        entries.wrong((metric, "goal"), f"{what} {shown(goal)}", close or hint)
     return None
 
 
 def _checked(
     metric: str, goal: Goal, entry: Mapping[str, object], entries: Entries, before: int
 ) -> Wish | None:
-    ends = {
-        name: entries.number((metric, name), name, entry[name])
-        for name in ENDS
-        if name in entry and name in TAKES[goal]
-    }
+    taken = [name for name in ENDS if name in entry and name in TAKES[goal]]
+    ends = {name: entries.number((metric, name), name, entry[name]) for name in taken}
     directed = goal in ("maximize", "minimize")
     measure = find_measure(metric) if directed else None
     known = {"low": measure.low, "high": measure.high} if measure else {}

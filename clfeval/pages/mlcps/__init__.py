@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.pages.mars import MODEL
-from clfeval.pages.mlcps.sections import Best, ends, estimate, shown
+from clfeval.pages.mlcps.sections import Best, ends, shown
 from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, show, value_of
 from clfeval.result import Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 
 BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
-SD = Column("sd", "mlcps_share", "SD", best="min")
-
-
 TABLES = (
     Table("models", (
         MODEL, *of("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
         *of("mlcps_share", "normalised"), *of("mlcps_area", "order_free lowest highest"),
-        *of("mlcps_share", "mean"), SD, *of("flag", "pareto"), *of("text?", "dominated_by"),
+        *of("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
+        *of("flag", "pareto"), *of("text?", "dominated_by"),
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
@@ -86,7 +84,6 @@ TABLES = (
     Table("compared", (MODEL, *of("mlcps_place", "here there"), *of("rank", "rank_here rank_there"),
                        Column("moved", "whole?")), "compare", 2),
 )  # fmt: skip
-
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PROFILED, METRICS = 8, 40  # models and metrics of the profile
@@ -162,7 +159,7 @@ def _spread(best: Best, series: list[Series]) -> Chart:
 
 
 def _point(row: Row) -> Point | None:
-    x, y = estimate(row, "mlcps"), estimate(row, "sd")
+    x, y = value_of(row.get("mlcps")), value_of(row.get("sd"))
     return None if x is None or y is None else (x, y)
 
 
@@ -217,7 +214,7 @@ def _verdict(result: Result) -> str:
         return "no model has a score, so none is first"
     by = result.parameters["ranked_by"] == "desirability"
     first = Best.of(result).few(len(best))
-    if by and not estimate(first.rows[0], "desirability"):
+    if by and not value_of(first.rows[0].get("desirability")):
         return "no model meets what is wanted: every D is 0 (dealbreakers below)"
     who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
     who += ", a tie" if len(best) > 1 else ""
@@ -228,7 +225,7 @@ def _verdict(result: Result) -> str:
     if splits and not by:
         wins = int(str(first.rows[0]["split_wins"]))
         said.append(_tries(2 * wins > splits, f"in {wins} of {splits} splits"))
-    share = estimate(first.rows[0], "first")
+    share = value_of(first.rows[0].get("first"))
     if len(best) == 1 and share is not None:
         said.append(_tries(share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
     firm, not_so = ([words for holds, words in said if holds == wanted] for wanted in (True, False))
@@ -271,7 +268,7 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
         yield _tries(share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
         factors = [(value, str(row["model"])) for row in shares
-                   if (value := estimate(row, "factor")) is not None]  # fmt: skip
+                   if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
         if factors:
             yield False, "{1} if weights change {0:.3g}-fold".format(*min(factors))
         return
@@ -285,9 +282,8 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     ]  # fmt: skip
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
-        others, which = (
-            listed(list(dict.fromkeys(names)), word="or") for names in zip(*changes, strict=True)
-        )
+        winners, doubled = (dict.fromkeys(names) for names in zip(*changes, strict=True))
+        others, which = listed(list(winners), word="or"), listed(list(doubled), word="or")
         yield False, f"{others} if one metric is {spared}doubled ({which})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"
@@ -312,7 +308,7 @@ def _compared(result: Result) -> list[str]:
         return []
     decides, other = result.parameters["ranked_by"], result.parameters["compare"]
     row = next((row for row in rows if row["measure"] == decides), rows[0])
-    tau = estimate(row, "kendall")
+    tau = value_of(row.get("kendall"))
     there = row["top_there"]
     first = listed(there) if isinstance(there, list) and there else "none"
     same = "the same first" if row["same_top"] else f"another first, {first}"

@@ -101,11 +101,6 @@ def ends(limits: Sequence[object]) -> str:
     return "..".join(f"{end:g}" for end in limits)
 
 
-def estimate(row: Row, column: str) -> float | None:
-    """Return the value of a column; None where there is none."""
-    return value_of(row.get(column))
-
-
 def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order: of every ranking, then what it has only if asked for."""
     best, tables = Best.of(result), result.tables
@@ -149,7 +144,7 @@ def _ranking(best: Best) -> Shown:
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {
         "rank": lambda row: show(row["rank"]), "model": "model",
-        "bar": lambda row: bar(estimate(row, score)),
+        "bar": lambda row: bar(value_of(row.get(score))),
         **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
         "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
     }  # fmt: skip
@@ -163,13 +158,16 @@ def _ranking(best: Best) -> Shown:
 def _firm(best: Best) -> Shown:
     """Show what else may be said of each model: other orders, the plain mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    over = {row["model"]: row for (row,) in best.of_table("ranks")}
+    ranks: dict[str, str] = {}
+    for (row,) in best.of_table("ranks"):
+        low, high = row["best_over_orders"], row["worst_over_orders"]
+        ranks[str(row["model"])] = f"{low}" if low == high else f"{low}-{high}"
     columns: dict[str, Source] = {"model": "model"}
     if polygon:
         columns |= {f"{name.replace('_', '-')}\n↑": name for name in SPREAD}
     columns |= {"mean\n↑": "mean", "SD": "sd"}
     if polygon:
-        columns["ranks"] = lambda row: _span(over[row["model"]])
+        columns["ranks"] = lambda row: ranks[str(row["model"])]
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
     )
@@ -183,8 +181,7 @@ def _ranks(best: Best) -> Iterator[Shown]:
     """Show the ranks by every score, of the models for which they differ."""
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
-    telling = [name for name in scores if name != "sd"]
-    differ = [row for row in rows if len({row[name] for name in telling}) > 1
+    differ = [row for row in rows if len({row[name] for name in scores if name != "sd"}) > 1
               or row["order_dependent"] or row["weight_dependent"]]  # fmt: skip
     if not differ:
         return
@@ -209,7 +206,7 @@ def _depends(name: str) -> Source:
 
 def _metrics(best: Best) -> Shown:
     """Show what each metric is and how its values lie, numbered as its ray is in the radar."""
-    rays = best.result.parameters["metrics"]
+    rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
     columns: dict[str, Source] = {
         "ray": lambda row: str(rays.index(row["metric"]) + 1),
         "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
@@ -217,18 +214,19 @@ def _metrics(best: Best) -> Shown:
         "weight": lambda row: f"{row['weight']:g}",
         "least": "least", "average": "average", "most": "most",
     }  # fmt: skip
-    return best.table(
-        "metrics", "Metrics, in the order of their rays", columns, best.result.tables["metrics"],
-        right=["ray", "scale", "weight"], write=close,
-    )  # fmt: skip
+    title, right = "Metrics, in the order of their rays", ["ray", "scale", "weight"]
+    return best.table("metrics", title, columns, rows, right=right, write=close)
 
 
 def _changes(best: Best) -> Iterator[Shown]:
-    """Show what leaving out or doubling a metric changes."""
     known = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
     if best.result.summary["models"] < 2 or not known:
         return
-    now = _first_now(best)
+    # who is first by MLcps, named as the metrics table does: of several the first, and how many
+    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
+    if not best.by_desirability:
+        names = list(best.result.summary["best"])
+    now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
     rows = [
         row for row in known
         if row["moved_without"] or row["moved_doubled"]
@@ -259,20 +257,6 @@ def _changes(best: Best) -> Iterator[Shown]:
     yield best.table("metrics", title, columns, rows, note="; ".join(notes))
 
 
-def _first_now(best: Best) -> str | None:
-    """Name who is first by MLcps as the metrics table does: of several the first, and how many."""
-    names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
-    if not best.by_desirability:
-        names = list(best.result.summary["best"])
-    return names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
-
-
-def _span(row: Row) -> str:
-    """Write the ranks a model has over the orders as `1-3`."""
-    low, high = row["best_over_orders"], row["worst_over_orders"]
-    return f"{low}" if low == high else f"{low}-{high}"
-
-
 def _dominance(best: Best) -> Shown:
     table, wished = best.result.tables["dominance"], "desirability" in best.result.tables
     measured = "by every wish and metric" if wished else "in every metric"
@@ -286,7 +270,7 @@ def _dominance(best: Best) -> Shown:
 
 def _weights(best: Best) -> Shown:
     columns: dict[str, Source] = {
-        "model": "model", "bar": lambda row: bar(estimate(row, "share")), "share": "share",
+        "model": "model", "bar": lambda row: bar(value_of(row.get("share"))), "share": "share",
         "order-free\nshare": "share_order_free", "passes the\nfirst at": _factor,
     }  # fmt: skip
     draws = best.result.parameters["draws"]
@@ -296,7 +280,7 @@ def _weights(best: Best) -> Shown:
 
 
 def _factor(row: Row) -> str:
-    if (value := estimate(row, "factor")) is not None:
+    if (value := value_of(row.get("factor"))) is not None:
         return f"×{value:.3g}"
     return "is first" if _is_first(row) else "never"
 
@@ -307,13 +291,12 @@ def _is_first(row: Row) -> bool:
 
 
 def _dethroning(best: Best) -> Shown:
-    """Show the weights beyond which another model is first."""
     rows = best.result.tables["dethroning"]
     first = next(row["model"] for row in best.result.tables["weights"] if _is_first(row))
 
     def beyond(side: str, word: str) -> Source:
         def write(row: Row) -> str:
-            value = estimate(row, side)
+            value = value_of(row.get(side))
             return "never" if value is None else f"{word} {value:.3g}: {row[f'{side}_winner']}"
 
         return write
@@ -329,9 +312,8 @@ def _dethroning(best: Best) -> Shown:
         winner = joint[0]["joint_winner"]
         note = f"together: the smallest change of all weights that puts {winner} first"
     title = f"Weights at which another model passes {first}"
-    if not joint and all(
-        estimate(row, side) is None for row in rows for side in ("lower", "upper")
-    ):
+    never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
+    if never and not joint:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none])
     right = ["weight", "together"]
@@ -339,7 +321,6 @@ def _dethroning(best: Best) -> Shown:
 
 
 def _goals(best: Best) -> Shown:
-    """Say what is wanted of each metric."""
     wanted = best.of_table("desirability")[0][:LISTED]
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",

@@ -233,9 +233,7 @@ def _meeting(sign: str, texts: Sequence[str]) -> str:
     """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
     if not texts[0]:
         return f"{sign} several, told apart in the closer look"
-    if len(texts) == 1:
-        return f"{sign} {texts[0]} in one place"
-    return f"{sign} {', '.join(texts)}, each in one place"
+    return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} in one place"
 
 
 def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
@@ -251,8 +249,7 @@ def _label(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
 
 def _write(canvas: Canvas, column: int, row: int, text: str) -> bool:
     """Write a text where there is room, and say whether there is."""
-    free = canvas.free(column, row, len(text))
-    if free:
+    if free := canvas.free(column, row, len(text)):
         canvas.text(column, row, text, Ink("", TEXT, DIM))
     return free
 
@@ -266,8 +263,7 @@ def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
 
 def limits(most: int) -> list[int]:
     """Return the largest count each shade stands for: 1 first, then in equal proportions."""
-    steps = len(SHADES) - 1
-    found = [1]
+    found, steps = [1], len(SHADES) - 1
     for i in range(1, steps + 1):
         if found[-1] < most:
             found.append(min(most, max(found[-1] + 1, round(most ** (i / steps)))))
@@ -346,14 +342,14 @@ def mark_window(overview: Canvas, window: Canvas) -> None:
 def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -> list[str]:
     """Return the canvas with a ruler of δ at the left and one of φ below."""
     digits = 3 if step < 0.01 else 2 if step < 0.1 else 1
-    apart = round(step * canvas.scale)
+    apart, style = round(step * canvas.scale), DIM if color else ""
     lines = []
     first = round(canvas.top * canvas.scale / TALL)
     for row, drawn in enumerate(canvas.render(color=color)):
         tick = (first - row) * TALL % apart == 0
         value = (first - row) * TALL / canvas.scale
         label = f"{value + 0.0:.{digits}f} +" if tick else f"{names[1]} |" if row == 0 else "|"
-        lines.append(styled(f"{label:>{GUTTER}}", DIM if color else "") + drawn)
+        lines.append(styled(f"{label:>{GUTTER}}", style) + drawn)
     start = round(canvas.left * canvas.scale)
     ticks = [c for c in range(canvas.columns) if (start + c) % apart == 0]
     ruler = "".join("+" if c in ticks else "-" for c in range(canvas.columns))
@@ -364,5 +360,4 @@ def ruled(canvas: Canvas, step: float, names: tuple[str, str], *, color: bool) -
         if at + len(text) <= len(numbers):
             numbers[at : at + len(text)] = text
     edge = f"{'+':>{GUTTER}}{ruler} {names[0]}"
-    style = DIM if color else ""
     return [*lines, styled(edge, style), styled("".join(numbers).rstrip(), style)]

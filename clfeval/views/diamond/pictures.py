@@ -19,7 +19,6 @@ DOTTED = "·:,`~"
 SHADED = "~,`"  # lines that are not to be taken for a count
 MOST_POPULATIONS = 3
 FEW = 30  # more features are drawn as a density
-FARTHEST = 5, 3  # features named at the top and at the bottom; at the right
 REGIONS = 3  # with more models the regions only cover each other
 NAMED = 5  # names of what is not drawn
 
@@ -142,15 +141,7 @@ def moved(population: Diamond, phi: Cell, delta: Cell) -> Point | None:
     return population.move(at) if at else None
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """One named thing with its marker, its φ and δ in a population, and more for the key."""
-
-    marker: str
-    name: str
-    phi: Cell
-    delta: Cell
-    more: tuple[str, ...] = ()
+Placed = tuple[Entry, Cell, Cell]  # what the key says of a thing, and its φ and δ
 
 
 def model_scene(result: Result, population: Diamond) -> Scene:
@@ -174,18 +165,15 @@ def model_scene(result: Result, population: Diamond) -> Scene:
         if best:
             more = [exact(row["threshold"]), show(top.get("best_delta"))]
             more.append(exact(top.get("best_threshold")))
-        placed.append(Placed(char, name, phi, delta, tuple(more)))
+        placed.append((Entry(char, name, (show(phi), show(delta), *more)), phi, delta))
         at = pair(phi, delta)
         if at and not (top and row["threshold"] is None):  # no threshold is in force
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
     for name, row in best.items():
         at = moved(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    run_dots = [
-        Dot(markers.get(str(row["model"]), REST), at)
-        for row in runs
-        if (at := moved(population, row["phi"], row["delta"]))
-    ]
+    places = ((str(row["model"]), moved(population, row["phi"], row["delta"])) for row in runs)
+    run_dots = [Dot(markers.get(name, REST), at) for name, at in places if at]
     regions = () if runs or best or len(rows) > REGIONS else _regions(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
@@ -212,7 +200,8 @@ def feature_scene(result: Result, population: Diamond) -> Scene:
     for i, row in enumerate(result.tables["features"]):
         at = moved(population, row["phi"], row["delta"])
         phi, delta = at or (row["phi"], row["delta"])
-        placed.append(Placed(marker(i), str(row["feature"]), phi, delta, (show(row["role"]),)))
+        numbers = show(phi), show(delta), show(row["role"])
+        placed.append((Entry(marker(i), str(row["feature"]), numbers), phi, delta))
         dots += [Dot(marker(i), at)] if at else []
     scene = Scene(population, tuple(dots), lines=isometrics(result, population))
     return keyed(scene, "feature", (*population.symbols, "role"), placed)
@@ -220,31 +209,25 @@ def feature_scene(result: Result, population: Diamond) -> Scene:
 
 def keyed(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Placed]) -> Scene:
     """Add the key: all that is drawn with a marker of its own, and why the others are not."""
-    drawn = [one for one in placed if pair(one.phi, one.delta)]
-    entries = [
-        Entry(one.marker, one.name, (show(one.phi), show(one.delta), *one.more))
-        for one in drawn
-        if one.marker != REST
-    ]
+    drawn = [entry for entry, phi, delta in placed if pair(phi, delta)]
+    entries = [entry for entry in drawn if entry.marker != REST]
     notes = []
-    rest = len(drawn) - len(entries)
-    if rest:
+    if rest := len(drawn) - len(entries):
         notes.append(f"{REST} {rest} more {what}{'s' * (rest > 1)}")
     lost: dict[str, list[str]] = {}
-    for one in placed:
-        if not pair(one.phi, one.delta):
-            name = short(plain(one.name), NAME).replace(" ", TIE)
-            lost.setdefault(_reason(one), []).append(f"'{name}'")
+    for entry, phi, delta in placed:
+        if not pair(phi, delta):
+            name = short(plain(entry.name), NAME).replace(" ", TIE)
+            lost.setdefault(_reason(phi, delta), []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         notes.append(f"not drawn, {reason}: {', '.join(names[:NAMED])}{more}")
-    return replace(
-        scene, headings=(what, *heads), entries=tuple(entries), notes=(*scene.notes, *notes)
-    )
+    notes = [*scene.notes, *notes]
+    return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
 
 
-def _reason(one: Placed) -> str:
-    for cell in (one.phi, one.delta):
+def _reason(*cells: Cell) -> str:
+    for cell in cells:
         if isinstance(cell, Estimate) and cell.value is None and cell.reason:
             return REASONS.get(cell.reason, cell.reason.replace("_", " "))
     return "φ or δ is undefined"
@@ -264,12 +247,9 @@ def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...
     """Return the corners of each joint region: a rectangle standing on its corner."""
     regions = []
     for row in rows:
-        rates = row.get("region_sensitivity"), row.get("region_specificity")
-        sides = [
-            (rate.low, rate.high)
-            for rate in rates
-            if isinstance(rate, Estimate) and rate.low is not None and rate.high is not None
-        ]
+        cells = row.get("region_sensitivity"), row.get("region_specificity")
+        rates = [cell for cell in cells if isinstance(cell, Estimate)]
+        sides = [(r.low, r.high) for r in rates if r.low is not None and r.high is not None]
         if len(sides) == 2:
             (a, b), (c, d) = sides
             ends = ((b, d), (b, c), (a, c), (a, d))
@@ -284,8 +264,7 @@ def density_scenes(result: Result, shown: Sequence[Diamond]) -> Iterator[Scene]:
     places: list[int] = []
     roles: Counter[str] = Counter()
     for i, row in enumerate(rows):
-        at = pair(row["phi"], row["delta"])
-        if at:
+        if at := pair(row["phi"], row["delta"]):
             points.append(at)
             places.append(i)
             if row["role"]:
