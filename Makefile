@@ -13,6 +13,11 @@ help: ## list the targets
 
 demo: $(VENV)/.core ## run the main job on a real table
 	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3 --plot
+	@printf '\nnext, for example:\n'
+	@printf '  %s\n' \
+		'$(BIN)/clfeval phidelta fixtures/breast-cancer/labels.csv --positive malignant' \
+		'$(BIN)/clfeval tune-jpt fixtures/breast-cancer/scores.csv --positive malignant --prevalence 0.01' \
+		'$(BIN)/clfeval mlcps fixtures/metrics/test.csv'
 
 test: $(VENV)/.dev ## run the tests of every change; FULL=1: everything, as each night
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(FULL),--full)

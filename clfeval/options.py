@@ -55,6 +55,7 @@ class Opt:
     signed: str | None = None
     stated: bool = False
     completes: Completes | None = None
+    common: bool = False  # in the short help too
     reads: bool = False  # names a table
 
 
@@ -119,7 +120,8 @@ class Option:
 class Command:
     """A command: its groups, and what its help says beside them.
 
-    input: the group of its table, which stands before the others. words: what fields of the input
+    have, want: whoever has the one and wants to know the other is right here. input: the group of
+    its table, which stands before the others. words: what fields of the input
     say otherwise in this command. without: those it has no use for.
     """
 
@@ -128,6 +130,8 @@ class Command:
     help: str
     examples: str
     tables: str
+    have: str = ""
+    want: str = ""
     optional: bool = False  # may do without a table
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Runs the console blocks of README.md; `python -m tests.readme` writes their output anew."""
+"""Runs the console blocks of README and guides; `python -m tests.readme` writes them anew."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.process.runner import run
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+GUIDES = sorted((ROOT / "clfeval" / "guide").glob("*.md"))
 BLOCK = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```\n")
 
 
@@ -58,4 +59,5 @@ def in_bash(part: str, content: bytes, environment: dict[str, str]) -> tuple[byt
 
 
 if __name__ == "__main__":
-    README.write_text(regenerated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, *GUIDES):
+        page.write_text(regenerated(page.read_text(encoding="utf-8")), encoding="utf-8")

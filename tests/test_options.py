@@ -128,7 +128,7 @@ PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls."
 def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    built(PAINT).main(["--help"], standalone_mode=False)
+    built(PAINT).main(["--help-all"], standalone_mode=False)
     shown = capsys.readouterr().out
     flags = ("--hue", "--coats", "--dots", "--gloss", "--shade", "--mix", "--dry", "--walls")
     places = [shown.index(flag) for flag in (*flags, "--format", "--fail-under")]

@@ -1,4 +1,4 @@
-"""The README tells the truth: its console blocks, its Python, its options and its codes."""
+"""README and guides tell the truth: console blocks, Python, options, links."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ import os
 import re
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
+from clfeval import COMMANDS
 from clfeval.cli.app import app
-from tests.readme import BLOCK, README, ROOT, regenerated
+from tests.readme import BLOCK, GUIDES, README, ROOT, regenerated
 
-TEXT = README.read_text(encoding="utf-8")
+PAGES = {page.name: page.read_text(encoding="utf-8") for page in (README, *GUIDES)}
+TEXT = PAGES["README.md"]
+LONGEST = 220  # lines of the README
 
 
-def test_console_blocks_print_what_they_say() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_console_blocks_print_what_they_say(page: str) -> None:
+    assert regenerated(PAGES[page]) == PAGES[page]
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     assert len(BLOCK.findall(TEXT)) >= 4
-    assert regenerated(TEXT) == TEXT
+    assert len(TEXT.splitlines()) <= LONGEST
+    for page in (README, *GUIDES):
+        for link in re.findall(r"\]\(([^)#]+)\)", PAGES[page.name]):
+            assert (page.parent / link).is_file(), (page.name, link)
+    for guide in GUIDES:
+        assert f"(clfeval/guide/{guide.name})" in TEXT
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_guide(command: str) -> None:
+    assert f"{command}.md" in PAGES
 
 
 def test_python_blocks_print_what_their_comments_say() -> None:
@@ -39,13 +58,14 @@ def test_python_blocks_print_what_their_comments_say() -> None:
 
 def test_every_option_the_readme_names_exists() -> None:
     known: set[str] = set()
-    for command in ("mars", "phidelta", "tune-jpt", "mlcps"):
+    for command in COMMANDS:
         done = CliRunner().invoke(
-            app, [command, "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
+            app, [command, "--help-all"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
         )
         known |= set(re.findall(r"--[a-z][a-z-]+", done.stdout))
-    named = set(re.findall(r"`[^`\n]*?(--[a-z][a-z-]+)", TEXT))
-    assert named - known <= {"--help"}
+    for page, text in PAGES.items():
+        named = set(re.findall(r"`[^`\n]*?(--[a-z][a-z-]+)", text))
+        assert named - known <= {"--help"}, page
 
 
 def test_the_two_commands_stand_in_the_makefile() -> None:

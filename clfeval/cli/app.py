@@ -14,10 +14,17 @@ from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import built
+from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.options import Command
 from clfeval.tables.input import with_input
+
+HEAD = "Evaluate classifiers from a table of predictions."
+EXAMPLES = (
+    "clfeval mars preds.csv --positive malignant --best 3",
+    "clfeval tune-jpt --sensitivity 0.9 --specificity 0.95 --prevalence 0.01",
+)
 
 
 class Commands(TyperGroup):
@@ -27,6 +34,15 @@ class Commands(TyperGroup):
         """Know the names, for suggestions."""
         super().__init__(**given)
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print which command is for what, before the rest."""
+        rows = [("I have", "I want to know", "use")]
+        rows += [(one.have, one.want, one.name) for one in map(command_of, COMMANDS)]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+        self.help = "\n".join([HEAD, "", "\b", *lines, "", "\b", *EXAMPLES])
+        super().format_help(ctx, formatter)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name; None where there is none."""
@@ -49,7 +65,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Evaluate classifiers from a table of predictions.",
+    help=HEAD,
     epilog="Exit codes: 0 computed, gates met; 1 a gate missed; 2 command line or output; "
     "3 data; 70 a bug.",
 )
@@ -71,9 +87,16 @@ def root(
             "--version", help="Print the version.", callback=_print_version, is_eager=True
         ),
     ] = False,
-) -> None:
+    guide: Annotated[
+        str | None,
+        typer.Option(
+            "--guide", help="Print a guide: a command's, tables, gates or numbers.", metavar="NAME",
+            callback=of_name, is_eager=True, autocompletion=guides,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
     """Evaluate classifiers from a table of predictions."""
-    del version  # the callback did it
+    del version, guide  # their callbacks did it
 
 
 def main() -> NoReturn:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete
+from clfeval.cli import complete, guide
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import Gates, opened, run
 from clfeval.methods.options import INTERVALS
@@ -22,16 +23,58 @@ if TYPE_CHECKING:
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
-COMPLETES: Mapping[str | None, Callable[..., Any] | None] = {
-    None: None,
-    "column": complete.complete_column,
-    "model": complete.complete_model,
-    "class": complete.complete_class,
-    "metric": complete.complete_metric,
-    "measure": complete.complete_measure,
-    "table": complete.complete_table,
-    "ranked": complete.complete_ranked,
+# what completes to what, and how its value is called in help
+COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
+    None: (None, None),
+    "column": (complete.complete_column, "COLUMN"),
+    "model": (complete.complete_model, "MODEL"),
+    "class": (complete.complete_class, "LABEL"),
+    "metric": (complete.complete_metric, "METRIC"),
+    "measure": (complete.complete_measure, "MEASURE"),
+    "table": (complete.complete_table, "NAME"),
+    "ranked": (complete.complete_ranked, "METRIC"),
 }
+SPELT = 24  # characters of choices that help spells out beside the option
+TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
+
+
+class Brief(TyperCommand):
+    """A command whose help has the common options, and all of them with --help-all."""
+
+    seldom: frozenset[str] = frozenset()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help without the options that are seldom needed."""
+        for parameter in self.params:
+            if isinstance(parameter, TyperOption):
+                parameter.hidden = parameter.name in self.seldom
+        self.epilog = (
+            f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+            if self.seldom
+            else None
+        )
+        super().format_help(ctx, formatter)
+
+
+def _help_all(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        ctx.command.seldom = frozenset()  # type: ignore[attr-defined]
+        print(ctx.get_help(), end="")  # noqa: T201
+        raise typer.Exit
+
+
+def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
+    """Return a switch that prints something and leaves."""
+    option = typer.Option(flag, help=words, callback=callback, is_eager=True)
+    return Parameter(
+        flag[2:].replace("-", "_"), KIND, default=False, annotation=Annotated[bool, option]
+    )
+
+
+EAGER = (
+    _eager("--help-all", "Show all options.", _help_all),
+    _eager("--guide", "Show the guide.", guide.of_command),
+)
 
 
 def built(command: Command) -> Any:
@@ -44,17 +87,20 @@ def built(command: Command) -> Any:
     app = typer.Typer(add_completion=False)
     app.command(
         command.name,
-        epilog=command.examples,
+        cls=Brief,
         context_settings={"token_normalize_func": lambda word: respelt.get(word, word)},
     )(_called(command))
-    return get_command(app)
+    made: Any = get_command(app)
+    every = command.options(Output, Gates)
+    made.seldom = frozenset(option.name for option in every if not option.opt.common)
+    return made
 
 
 def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
     every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
-    shape = Signature([_tables(command), *map(_parameter, every)])
+    shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
     def called(tables: list[str], **given: Any) -> None:
         output = taken(Output, given)
@@ -69,7 +115,7 @@ def _called(command: Command) -> Callable[..., None]:
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
         run([*tables, *others], output, taken(Gates, given), compute)
 
-    called.__doc__ = command.help
+    called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
     return called
@@ -101,15 +147,20 @@ def _parameter(option: Option) -> Parameter:
     if default is None:
         kind = kind | None
     ranged = opt.panel == OUTPUT  # refused where typer refuses: nothing else is asked for them
+    completes, word = COMPLETES[opt.completes]
+    words, helped = "|".join(option.choices), opt.help
+    if len(words) > SPELT and opt.metavar is None:
+        helped = f"{helped} One of {', '.join(option.choices)}."
+        words = option.field.rpartition("_")[2].upper()
     info = typer.Option(
         *(opt.flags or (option.flag,)),
-        help=opt.help,
+        help=helped,
         rich_help_panel=opt.panel,
-        metavar=opt.metavar,
+        metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
         min=opt.least if ranged else None,
         max=opt.most if ranged else None,
         show_default=not option.repeated and "/" not in "".join(opt.flags),
-        autocompletion=COMPLETES[opt.completes],
+        autocompletion=completes,
     )
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
 

@@ -60,20 +60,21 @@ class Output:
 
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
-        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format")),
+        Opt("What standard output gets.", OUTPUT, flags=("-f", "--format"), common=True),
     ] = "table"
     table: Annotated[
         str | None, Opt("Which table CSV holds; default the first.", OUTPUT, completes="table")
     ] = None
     save: Annotated[
         tuple[str, ...],
-        Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE"),
+        Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE", common=True),
     ] = ()
     digits: Annotated[
         int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
     ] = 3
     plot: Annotated[
-        bool | None, Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",))
+        bool | None,
+        Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",), common=True),
     ] = None
     color: Annotated[
         Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)

@@ -38,7 +38,7 @@ class Gates:
     fail_under: Annotated[
         tuple[str, ...],
         Opt("Exit 1 when below; repeat.", GATES, metavar="[MODEL:]METRIC[.low]=VALUE",
-            completes="metric"),
+            completes="metric", common=True),
     ] = ()  # fmt: skip
     fail_over: Annotated[
         tuple[str, ...],
@@ -46,12 +46,13 @@ class Gates:
             completes="metric"),
     ] = ()  # fmt: skip
     baseline: Annotated[
-        str | None, Opt("A saved result to compare with.", GATES, metavar="RESULT.json")
+        str | None,
+        Opt("A saved result to compare with.", GATES, metavar="RESULT.json", common=True),
     ] = None
     max_drop: Annotated[
         tuple[str, ...],
         Opt("Exit 1 when worse than the baseline by more; repeat.", GATES,
-            metavar="[MODEL:]METRIC=DELTA", completes="metric"),
+            metavar="[MODEL:]METRIC=DELTA", completes="metric", common=True),
     ] = ()  # fmt: skip
 
 

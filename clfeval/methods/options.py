@@ -50,14 +50,14 @@ class Populations:
         tuple[float, ...],
         Opt(
             "At this share of positives: 0.005, 0.5% or 1/200; repeat.",
-            POPULATIONS, metavar="SHARE", parse=shares, above=0, below=1,
+            POPULATIONS, metavar="SHARE", parse=shares, above=0, below=1, common=True,
         ),
     ] = ()  # fmt: skip
     odds: Annotated[
         tuple[str, ...],
         Opt(
             "The same as positives:negatives, for example 1:100; repeat.",
-            POPULATIONS, metavar="P:N", accept=_odds,
+            POPULATIONS, metavar="P:N", accept=_odds, common=True,
         ),
     ] = ()  # fmt: skip
 

@@ -69,22 +69,24 @@ class Input:
         Opt(
             "The true label; default the first of truth, y_true, target, actual, label, "
             "true_label.",
-            COLUMNS, completes="column",
+            COLUMNS, completes="column", common=True,
         ),
     ] = None  # fmt: skip
     model: Annotated[
         tuple[str, ...],
         Opt(
             "A model's name or a quoted glob; repeat. Default: all other columns.",
-            COLUMNS, completes="model",
+            COLUMNS, completes="model", common=True,
         ),
     ] = ()  # fmt: skip
-    id: Annotated[str | None, Opt("Names the observation.", COLUMNS, completes="column")] = None
+    id: Annotated[
+        str | None, Opt("Names the observation.", COLUMNS, completes="column", common=True)
+    ] = None
     positive: Annotated[
         str | None,
         Opt(
             "The positive class; all others are negative. Default 1 or true.",
-            COLUMNS, accept=_label, takes=object, completes="class",
+            COLUMNS, accept=_label, takes=object, completes="class", common=True,
         ),
     ] = None  # fmt: skip
     labels: Annotated[
@@ -107,7 +109,7 @@ class Input:
         Opt(
             "Scores at or above it are positive; repeat. Default 0.5.",
             COLUMNS, metavar="T|MODEL=T", parse=thresholds, accept=_thresholds,
-            takes=float | Mapping[str | None, float] | None,
+            takes=float | Mapping[str | None, float] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
@@ -117,7 +119,7 @@ class Input:
     by: Annotated[
         tuple[str, ...],
         Opt("Also compute every slice of this column; repeat.", COLUMNS, stated=True,
-            completes="column"),
+            completes="column", common=True),
     ] = ()  # fmt: skip
     run: str | None = None
 

@@ -34,14 +34,14 @@ class MarsOptions:
     ] = "all"  # fmt: skip
     target: Annotated[
         Literal["positive", "negative"],
-        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True),
+        Opt("Count finds of this class.", ANALYSIS, signed="target", stated=True, common=True),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
         Opt(
             "Treat models as one that finds what any of them finds; repeat.",
             ANALYSIS, also=("groups",), metavar="NAME=A,B", parse=groups, accept=_groups,
-            takes=Mapping[str, Sequence[str]] | None,
+            takes=Mapping[str, Sequence[str]] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     subsets: Annotated[
@@ -52,16 +52,16 @@ class MarsOptions:
     best: Annotated[
         int | None,
         Opt("The subsets of 1..K models that find most, with the gain of each step.", ANALYSIS,
-            metavar="K", least=1),
+            metavar="K", least=1, common=True),
     ] = None  # fmt: skip
     max_effort: Annotated[
         float | None,
         Opt("The subset that finds most while claiming at most N rows.", ANALYSIS, metavar="N",
-            least=0, outside="is no number of rows"),
+            least=0, outside="is no number of rows", common=True),
     ] = None  # fmt: skip
     top: Annotated[
         str | None,
-        Opt("Positive are each model's own top rows: 200, 0.05 or 5%.", ANALYSIS,
+        Opt("Positive are each model's own top rows: 200, 0.05 or 5%.", ANALYSIS, common=True,
             metavar="FRACTION|COUNT", accept=_top, takes=str | float | None, stated=True),
     ] = None  # fmt: skip
     sweep: Annotated[
@@ -76,7 +76,7 @@ class MarsOptions:
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
         Opt("List what one model alone finds, or misses; repeat.", ANALYSIS, also=("lists",),
-            metavar="found|missed"),
+            metavar="found|missed", common=True),
     ] = ()  # fmt: skip
     interval: Interval = "exact"
     level: Level = 0.95
@@ -96,21 +96,17 @@ class MarsOptions:
 MARS = Command(
     "mars",
     (MarsOptions,),
+    have="predictions of models",
+    want="who finds what the others miss",
     help="""Show what each classifier finds or misses that the others do not.
 
     ShineThrough of a model: of the positives that some model finds, the share that it alone finds.
     Occlusion: the share that it misses and every other model finds.
     """,
-    examples="""Examples:
-
-clfeval mars preds.csv --positive malignant
-
+    examples="""clfeval mars preds.csv --positive malignant
 clfeval mars scores.parquet --threshold 0.3 --subsets 2 --best 3
-
 cat preds.csv | clfeval mars - -f json | jq .tables.models
-
 clfeval mars preds.csv --list found -f csv --table exclusive
-
 clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "

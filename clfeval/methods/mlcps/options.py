@@ -83,7 +83,7 @@ class MlcpsOptions:
         Literal["metrics", "predictions"],
         Opt(
             "What the table holds: metrics of models, or predictions to measure.",
-            READING, flags=("--from",), signed="from",
+            READING, flags=("--from",), signed="from", common=True,
         ),
     ] = "metrics"  # fmt: skip
     transpose: Annotated[bool, Opt("Columns are models, rows are metrics.", READING)] = False
@@ -91,7 +91,7 @@ class MlcpsOptions:
         tuple[str, ...],
         Opt(
             "Score only this one; a name or a quoted glob; repeat, in the order of the rays.",
-            SCORE, also=("measure",), completes="ranked",
+            SCORE, also=("measure",), completes="ranked", common=True,
         ),
     ] = ()  # fmt: skip
     weight: Annotated[
@@ -99,7 +99,7 @@ class MlcpsOptions:
         Opt(
             "Times this weight (default 1; 0 leaves the metric out); repeat.",
             SCORE, metavar="METRIC=W|FILE.yaml", parse=notation.weights, accept=_weights,
-            takes=Mapping[str, float] | Path | None,
+            takes=Mapping[str, float] | Path | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     zero_weight: Annotated[
@@ -114,7 +114,7 @@ class MlcpsOptions:
         Opt(
             "Which way is better, where the name does not say it; repeat.",
             SCORE, metavar="METRIC=max|min", parse=notation.directions, accept=_directions,
-            takes=Mapping[str, Direction] | None,
+            takes=Mapping[str, Direction] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     rescale: Annotated[
@@ -122,7 +122,7 @@ class MlcpsOptions:
         Opt(
             "Map this range to 0..1, for example mcc=-1:1; repeat.",
             SCORE, metavar="METRIC=LOW:HIGH", parse=notation.ranges, accept=_ranges,
-            takes=Mapping[str, Sequence[float]] | None,
+            takes=Mapping[str, Sequence[float]] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
@@ -130,7 +130,7 @@ class MlcpsOptions:
         Opt(
             "Rank by what is wanted of each metric: maximize, minimize, target, box, custom.",
             SCORE, metavar="FILE.yaml", many=False, accept=_wishes,
-            takes=Mapping[str, Any] | Path | None,
+            takes=Mapping[str, Any] | Path | None, common=True,
         ),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[
@@ -148,7 +148,7 @@ class MlcpsOptions:
         Any,
         Opt(
             "A second table of the same models, such as training: do they rank alike?",
-            FIRM, metavar="OTHER", accept=as_given, reads=True,
+            FIRM, metavar="OTHER", accept=as_given, reads=True, common=True,
         ),
     ] = None  # fmt: skip
     interval: Annotated[
@@ -222,20 +222,15 @@ def _meant(name: str, metrics: Sequence[str]) -> list[str]:
 MLCPS = Command(
     "mlcps",
     (MlcpsOptions,),
+    have="metrics of many models",
+    want="one ranking, and how firm it is",
     help="Fold many metrics into one score, and tell how firm the ranking is.",
-    examples="""Examples:
-
-clfeval mlcps metrics.csv
-
-clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1 --weight-sensitivity
-
+    examples="""clfeval mlcps metrics.csv
+clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1
 clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
-
-clfeval mlcps preds.csv --from predictions --metric f1 --metric mcc --metric roc_auc
-
+clfeval mlcps preds.csv --from predictions --positive malignant
 clfeval mlcps test.csv --compare train.csv
-
-clfeval mlcps metrics.csv --desirability wishes.yaml --fail-under rf:desirability=0.5
+clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
 """,
     tables="Metrics, one row per model: CSV, TSV, Parquet, Arrow IPC, NDJSON or JSON (.gz and "
     ".zst too), cross-validation results of scikit-learn, or a result of clfeval; - is "

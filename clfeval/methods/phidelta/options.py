@@ -86,7 +86,7 @@ class ClassifierOptions:
         str | None,
         Opt(
             "Compare the others with it, on the same rows or runs.",
-            CLASSIFIERS, metavar="MODEL", signed="ref", stated=True, completes="model",
+            CLASSIFIERS, metavar="MODEL", signed="ref", stated=True, completes="model", common=True,
         ),
     ] = None  # fmt: skip
     curve: Annotated[
@@ -94,6 +94,7 @@ class ClassifierOptions:
         Opt(
             "Every threshold: the ROC curve in the diamond, Gini, largest δ, break-even.",
             CLASSIFIERS,
+            common=True,
         ),
     ] = False
     points: Annotated[
@@ -108,7 +109,7 @@ class ClassifierOptions:
         Opt(
             "Rows are of several runs, told apart by this column.",
             CLASSIFIERS, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
-            completes="column",
+            completes="column", common=True,
         ),
     ] = None  # fmt: skip
     run_files: Annotated[bool, Opt("Every file is a run.", CLASSIFIERS, stated=True)] = False
@@ -141,7 +142,12 @@ class FeatureOptions:
     """What is asked of features beside the plane."""
 
     features: Annotated[
-        bool, Opt("Columns are features, or rows are entries row, feature[, value].", FEATURES)
+        bool,
+        Opt(
+            "Columns are features, or rows are entries row, feature[, value].",
+            FEATURES,
+            common=True,
+        ),
     ] = False
     feature: Annotated[
         tuple[str, ...],
@@ -159,12 +165,14 @@ class FeatureOptions:
     cut: Annotated[
         CutChoice | None,
         Opt(
-            "Where a numeric feature turns true; default median.",
-            FEATURES, metavar="median|mean|best|soft|VALUE", parse=notation.number_or_word,
+            "Where a numeric feature turns true: median (default), mean, best, soft or a number.",
+            FEATURES, metavar="RULE|NUMBER", parse=notation.number_or_word,
             accept=_cut, stated=True,
         ),
     ] = None  # fmt: skip
-    select: Annotated[bool, Opt("Keep features that discriminate, best first.", FEATURES)] = False
+    select: Annotated[
+        bool, Opt("Keep features that discriminate, best first.", FEATURES, common=True)
+    ] = False
     phi_max: Annotated[
         float | None, Opt(f"Select |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT)
     ] = None
@@ -177,7 +185,7 @@ class FeatureOptions:
         Opt(
             "Select at most N features.",
             FEATURES, metavar="N", least=1, outside="is not a whole number of features from 1 up",
-            needs=LIMIT["needs"], stated=True,
+            needs=LIMIT["needs"], stated=True, common=True,
         ),
     ] = None  # fmt: skip
 
@@ -196,18 +204,14 @@ class FeatureOptions:
 PHIDELTA = Command(
     "phidelta",
     (PlaneOptions, ClassifierOptions, FeatureOptions),
+    have="predictions or features",
+    want="what each discriminates, how it leans",
     help="Show how well classifiers or features discriminate (δ), and which way they lean (φ).",
-    examples="""Examples:
-
-clfeval phidelta preds.csv --positive malignant --reference logreg
-
-clfeval phidelta scores.parquet --curve --odds 1:100 --isometrics precision=0.5,0.8
-
+    examples="""clfeval phidelta preds.csv --positive malignant --reference logreg
+clfeval phidelta scores.parquet --curve --isometrics precision=0.5,0.8
 clfeval phidelta cv.csv --run fold --train-fraction 0.8
-
-clfeval phidelta table.csv --features --truth outcome --cut best --select --top 20
-
-clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv > features.csv
+clfeval phidelta table.csv --features --truth outcome --select --top 20
+clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",

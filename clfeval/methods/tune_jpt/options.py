@@ -98,11 +98,15 @@ class TuneOptions(Populations):
         Opt(
             "The four numbers of a published table; repeat.",
             NUMBERS, metavar="[MODEL=]TP,FP,FN,TN", parse=notation.counts, accept=_by_model,
-            takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
+            takes=Mapping[str, Sequence[float]] | Sequence[float] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
-    sensitivity: Annotated[float | None, Opt("A rate alone; no intervals.", NUMBERS)] = None
-    specificity: Annotated[float | None, Opt("The rate that goes with it.", NUMBERS)] = None
+    sensitivity: Annotated[
+        float | None, Opt("A rate alone; no intervals.", NUMBERS, common=True)
+    ] = None
+    specificity: Annotated[
+        float | None, Opt("The rate that goes with it.", NUMBERS, common=True)
+    ] = None
     sweep: Annotated[
         str | None,
         Opt(
@@ -136,8 +140,8 @@ class TuneOptions(Populations):
     measure: Annotated[
         tuple[str, ...],
         Opt(
-            "Only this one, such as ppv or mcc; repeat.",
-            MEASURED, also=("metric",), accept=_measures, signed="measures", completes="measure",
+            "Only this one, such as ppv or mcc; repeat.", MEASURED, common=True,
+            also=("metric",), accept=_measures, signed="measures", completes="measure",
         ),
     ] = ()  # fmt: skip
     ratio: Annotated[
@@ -167,7 +171,8 @@ class TuneOptions(Populations):
         tuple[float, float] | None,
         Opt(
             "What errors cost, for example 1:10: expected cost, net benefit, and thresholds.",
-            MEASURED, metavar="FP:FN", parse=notation.two_numbers(":", "1:10"), least=0,
+            MEASURED, common=True,
+            metavar="FP:FN", parse=notation.two_numbers(":", "1:10"), least=0,
         ),
     ] = None  # fmt: skip
     benefit: Annotated[
@@ -304,17 +309,14 @@ def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, .
 TUNE_JPT = Command(
     "tune-jpt",
     (TuneOptions,),
+    have="predictions or 2 x 2 tables",
+    want="the same at another share of positives",
     help="Tell what 2 x 2 tables would look like at another share of positives.",
-    examples="""Examples:
-
-clfeval tune-jpt --counts 67,5,33,95 --odds 1:100 --population 50000
-
-clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --prevalence-range 0.001..0.02
-
-clfeval tune-jpt preds.csv --positive malignant --prevalence 0.01 --crossover mcc
-
+    examples="""clfeval tune-jpt --counts 67,5,33,95 --odds 1:100 --population 50000
+clfeval tune-jpt --counts ccp=67,5,33,95 --counts rf=69,15,31,85 --odds 1:50
+clfeval tune-jpt preds.csv --positive malignant --prevalence-range 0.001..0.02
+clfeval tune-jpt preds.csv --positive malignant --crossover mcc
 clfeval tune-jpt scores.parquet --odds 1:1000 --cost 1:50
-
 clfeval tune-jpt scores.parquet -f csv --table cutoffs > cutoffs.csv
 """,
     tables="Predictions or counts: CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - "

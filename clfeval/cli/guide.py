@@ -1,0 +1,51 @@
+"""The guides that come with the program: one for each command, for tables, gates and numbers."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from typing import Any
+
+import typer
+
+from clfeval.errors import UsageError, suggestion
+
+
+def guides() -> list[str]:
+    """Return the names of the guides."""
+    return sorted(file.name.removesuffix(".md") for file in _folder().iterdir())
+
+
+def show_guide(name: str) -> None:
+    """Print a guide, laid out and paged on a terminal; UsageError where there is none."""
+    if name not in guides():
+        hint = suggestion(name, guides()) or f"one of {', '.join(guides())}"
+        raise UsageError.of(f"no guide '{name}'", "bad-option", hint=hint)
+    text = (_folder() / f"{name}.md").read_text(encoding="utf-8")
+    if sys.stdout is None or not sys.stdout.isatty():
+        print(text, end="")  # noqa: T201
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    with console.pager(styles=True):
+        console.print(Markdown(text))
+
+
+def of_command(ctx: typer.Context, wanted: bool) -> None:
+    """Print the guide of the command at hand, and leave."""
+    if wanted:
+        show_guide(str(ctx.info_name))
+        raise typer.Exit
+
+
+def of_name(name: str | None) -> None:
+    """Print a guide by its name, and leave."""
+    if name is not None:
+        show_guide(name)
+        raise typer.Exit
+
+
+def _folder() -> Any:
+    return files("clfeval") / "guide"

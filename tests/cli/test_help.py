@@ -1,0 +1,75 @@
+"""Help and guides: the common options, then all; whole words at 80 columns; examples first."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.main import get_command
+
+from clfeval import COMMANDS
+from clfeval.cli.app import app, command_of
+from clfeval.cli.guide import guides
+from clfeval.cli.output import Output
+from clfeval.cli.run import Gates
+from tests.process.program import clfeval
+
+NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
+
+
+def asked(*words: str) -> str:
+    done = clfeval(*words, **NARROW)
+    assert done.code == 0
+    return done.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_the_common_options_and_help_all_has_every_one(command: str) -> None:
+    declared = command_of(command)
+    brief, whole = asked(command, "--help"), asked(command, "--help-all")
+    for option in declared.options(Output, Gates):
+        assert f"│ {option.flag} " in whole, option.flag
+        assert (f"│ {option.flag} " in brief) == option.opt.common, option.flag
+    assert len(brief.splitlines()) < 0.7 * len(whole.splitlines())
+    assert f"more options: clfeval {command} --help-all" in brief
+    assert "--help-all\n" not in whole
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_in_help_breaks_inside_a_word_at_80_columns(command: str) -> None:
+    whole = asked(command, "--help-all")
+    made = get_command(app).get_command(None, command)  # type: ignore[attr-defined, arg-type]
+    for parameter in made.params:
+        if parameter.metavar and parameter.name != "tables":
+            assert parameter.metavar in whole, parameter.metavar
+        for word in (parameter.help or "").split():
+            assert word in whole, word
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_come_first_each_on_one_line(command: str) -> None:
+    text = asked(command, "--help")
+    examples = command_of(command).examples.splitlines()
+    assert len(examples) >= 4
+    for example in examples:
+        assert f" {example}" in text
+        assert text.index(example) < text.index("Arguments")
+
+
+def test_the_program_says_which_command_is_for_what() -> None:
+    text = asked("--help")
+    head = text[: text.index("Commands")]
+    for command in COMMANDS:
+        assert re.search(rf"^ {command_of(command).have} .*{command}\s*$", head, re.MULTILINE)
+    assert len(re.findall(r"^ clfeval \w", head, re.MULTILINE)) == 2
+
+
+def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
+    for command in COMMANDS:
+        assert asked(command, "--guide") == asked("--guide", command)
+        assert asked(command, "--guide").startswith(f"# {command}: ")
+    assert {*COMMANDS, "tables", "gates", "numbers"} == {*guides()}
+    done = clfeval("--guide", "table")
+    assert (done.code, done.err) == (
+        2, "no guide 'table' [bad-option]\nhint: did you mean 'tables'?\n",
+    )  # fmt: skip
