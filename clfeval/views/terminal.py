@@ -33,7 +33,7 @@ def as_text(
     console = Console(
         file=out, width=width or UNBOUNDED, height=100, force_terminal=color,
         color_system="standard" if color else None, no_color=not color, highlight=False,
-        emoji=False, markup=False, legacy_windows=False,
+        emoji=False, markup=False, legacy_windows=False, force_jupyter=False,
     )  # fmt: skip
     first, *others = headline(result)
     console.print(_text(first, style="bold"))

@@ -120,6 +120,16 @@ def test_a_screen_too_narrow_for_intervals_says_where_they_are(result: clfeval.R
     assert all(len(line) <= 50 for line in as_text(result, width=50).splitlines())
 
 
+def test_a_notebook_gets_the_text_in_one_piece(
+    result: clfeval.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rich shows each line as an output of its own where it sees a notebook, and returns nothing."""
+    before = str(result)
+    assert len(before.splitlines()) > 5
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(result) == before
+
+
 def test_a_name_does_not_steer_the_terminal() -> None:
     """An escape sequence in a header is written, not obeyed."""
     frame = pl.DataFrame({"truth": [1, 0, 1, 0], "\x1b[31mred\nline": [1, 0, 0, 1]})
