@@ -123,7 +123,7 @@ def test_a_screen_too_narrow_for_intervals_says_where_they_are(result: clfeval.R
 def test_a_notebook_gets_the_text_in_one_piece(
     result: clfeval.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rich shows each line as an output of its own where it sees a notebook, and returns nothing."""
+    """Rich, where it sees a notebook, shows each line by itself and returns nothing."""
     before = str(result)
     assert len(before.splitlines()) > 5
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
