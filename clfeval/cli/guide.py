@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from clfeval.cli.output import print_result
 from clfeval.errors import UsageError, suggestion
 
 
@@ -23,13 +24,13 @@ def show_guide(name: str) -> None:
         raise UsageError.of(f"no guide '{name}'", "bad-option", hint=hint)
     text = (_folder() / f"{name}.md").read_text(encoding="utf-8")
     if sys.stdout is None or not sys.stdout.isatty():
-        print(text, end="")  # noqa: T201
+        print_result([text], for_people=True)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console()
-    with console.pager(styles=True):
+    with console.pager():  # without styles: not every pager passes them on
         console.print(Markdown(text))
 
 

@@ -73,3 +73,10 @@ def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     assert (done.code, done.err) == (
         2, "no guide 'table' [bad-option]\nhint: did you mean 'tables'?\n",
     )  # fmt: skip
+
+
+def test_a_guide_is_printed_where_its_letters_cannot_be() -> None:
+    done = clfeval("phidelta", "--guide", PYTHONIOENCODING="ascii")
+    assert (done.code, done.err) == (0, "")
+    assert "## Features" in done.out
+    assert done.out.isascii()
