@@ -136,25 +136,20 @@ def bad_option(what: str) -> UsageError:
 
 def no_table(given: object) -> UsageError:
     """Build the error for an object that is no table."""
-    return UsageError(
-        Problem(f"{type(given).__name__} is no table", "no-input"),
-        hint="a path, a list of paths, or a polars, pandas or Arrow frame",
-    )
+    hint = "a path, a list of paths, or a polars, pandas or Arrow frame"
+    return UsageError.of(f"{type(given).__name__} is no table", "no-input", hint=hint)
 
 
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names a model which is not there."""
     models = list(models)
-    return UsageError(
-        Problem(f"{option} names no model: {quoted(name)}", "unknown-model"),
-        hint=suggestion(name, models) or f"models: {listing(models)}",
-    )
+    hint = suggestion(name, models) or f"models: {listing(models)}"
+    return UsageError.of(f"{option} names no model: {quoted(name)}", "unknown-model", hint=hint)
 
 
 def unknown_column(file: str | None, name: str, columns: Iterable[str]) -> DataError:
     """Build the error for a column that the table does not have."""
     columns = list(columns)
     close = suggestion(name, columns)
-    return DataError.of(
-        f"no column {quoted(name)}; columns: {listing(columns)}", "unknown-column", file, hint=close
-    )
+    what = f"no column {quoted(name)}; columns: {listing(columns)}"
+    return DataError.of(what, "unknown-column", file, hint=close)

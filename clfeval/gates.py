@@ -36,10 +36,8 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     except ValueError:
         equals = ""
     if not equals or not math.isfinite(limit):
-        raise UsageError(
-            Problem(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate"),
-            hint=f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'",
-        )
+        hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
+        raise UsageError.of(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate", hint=hint)
     model, colon, metric = left.rpartition(":")
     part: Part = "value"
     for name in ("low", "high"):
@@ -55,10 +53,8 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
     if baseline is not None:
         _check_comparable(result, baseline)
     elif any(limit.kind == "max-drop" for limit in limits):
-        raise UsageError(
-            Problem("--max-drop compares with a saved result", "bad-gate"),
-            hint="add --baseline RESULT.json (made with --save RESULT.json)",
-        )
+        hint = "add --baseline RESULT.json (made with --save RESULT.json)"
+        raise UsageError.of("--max-drop compares with a saved result", "bad-gate", hint=hint)
     for limit in limits:
         gates += _judge_one(result, limit, baseline)
     warnings = result.warnings
@@ -88,10 +84,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     if limit.model is not None:
         names = list(dict.fromkeys(_name(row) for row in rows.values()))
         if limit.model not in (*names, *rows):
-            raise UsageError(
-                Problem(f"--{limit.kind}: no model '{limit.model}'", "unknown-model"),
-                hint=suggestion(limit.model, names) or f"models: {listing(names)}",
-            )
+            what = f"--{limit.kind}: no model '{limit.model}'"
+            hint = suggestion(limit.model, names) or f"models: {listing(names)}"
+            raise UsageError.of(what, "unknown-model", hint=hint)
         rows = {k: row for k, row in rows.items() if limit.model in (k, _name(row))}
     first: Row = next(iter(rows.values()), {})
     known = [name for name, cell in first.items() if _is_number(cell)]
@@ -207,7 +202,6 @@ def _check_comparable(result: Result, baseline: Result) -> None:
             for key in ours | theirs
             if ours.get(key) != theirs.get(key)
         ]
-        raise UsageError(
-            Problem(f"the baseline was made with other settings: {'; '.join(differ)}", "baseline"),
-            hint="compare like with like: make the baseline with the same options",
-        )
+        what = f"the baseline was made with other settings: {'; '.join(differ)}"
+        hint = "compare like with like: make the baseline with the same options"
+        raise UsageError.of(what, "baseline", hint=hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from clfeval.errors import Problem, UsageError, bad_option
+from clfeval.errors import UsageError, bad_option
 
 
 def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
@@ -37,10 +37,9 @@ def text_or_none(_: str, texts: Sequence[str]) -> str | None:
 def one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:
-        raise UsageError(
-            Problem(f"{flag} is given {len(texts)} times, and takes one column", "bad-option"),
-            hint="join the columns into one first, such as repeat 1 fold 2",
-        )
+        what = f"{flag} is given {len(texts)} times, and takes one column"
+        hint = "join the columns into one first, such as repeat 1 fold 2"
+        raise UsageError.of(what, "bad-option", hint=hint)
     return texts[0] if texts else None
 
 
@@ -70,10 +69,9 @@ def shares(flag: str, texts: Sequence[str]) -> list[float]:
         try:
             share = float(part) / (float(whole) if slash else 1.0)
         except (ValueError, ZeroDivisionError):
-            raise UsageError(
-                Problem(f"{flag} '{text}' is not a share of positives", "bad-option"),
-                hint=f"for 1 positive in 200: {flag} 0.005, 0.5% or 1/200",
-            ) from None
+            what = f"{flag} '{text}' is not a share of positives"
+            hint = f"for 1 positive in 200: {flag} 0.005, 0.5% or 1/200"
+            raise UsageError.of(what, "bad-option", hint=hint) from None
         found.append(share / 100 if percent else share)
     return found
 
@@ -102,10 +100,8 @@ def groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
         name, equals, members = text.partition("=")
         names = next(csv.reader([members]), [])
         if not equals or not name or not names or not all(names) or name in found:
-            raise UsageError(
-                Problem(f"{flag} '{text}' is not NAME=MODEL,MODEL with a new name", "bad-group"),
-                hint=f"for example {flag} trees=forest,boosting",
-            )
+            what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a new name"
+            raise UsageError.of(what, "bad-group", hint=f"for example {flag} trees=forest,boosting")
         found[name] = names
     return found
 
@@ -118,16 +114,13 @@ def counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
         try:
             values = [_number(number) for number in numbers.split(",")]
         except ValueError:
-            raise UsageError(
-                Problem(f"{flag} '{text}' is not [MODEL=]TP,FP,FN,TN", "bad-counts"),
-                hint=f"for example {flag} rf=69,15,31,85",
-            ) from None
+            what = f"{flag} '{text}' is not [MODEL=]TP,FP,FN,TN"
+            hint = f"for example {flag} rf=69,15,31,85"
+            raise UsageError.of(what, "bad-counts", hint=hint) from None
         name = model if equals else "model"
         if name in found:
-            raise UsageError(
-                Problem(f"{flag} names '{name}' twice", "bad-counts"),
-                hint=f"name each model: {flag} rf=69,15,31,85 {flag} ccp=67,5,33,95",
-            )
+            hint = f"name each model: {flag} rf=69,15,31,85 {flag} ccp=67,5,33,95"
+            raise UsageError.of(f"{flag} names '{name}' twice", "bad-counts", hint=hint)
         found[name] = values
     return found or None
 
@@ -152,10 +145,8 @@ def isometrics(flag: str, texts: Sequence[str]) -> dict[str, list[float]]:
         except ValueError:
             equals, numbers = "", []
         if not equals:
-            raise UsageError(
-                Problem(f"{flag} '{text}' is not MEASURE=VALUE,VALUE", "bad-option"),
-                hint=f"for example {flag} precision=0.5,0.8",
-            )
+            what = f"{flag} '{text}' is not MEASURE=VALUE,VALUE"
+            raise UsageError.of(what, "bad-option", hint=f"for example {flag} precision=0.5,0.8")
         lines.setdefault(name, []).extend(numbers)
     return lines
 

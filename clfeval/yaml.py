@@ -265,10 +265,8 @@ def _text(name: str) -> str:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        raise UsageError(
-            Problem("no such file", "no-such-file", name),
-            hint=suggestion(path.name, _names_beside(path), cutoff=0.75),
-        ) from error
+        hint = suggestion(path.name, _names_beside(path), cutoff=0.75)
+        raise UsageError.of("no such file", "no-such-file", name, hint=hint) from error
     except OSError as error:
         raise UsageError.of(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
@@ -278,10 +276,8 @@ def _text(name: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line, column = _line_and_column(content[: error.start].decode(errors="replace"))
-        raise UsageError(
-            Problem("not UTF-8", CODE, f"{name}:{line}:{column}"),
-            hint="save it as UTF-8: iconv -f latin1 -t utf-8 FILE > NEW",
-        ) from error
+        hint = "save it as UTF-8: iconv -f latin1 -t utf-8 FILE > NEW"
+        raise UsageError.of("not UTF-8", CODE, f"{name}:{line}:{column}", hint=hint) from error
     if not text.strip():
         raise UsageError.of("the file is empty", CODE, name)
     return text

@@ -81,14 +81,11 @@ def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -
         wanted = before.endswith(("add ", ": "))
         return found[0].replace(option.flag, option.name + (dialect.yes if wanted else ""), 1)
     ends = text != value or found.end() == len(found.string)
-    if not (before and text and (ends or _is_value(text, option))):
+    # else it may be the next word of the sentence the option stands in
+    given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
+    if not (before and text and (ends or given)):
         return found[0].replace(option.flag, option.name, 1)
     return f"{option.name}{dialect.gives}{_literal(text, option, dialect)}{value[len(text) :]}"
-
-
-def _is_value(text: str, option: Option) -> bool:
-    """Tell the value of an option from the next word of the sentence it stands in."""
-    return text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
 
 
 def _literal(text: str, option: Option, dialect: Dialect) -> str:

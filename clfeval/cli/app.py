@@ -109,7 +109,8 @@ def main() -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us quietly, with 141
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _leave)
+            # an orderly exit, which removes temporary files
+            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     code = _run()
     try:
         if sys.stdout is not None:
@@ -119,11 +120,6 @@ def main() -> NoReturn:
         note(f"cannot write standard output: {error.strerror} [output]")
         code = ExitCode.USAGE
     sys.exit(int(code))
-
-
-def _leave(number: int, _: object) -> None:
-    """Turn a signal into an orderly exit, which removes temporary files."""
-    sys.exit(128 + number)
 
 
 def _run() -> int:

@@ -57,12 +57,9 @@ def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:
     return _starting((table.name for table in page_of(str(ctx.info_name)).tables), incomplete)
 
 
-def complete_measure(incomplete: str) -> list[str]:
-    """Complete to the measures of tune-jpt."""
-    from clfeval.pages import page_of
-    from clfeval.schema import gated
-
-    return _starting(gated(page_of("tune-jpt")), incomplete)
+def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to the measures of the command."""
+    return [metric.removesuffix("=") for metric in complete_metric(ctx, incomplete)]
 
 
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clfeval.errors import Problem, UsageError
+from clfeval.errors import UsageError
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is never a file: where there is nothing to suggest, no files are listed
@@ -229,10 +229,9 @@ def script(shell: str) -> str:
         new = ours.replace("@NO_FILES@", names).replace("\\", r"\\")
         text, count = re.subn(pattern, new, text, flags=re.DOTALL)
         if count != 1:
-            raise UsageError(
-                Problem(f"typer's script for {shell} is not what it was", "typer-changed"),
-                hint=f"look at it: _CLFEVAL_COMPLETE=source_{shell} clfeval",
-            )
+            what = f"typer's script for {shell} is not what it was"
+            hint = f"look at it: _CLFEVAL_COMPLETE=source_{shell} clfeval"
+            raise UsageError.of(what, "typer-changed", hint=hint)
     return text
 
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.options import Opt
 
 if TYPE_CHECKING:
@@ -130,28 +130,22 @@ class SavedFiles:
         path = Path(name)
         suffix = path.suffix.lower()
         if suffix not in BY_SUFFIX:
-            raise UsageError(
-                Problem(f"--save '{name}': the suffix says no format", "bad-suffix"),
-                hint=f"one of {', '.join(BY_SUFFIX)}",
-            )
+            what = f"--save '{name}': the suffix says no format"
+            raise UsageError.of(what, "bad-suffix", hint=f"one of {', '.join(BY_SUFFIX)}")
         if BY_SUFFIX[suffix].lists_gates and not gates:
-            raise UsageError.of(
-                f"--save '{name}': a JUnit file lists gates, and there are none",
-                "no-gates",
-                hint="add --fail-under, --fail-over or --max-drop",
-            )
+            what = f"--save '{name}': a JUnit file lists gates, and there are none"
+            hint = "add --fail-under, --fail-over or --max-drop"
+            raise UsageError.of(what, "no-gates", hint=hint)
         if os.path.realpath(name) in self._inputs:
-            raise UsageError(
-                Problem(f"--save '{name}' would replace the table it is made from", "output"),
-                hint="give the result another name",
-            )
+            what = f"--save '{name}' would replace the table it is made from"
+            raise UsageError.of(what, "output", hint="give the result another name")
         try:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         except OSError as error:
             raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
-        self._stack.callback(_remove, temporary)
+        self._stack.callback(Path(temporary).unlink, missing_ok=True)
         stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
         return path, temporary, stream
 
@@ -162,8 +156,9 @@ class SavedFiles:
                 form = BY_SUFFIX[path.suffix.lower()]
                 stream.writelines(render(form, result, table=table, digits=digits))
                 stream.close()
+            os.umask(mask := os.umask(0))  # it cannot be read without being set
             for path, temporary, _ in self._files:
-                os.chmod(temporary, 0o666 & ~_umask())
+                os.chmod(temporary, 0o666 & ~mask)
                 os.replace(temporary, path)
         except OSError as error:
             raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
@@ -184,11 +179,9 @@ def known_table(result: Result, table: str | None) -> str:
         return next(iter(result.tables))
     if table not in result.tables:
         hint = suggestion(table, result.tables)
-        raise UsageError.of(
-            f"no table '{table}'; this result has {listing(result.tables)}",
-            "unknown-table",
-            hint=hint or "some tables exist only when an option asks for them",
-        )
+        what = f"no table '{table}'; this result has {listing(result.tables)}"
+        hint = hint or "some tables exist only when an option asks for them"
+        raise UsageError.of(what, "unknown-table", hint=hint)
     return table
 
 
@@ -271,17 +264,6 @@ def note(text: str) -> None:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not cost the result
             abandon("stderr")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _remove(name: str) -> None:
-    if os.path.exists(name):
-        os.unlink(name)
 
 
 DELAY = 1.0  # seconds before anything is shown

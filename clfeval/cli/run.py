@@ -20,7 +20,7 @@ from clfeval.cli.output import (
     stop_at_once,
     waiting,
 )
-from clfeval.errors import ExitCode, Problem, UsageError
+from clfeval.errors import ExitCode, UsageError
 from clfeval.options import Opt
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def limits_of(
     """Parse all gate options before anything is read."""
     if not (under or over or drop):
         if baseline is not None:
-            raise UsageError(
-                Problem("--baseline alone says no limit", "bad-gate"),
-                hint="add --max-drop METRIC=DELTA, for example --max-drop recall=0.01",
-            )
+            hint = "add --max-drop METRIC=DELTA, for example --max-drop recall=0.01"
+            raise UsageError.of("--baseline alone says no limit", "bad-gate", hint=hint)
         return []
     from clfeval.gates import parse_limit
 
@@ -96,14 +94,11 @@ def read_baseline(name: str) -> Result:
         with open(name, encoding="utf-8") as stream:
             return Result.from_json(stream.read())
     except OSError as error:
-        raise UsageError.of(
-            f"cannot read the baseline: {error.strerror}", "baseline", name
-        ) from error
+        what = f"cannot read the baseline: {error.strerror}"
+        raise UsageError.of(what, "baseline", name) from error
     except ValueError as error:
-        raise UsageError(
-            Problem(f"no usable baseline: {error}", "baseline", name),
-            hint="a baseline is written with --save RESULT.json",
-        ) from error
+        hint = "a baseline is written with --save RESULT.json"
+        raise UsageError.of(f"no usable baseline: {error}", "baseline", name, hint=hint) from error
 
 
 def missed_gates(result: Result) -> list[str]:

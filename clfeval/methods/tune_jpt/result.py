@@ -353,9 +353,8 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
             raise UsageError.of(what, "bad-option")
         if not 0 <= rate <= 1 or isnan(rate):
             hint = "a share, for example 0.95 for 95 %" if rate > 1 else None
-            raise UsageError.of(
-                f"--{name} {rate:g} is not between 0 and 1", "bad-option", hint=hint
-            )
+            what = f"--{name} {rate:g} is not between 0 and 1"
+            raise UsageError.of(what, "bad-option", hint=hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
