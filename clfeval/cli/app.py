@@ -111,6 +111,8 @@ def main() -> NoReturn:
         if hasattr(signal, name):
             # an orderly exit, which removes temporary files
             signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # help has letters that not every terminal has
     code = _run()
     try:
         if sys.stdout is not None:

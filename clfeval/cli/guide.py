@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 from importlib.resources import files
 from typing import Any
@@ -10,6 +13,8 @@ import typer
 
 from clfeval.cli.output import print_result
 from clfeval.errors import UsageError, suggestion
+
+NO_PAGER = (126, 127)  # what a shell answers when it cannot run something
 
 
 def guides() -> list[str]:
@@ -29,9 +34,14 @@ def show_guide(name: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
-    with console.pager():  # without styles: not every pager passes them on
-        console.print(Markdown(text))
+    console = Console(no_color=True)
+    with console.capture() as laid_out:  # without styles: not every pager passes them on
+        console.print(Markdown(text), style="none")
+    pager = os.environ.get("PAGER") or "less"
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", laid_out.get())
+    done = subprocess.run(pager, shell=True, input=plain.encode(), check=False)
+    if done.returncode in NO_PAGER:
+        print_result([plain], for_people=True)
 
 
 def of_command(ctx: typer.Context, wanted: bool) -> None:
