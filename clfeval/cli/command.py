@@ -48,18 +48,15 @@ class Brief(TyperCommand):
         for parameter in self.params:
             if isinstance(parameter, TyperOption):
                 parameter.hidden = parameter.name in self.seldom
-        self.epilog = (
-            f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
-            if self.seldom
-            else None
-        )
+        more = f"{len(self.seldom)} more options: {ctx.command_path} --help-all"
+        self.epilog = more if self.seldom else None
         super().format_help(ctx, formatter)
 
 
 def _help_all(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
         ctx.command.seldom = frozenset()  # type: ignore[attr-defined]
-        print(ctx.get_help(), end="")  # noqa: T201
+        ctx.get_help()  # which prints it, as rich does
         raise typer.Exit
 
 

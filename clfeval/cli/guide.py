@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import sys
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
 
 import typer
 
 from clfeval.cli.output import print_result
 from clfeval.errors import UsageError, suggestion
 
+FOLDER = Path(__file__).parent.parent / "guide"
 NO_PAGER = (126, 127)  # what a shell answers when it cannot run something
 
 
 def guides() -> list[str]:
     """Return the names of the guides."""
-    return sorted(file.name.removesuffix(".md") for file in _folder().iterdir())
+    return sorted(file.stem for file in FOLDER.glob("*.md"))
 
 
 def show_guide(name: str) -> None:
@@ -27,21 +25,22 @@ def show_guide(name: str) -> None:
     if name not in guides():
         hint = suggestion(name, guides()) or f"one of {', '.join(guides())}"
         raise UsageError.of(f"no guide '{name}'", "bad-option", hint=hint)
-    text = (_folder() / f"{name}.md").read_text(encoding="utf-8")
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     if sys.stdout is None or not sys.stdout.isatty():
         print_result([text], for_people=True)
         return
+    import subprocess
+
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console(no_color=True)
-    with console.capture() as laid_out:  # without styles: not every pager passes them on
-        console.print(Markdown(text), style="none")
+    console = Console(color_system=None)  # no styles: not every pager passes them on
+    with console.capture() as laid_out:
+        console.print(Markdown(text))
     pager = os.environ.get("PAGER") or "less"
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", laid_out.get())
-    done = subprocess.run(pager, shell=True, input=plain.encode(), check=False)
+    done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
     if done.returncode in NO_PAGER:
-        print_result([plain], for_people=True)
+        print_result([laid_out.get()], for_people=True)
 
 
 def of_command(ctx: typer.Context, wanted: bool) -> None:
@@ -56,7 +55,3 @@ def of_name(name: str | None) -> None:
     if name is not None:
         show_guide(name)
         raise typer.Exit
-
-
-def _folder() -> Any:
-    return files("clfeval") / "guide"

@@ -48,10 +48,8 @@ FORMATS = {
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
-SUFFIXES = " or ".join(
-    ", ".join(form.suffix + form.title for form in some)
-    for some in ([*FORMATS.values()][:-1], [*FORMATS.values()][-1:])
-)
+*_FIRST, _LAST = (form.suffix + form.title for form in FORMATS.values())
+SUFFIXES = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

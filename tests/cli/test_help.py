@@ -12,7 +12,7 @@ from clfeval.cli.app import app, command_of
 from clfeval.cli.guide import guides
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
-from tests.process.program import clfeval
+from tests.process.program import ESCAPE, clfeval, on_terminal
 
 NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
 
@@ -80,3 +80,21 @@ def test_a_guide_is_printed_where_its_letters_cannot_be() -> None:
     assert (done.code, done.err) == (0, "")
     assert "## Features" in done.out
     assert done.out.isascii()
+
+
+@pytest.mark.parametrize("pager", ["cat", "no-such-pager-here", "/"])
+def test_on_a_terminal_a_guide_is_laid_out_for_the_pager_or_without_one(pager: str) -> None:
+    done = on_terminal("--guide", "gates", PAGER=pager, COLUMNS="80")
+    assert done.code == 0
+    assert "Output, gates and exit codes" in done.out
+    assert "# Output" not in done.out  # laid out, not as written
+    assert "svm:recall.low=0.8" in done.out
+    assert ESCAPE not in done.out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_help_is_printed_where_its_letters_cannot_be(encoding: str) -> None:
+    for words in (["--help"], ["phidelta", "--help-all"]):
+        done = clfeval(*words, PYTHONIOENCODING=encoding)
+        assert (done.code, done.err) == (0, "")
+        assert "Usage: clfeval" in done.out
