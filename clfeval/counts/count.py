@@ -209,7 +209,7 @@ def _count(
     accept(judged, settled, any_range=any_range)
     counted = Counted.of(judged, settled, top)
     check_thresholds(settled)
-    if f"{settled.columns.run}=(missing)" in counted.slices:
+    if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
         raise_nameless_runs(settled)
     return counted
 

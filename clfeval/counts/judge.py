@@ -38,6 +38,7 @@ HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
     "bad-number": "if '{value}' means missing, add --null-value '{value}'",
     "bad-weight": "weights count how often a row stands for itself",
+    "duplicate-id": "each observation stands in one row",
 }
 _HINTS = HINTS | {
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
@@ -111,16 +112,16 @@ def raise_nameless_runs(settled: Settled) -> None:
         raise_found([file], [(frame, [missing_of(str(settled.columns.run), frame)])], hints)
 
 
-def check_ids(files: Sequence[TableFile], column: str, peek: Peek, run: str | None = None) -> None:
+def check_ids(
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], peek: Peek | None = None,
+    run: str | None = None,
+) -> None:  # fmt: skip
     """Raise when an id stands in more than one row of the files, or of one run."""
-    if all_distinct(files, column, peek):
-        return
-    row = [column] if run is None else [column, run]
-    wanted = dict.fromkeys([FILE, ROW, PLACE, *row])
-    frame = pl.concat([numbered(file).select(list(wanted)) for file in files])
-    problems, totals = run_checks(frame, [repeated(*row)])
-    if problems:
-        raise DataError(problems, hint="each observation stands in one row", totals=totals)
+    if not all_distinct(files, column, null_values, peek):
+        row = [column] if run is None else [column, run]
+        wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
+        frame = pl.concat([numbered(file, null_values).select(wanted) for file in files])
+        raise_found(files, [(frame, [repeated(*row)])], HINTS)
 
 
 MOST_SLICES = 1000
@@ -209,7 +210,8 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         raise DataError.of("no rows to evaluate", "empty-table", name, hint=hint)
     row_id = settled.columns.id
     if not settled.layout.gathers and row_id is not None:
-        check_ids(settled.files, row_id, settled.peeks[row_id], settled.columns.run)
+        nulls, run = settled.columns.null_values, settled.columns.run
+        check_ids(settled.files, row_id, nulls, settled.peeks[row_id], run)
 
 
 def _refuse_unbounded(judged: Judged, settled: Settled, *, any_range: bool) -> None:

@@ -344,19 +344,22 @@ def is_score(text: str) -> bool:
     return bool(_SCORE.fullmatch(text))
 
 
-def all_distinct(files: Sequence[TableFile], column: str, peek: Peek) -> bool:
+def all_distinct(
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], peek: Peek | None = None
+) -> bool:
     """Tell whether no value of a column stands in two rows of the files; missing ones are ignored.
 
     Ascending whole numbers are distinct, also as text. Otherwise distinct hashes are enough; equal
     hashes may be chance, and then False only means that somebody must look.
     """
-    if len(files) == 1 and files[0].head and all(text.isdecimal() for text in peek.texts):
+    decimal = peek is None or all(text.isdecimal() for text in peek.texts)
+    if decimal and len(files) == 1 and files[0].head:
         frame = scan(files[0], {column: "integer"}).to_native()
         rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
         with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
             if frame.select(rising).collect(engine="streaming").item():
                 return True
-    ids = together([scan(file, {column: "text"}) for file in files])
+    ids = together([scan(file, {column: "text"}, null_values=null_values) for file in files])
     return _distinct_hashes(ids.drop_nulls())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from clfeval.api.mars import mars
 from tests.tables.door import counted, data_message, encoded, refusal, write
 
 LONG = "id,model,prediction,truth\n"
@@ -30,6 +31,20 @@ def test_an_id_that_stands_twice_in_a_typed_table() -> None:
     assert data_message(encoded(frame, "parquet"), "t.parquet") == (
         "t.parquet:2: column 'id': '7' stands in t.parquet:1 already [duplicate-id]\n" + ONE_ROW
     )
+
+
+def test_ids_that_mean_missing_are_no_ids() -> None:
+    content = "id,truth,a\nNA,1,1\nNA,0,0\nx,1,1\n"
+    assert counted(write("t.csv", content), null_value=("NA",)) == {"a": (2, 0, 0, 1)}
+    assert data_message(content) == (
+        "t.csv:3: column 'id': 'NA' stands in t.csv:2 already [duplicate-id]\n" + ONE_ROW
+    )
+
+
+def test_a_slice_column_called_none_is_no_run() -> None:
+    found = mars(write("t.csv", "truth,m,None\n1,1,a\n0,0,\n1,1,a\n"), model="m", by="None")
+    slices = [row["slice"] for row in found.tables["models"]]
+    assert slices == [None, "None=(missing)", "None=a"]
 
 
 def test_an_id_that_stands_in_two_files() -> None:

@@ -328,7 +328,6 @@ _ARRAYS = ("cuts", "tp", "fp", "positives", "negatives", "missing")
 
 _HINTS = HINTS | {
     "duplicate-row": "a row shows a feature once; how often belongs in a value column",
-    "duplicate-id": "each observation stands in one row",
     "conflicting-truth": "all entries of one row need the same class",
     "unknown-row": "every row of the features needs its class in --truth-table",
 }

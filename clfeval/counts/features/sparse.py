@@ -28,7 +28,7 @@ from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import PLACE, Check, bad_number, missing_value, numbered, text_of
 from clfeval.tables.feature import Classes, FeatureTable
 from clfeval.tables.input import match_names
-from clfeval.tables.scan import Frame, Peek, Reading, TableFile, collect, scan, together
+from clfeval.tables.scan import Frame, Reading, TableFile, collect, scan, together
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 
@@ -87,7 +87,7 @@ def _classes_apart(table: FeatureTable, apart: Classes) -> tuple[ClassCounts, Fr
     owners = _without_blank(_read(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
     file = apart.files[0].name
     counted = count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
-    check_ids(apart.files, apart.row, Peek(frozenset()))
+    check_ids(apart.files, apart.row, table.roles.null_value)
     if table.roles.missing == "error":
         nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
         if nameless or sum(counted.missing):

@@ -32,7 +32,6 @@ from clfeval.tables.diagnose import bad_number, bad_weight, count_blank, missing
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.scan import (
     NO_TAIL,
-    Peek,
     Reading,
     TableFile,
     all_distinct,
@@ -92,7 +91,8 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
         raise
     parts += [FeatureCounts.of(found)] if found else []
     counts = FeatureCounts.joined(parts)
-    doubled = table.id is not None and not all_distinct(table.files, table.id, Peek(frozenset()))
+    nulls = table.roles.null_value
+    doubled = table.id is not None and not all_distinct(table.files, table.id, nulls)
     if doubled or (strict and counts.missing.any()):
         complain_wide(table, kinds)
     need_both(name, classes, truth)
