@@ -72,6 +72,19 @@ class LazyRows(Sequence[Row]):
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """A sentence of what the numbers say, without markup, and the number it stands on."""
+
+    code: str
+    text: str
+    models: tuple[str, ...] = ()
+    measure: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """One limit and whether it was met, judged on unrounded values."""
 
@@ -127,6 +140,7 @@ class Result:
     tables: Mapping[str, Rows]
     gates: tuple[Gate, ...] = ()
     warnings: tuple[Warn, ...] = ()
+    answer: tuple[Answer, ...] = ()
     version: str = field(default=__version__)
 
     @property
@@ -145,6 +159,7 @@ class Result:
             "command": self.command,
             "version": self.version,
             "signature": self.signature,
+            "answer": [asdict(sentence) for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
             "parameters": dict(self.parameters),
             "summary": dict(self.summary),
@@ -202,6 +217,10 @@ class Result:
                 },
                 gates=tuple(_known(Gate, gate) for gate in document["gates"]),
                 warnings=tuple(_known(Warn, warning) for warning in document["warnings"]),
+                answer=tuple(
+                    _known(Answer, {**sentence, "models": tuple(sentence["models"])})
+                    for sentence in document.get("answer", ())
+                ),
                 version=document["version"],
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -246,6 +265,16 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     kinds = {row.get("population") for row in rows}
     kind = next((one for one in POPULATIONS if one in kinds), None)
     return [row for row in rows if row.get("population") == kind]
+
+
+def estimate(cell: object) -> Estimate:
+    """Return a cell as an estimate: one without value, for other cells."""
+    return cell if isinstance(cell, Estimate) else Estimate(None)
+
+
+def value_of(cell: object) -> float | None:
+    """Return an estimate's value; None where it has none, and for other cells."""
+    return estimate(cell).value
 
 
 def plain_row(row: Row) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clfeval.result import Cell, Result, Row
@@ -12,6 +12,8 @@ Json = Mapping[str, Any]
 PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",
          "slice", "part", "positive", "odds", "rank", "measure", "whole",
          "correlation")  # fmt: skip
+# asked for as the tables and plots of a page are
+INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
 Point = tuple[float, float]
 Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
 Write = Callable[[float, int], str]
@@ -48,16 +50,21 @@ class Table:
     rule: Json | None = None
 
 
+Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A table, or part of it, as people see it.
 
     columns: names, with `?` where it is shown only if it holds something; or heading -> source,
-    where headings that are equal differ by blanks around them.
+    where headings that are equal differ by blanks around them. Those of a main table stand in
+    order of their weight: a narrow screen leaves out the last.
     rows: else those of the table. most: of these rows are shown. right: headings of text that
     stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
     there are, if not as many as given. write: rounds numbers. between: heading of intervals.
-    split: on a narrow screen columns are put in blocks rather than lose their intervals.
+    name: what asks for it, if not the table's. lead: the column that decides; it alone has its
+    intervals beside it where nobody asks for all. words: what columns mean, by name.
     """
 
     table: str
@@ -71,7 +78,10 @@ class Shown:
     total: int | None = None
     write: Write | None = None
     between: str = ""
-    split: bool = False
+    name: str = ""
+    rank: Rank = "detail"
+    lead: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +132,7 @@ class Chart:
 
     bars: a value for each series. lines: points over x. points: a letter for each series.
     cells: a matrix of values, a series a row. profile, radar: values by their `names`.
+    name: what asks for it. rank: one that is no detail is drawn where plots are.
     """
 
     kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
@@ -134,6 +145,8 @@ class Chart:
     names: tuple[str, ...] = ()  # of the values of a series, as many as there are or more
     weights: tuple[float, ...] = ()  # of the same
     left: int = 0  # things of which there is no series
+    name: str = ""
+    rank: Rank = "detail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +164,18 @@ class Page:
     charts: Callable[[Result], Iterable[Chart]]
     summary: tuple[Column, ...] = ()
     whole: str = "(all)"  # how the whole table is called among its slices
+    parts: tuple[str, ...] = ()  # what is shown under other names than a table's
+    plots: tuple[str, ...] = ()
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""
         return next((one for one in self.tables if one.name == name), Table(name, ()))
+
+    @property
+    def names(self) -> list[str]:
+        """What may be asked for by name."""
+        tables = [table.name for table in self.tables]
+        return [*dict.fromkeys((*self.parts, *tables, *self.plots, INTERVALS, PLOTS, ALL))]
 
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""

@@ -32,6 +32,7 @@ COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     "metric": (complete.complete_metric, "METRIC"),
     "measure": (complete.complete_measure, "MEASURE"),
     "table": (complete.complete_table, "NAME"),
+    "shown": (complete.complete_shown, "NAME"),
     "ranked": (complete.complete_ranked, "METRIC"),
 }
 SPELT = 24  # characters of choices that help spells out beside the option
@@ -110,7 +111,7 @@ def _called(command: Command) -> Callable[..., None]:
             return result
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        run([*tables, *others], output, taken(Gates, given), compute)
+        run(command.name, [*tables, *others], output, taken(Gates, given), compute)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

@@ -57,6 +57,13 @@ def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:
     return _starting((table.name for table in page_of(str(ctx.info_name)).tables), incomplete)
 
 
+def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to what may be shown of a result of the command."""
+    from clfeval.pages import page_of
+
+    return _starting(page_of(str(ctx.info_name)).names, incomplete)
+
+
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command."""
     return [metric.removesuffix("=") for metric in complete_metric(ctx, incomplete)]

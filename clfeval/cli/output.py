@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
-from clfeval.errors import UsageError, listing, suggestion
+from clfeval.errors import UsageError, bad_option, listing, suggestion
 from clfeval.options import Opt
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class Form:
 FORMATS = {
     "json": Form(".json", "clfeval.result", "Result.json_lines"),
     "csv": Form(".csv", "clfeval.views.csv", "csv_lines", ("table",)),
-    "markdown": Form(".md", "clfeval.views.markdown", "markdown_lines", ("digits",)),
+    "markdown": Form(
+        ".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names", "only")
+    ),
     "html": Form(".html", "clfeval.views.html", "as_page", ("digits",)),
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
 }
@@ -60,8 +62,13 @@ class Output:
         Literal["table", "json", "csv", "markdown"],
         Opt("What standard output gets.", OUTPUT, flags=("-f", "--format"), common=True),
     ] = "table"
+    show: Annotated[
+        tuple[str, ...],
+        Opt("Also show a table or plot, intervals, or all; repeat.", OUTPUT, metavar="NAME",
+            completes="shown", common=True),
+    ] = ()  # fmt: skip
     table: Annotated[
-        str | None, Opt("Which table CSV holds; default the first.", OUTPUT, completes="table")
+        str | None, Opt("One table alone, in CSV by default the first.", OUTPUT, completes="table")
     ] = None
     save: Annotated[
         tuple[str, ...],
@@ -94,8 +101,32 @@ class Screen:
     tty: bool
     width: int | None
     color: bool
-    plots: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a result is wanted: a table alone, names of tables and plots beside the usual."""
+
+    table: str | None
+    names: tuple[str, ...]
     digits: int
+
+    @classmethod
+    def of(cls, output: Output, command: str) -> Wanted:
+        """Take it from the options; UsageError for names no result of the command knows."""
+        if output.show:
+            from clfeval.pages import page_of
+
+            known = page_of(command).names
+            for name in output.show:
+                if name not in known:
+                    what = f"--show '{name}': nothing is called so; there are {listing(known, 40)}"
+                    hint = suggestion(name, known)
+                    raise UsageError.of(what, "unknown-table", hint=hint)
+        if output.table and output.format == "json" and not any(".csv" in n for n in output.save):
+            what = "--table chooses one table, and JSON holds them all"
+            raise bad_option(what)
+        return cls(output.table, output.show, output.digits)
 
 
 class SavedFiles:
@@ -147,12 +178,12 @@ class SavedFiles:
         stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
         return path, temporary, stream
 
-    def write(self, result: Result, *, table: str | None, digits: int) -> list[str]:
+    def write(self, result: Result, wanted: Wanted) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         try:
             for path, _, stream in self._files:
                 form = BY_SUFFIX[path.suffix.lower()]
-                stream.writelines(render(form, result, table=table, digits=digits))
+                stream.writelines(render(form, result, wanted))
                 stream.close()
             os.umask(mask := os.umask(0))  # it cannot be read without being set
             for path, temporary, _ in self._files:
@@ -163,9 +194,12 @@ class SavedFiles:
         return [str(path) for path, _, _ in self._files]
 
 
-def render(form: Form, result: Result, *, table: str | None, digits: int) -> Iterable[str]:
-    """Return the pieces of a result in a form."""
-    given = {"table": known_table(result, table), "digits": digits}
+def render(form: Form, result: Result, wanted: Wanted, *, alone: bool = False) -> Iterable[str]:
+    """Return the pieces of a result in a form; alone: of the table that is wanted."""
+    given = {
+        "table": known_table(result, wanted.table), "digits": wanted.digits, "names": wanted.names,
+        "only": wanted.table if alone else None,
+    }  # fmt: skip
     writer = attrgetter(form.writer)(import_module(form.home))
     made: str | Iterable[str] = writer(result, **{name: given[name] for name in form.asks})
     return [made] if isinstance(made, str) else made
@@ -183,25 +217,27 @@ def known_table(result: Result, table: str | None) -> str:
     return table
 
 
-def stdout_pieces(
-    result: Result,
-    format: str,  # noqa: A002
-    *,
-    table: str | None,
-    screen: Screen,
-) -> Iterator[str]:
+def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen) -> Iterator[str]:
     """Yield what standard output gets."""
-    if format != "table":
-        yield from render(FORMATS[format], result, table=table, digits=screen.digits)
+    if output.format != "table":
+        yield from render(FORMATS[output.format], result, wanted, alone=True)
         return
+    from clfeval.pages import page_of
+    from clfeval.schema import PLOTS
     from clfeval.views.terminal import as_text
 
-    plots = ""
-    if screen.plots:
+    plots, width = "", screen.width
+    asked = {PLOTS, *page_of(result.command).plots}.intersection(wanted.names)
+    draws = screen.tty if output.plot is None else output.plot
+    if not wanted.table and (asked or draws):
         from clfeval.views.plots import plots as drawn
 
-        plots = drawn(result, width=min(screen.width or 80, 120), color=screen.color)
-    yield as_text(result, width=screen.width, color=screen.color, digits=screen.digits, plots=plots)
+        names = (PLOTS, *wanted.names) if output.plot else wanted.names
+        plots = drawn(result, names, width=min(width or 80, 120), color=screen.color)
+    yield as_text(
+        result, width=width, color=screen.color, digits=wanted.digits, plots=plots,
+        names=wanted.names, only=wanted.table,
+    )  # fmt: skip
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
@@ -235,14 +271,14 @@ def abandon(stream: Literal["stdout", "stderr"]) -> None:
     setattr(sys, stream, None)
 
 
-def screen_for(*, color: str, plot: bool | None, digits: int) -> Screen:
-    """Decide width, colour and plots once, from the options, the streams and the environment."""
+def screen_for(color: str) -> Screen:
+    """Decide width and colour once, from the option, the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) > 0 else None
     if width is None and tty:
         width = shutil.get_terminal_size().columns
-    return Screen(tty, width, _wants_color(color, tty), tty if plot is None else plot, digits)
+    return Screen(tty, width, _wants_color(color, tty))
 
 
 def _wants_color(choice: str, tty: bool) -> bool:

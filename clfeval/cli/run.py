@@ -12,6 +12,7 @@ from clfeval.cli.output import (
     Output,
     SavedFiles,
     Screen,
+    Wanted,
     known_table,
     note,
     print_result,
@@ -108,14 +109,17 @@ def missed_gates(result: Result) -> list[str]:
     return missed if left <= 0 else [*missed[:SAID], f"  ... {left:,} more gates missed"]
 
 
-def run(tables: Sequence[str], output: Output, gates: Gates, compute: Callable[[], Result]) -> None:
+def run(
+    command: str, tables: Sequence[str], output: Output, gates: Gates,
+    compute: Callable[[], Result],
+) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
     imports its public function itself. Raises typer.Exit when a gate is missed.
     """
     limits = limits_of(gates.fail_under, gates.fail_over, gates.max_drop, gates.baseline)
-    screen = screen_for(color=output.color, plot=output.plot, digits=output.digits)
+    screen, wanted = screen_for(output.color), Wanted.of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=bool(limits)) as files:
         with waiting(tables):
             import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
@@ -124,8 +128,8 @@ def run(tables: Sequence[str], output: Output, gates: Gates, compute: Callable[[
             result = compute()
         result = finished(result, limits, gates.baseline)
         known_table(result, output.table)  # before any file is put in place
-        written = files.write(result, table=output.table, digits=output.digits)
-        pieces = stdout_pieces(result, output.format, table=output.table, screen=screen)
+        written = files.write(result, wanted)
+        pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)
     if not result.passed:

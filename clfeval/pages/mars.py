@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.pages.write import many, show, value_of
-from clfeval.result import Cell, Result, Row
+from clfeval.pages.write import show
+from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
+from clfeval.words import many
 
 LISTED = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # cuts of a sweep shown to a person
@@ -51,9 +52,16 @@ TABLES = (
                         Column("row", "count", when="one"))),
 )  # fmt: skip
 
+REACHED = {
+    "covered": "rows found by any member",
+    "gain": "what the set finds more than the one before",
+    "effort": "rows that any member calls",
+    "yield": "covered / effort",
+}
+
 
 def headline(result: Result) -> list[str]:
-    """Say what was read, what is positive, and what the two measures mean here."""
+    """Say what was read, what is positive, and how much of it is found at all."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs)
     negative = [f"'{name}'" for name in parameters["negative"]]
@@ -64,49 +72,83 @@ def headline(result: Result) -> list[str]:
     }
     wanted, label = classes[parameters["target"]]
     found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
-    outside = "every" if parameters["occlusion"] == "all" else "some"
     counts = ", ".join(f"{n:,.10g} {name} ({text})" for name, (n, text) in classes.items())
     target = many(wanted, f"{parameters['target']} row")
     return [
         f"MARS of {names}: {many(summary['rows'], 'row')}, {counts}",
         f"of the {target} ({label}), some model finds {found}, no model {missed}",
-        f"ShineThrough ↑  share of those {found} found by X and by no other model",
-        f"Occlusion ↓     share missed by X and found by {outside} other model "
-        f"(rule '{parameters['occlusion']}')",
     ]
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     tables = result.tables
-    who = "slice " * bool(tables.get("slices"))
     scores = " ".join(column.name for column in ALONE if holds(column.when, result))
     found = scores.split()[0]
-    # the confusion counts keep to the positive class whatever the target is
-    aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
-    for title, columns in (
-        ("What each model finds and misses alone", scores),
-        (f"Each model by itself{aside}", "threshold? tp fp fn tn accuracy precision recall"),
-    ):
-        yield Shown("models", title, f"{who}model {columns}", more="--format csv")
-    part = partial(Shown, most=LISTED)
-    if who:
-        yield part("slices", "Slices", "slice rows positives negatives found missed_by_all")
-    yield from _pairs(result, found, digits)
-    if "subsets" in tables:
-        title = "Subsets: what any member finds"
-        yield part("subsets", title, f"{who}models covered effort yield {scores}")
+    part = partial(Shown, most=LISTED, rank="asked")
     for name, title, columns in (
-        ("best", "Best subset of each size", f"{who}size models covered gain effort yield"),
-        ("max_effort", "Best subset within the effort", f"{who}models covered effort yield"),
+        ("best", "Best subset of each size", "size models covered gain effort yield"),
+        ("max_effort", "Best subset within the effort", "models covered effort yield"),
     ):
         if name in tables:
-            yield _chosen(part(name, title, columns), tables[name])
-    if "sweep" in tables:
-        yield _sweep(result, scores)
+            who = "slice " * any(row["slice"] is not None for row in tables[name])
+            yield _chosen(part(name, title, f"{who}{columns}", words=REACHED), tables[name])
+    if "subsets" in tables:
+        title = "Subsets: what any member finds"
+        columns = f"models covered effort yield {scores}"
+        who = "slice " * bool(tables.get("slices"))
+        yield part("subsets", title, f"{who}{columns}", words=REACHED, lead="yield")
     if "exclusive" in tables:
         title = "Found or missed by one model alone"
         yield part("exclusive", title, "model list file id? row?")
+    if "sweep" in tables:
+        yield _sweep(result, scores)
+    who = ""
+    if tables.get("slices"):
+        yield part("slices", "Slices", "slice rows positives negatives found missed_by_all")
+        who = "slice "
+    yield _main(result, found)
+    # the confusion counts keep to the positive class whatever the target is
+    aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
+    rates = "threshold? tp fp fn tn accuracy precision recall"
+    for name, title, columns in (
+        ("alone", "What each model finds and misses alone", scores),
+        ("rates", f"Each model by itself{aside}", rates),
+    ):
+        more = "--format csv"
+        yield Shown("models", title, f"{who}model {columns}", more=more, name=name)
+    yield from _pairs(result, found, digits)
+
+
+def _main(result: Result, found: str) -> Shown:
+    """Show one line a model, those that find most first."""
+    positive = result.parameters["target"] == "positive"
+    hit, alarm, missed = ("tp", "fp", "exclusive_fn") if positive else ("tn", "fn", "exclusive_fp")
+
+    def called(row: Row) -> float:
+        return float(str(row[hit])) + float(str(row[alarm]))
+
+    rows = sorted(result.whole("models"), key=lambda row: (-float(str(row[hit])), called(row)))
+    columns: dict[str, Source] = {
+        "model": "model", "found": hit, **({"recall ↑": "recall"} if positive else {}),
+        "found\nalone": found, "missed\nalone": missed,
+        "called": lambda row: f"{called(row):,.10g}",
+        **({"precision ↑": "precision"} if positive else {}),
+        "ShineThrough ↑": "shine_through", "Occlusion ↓": "occlusion",
+    }  # fmt: skip
+    rule = result.parameters["occlusion"]
+    outside = "every" if rule == "all" else "some"
+    words = {
+        found: "by this model and by no other",
+        missed: f"by this model, and found by {outside} other (rule '{rule}')",
+        "shine_through": "share found alone, of the rows that any model finds",
+        "occlusion": "share missed alone, of the rows that any model finds",
+    }  # fmt: skip
+    title = "Models, those that find most first"
+    return Shown(
+        "models", title, columns, rows, rank="main", right=["called"],
+        lead="recall" if positive else "shine_through", more="--format csv", words=words,
+    )  # fmt: skip
 
 
 def _chosen(one: Shown, rows: Sequence[Row]) -> Shown:
@@ -127,6 +169,7 @@ def _sweep(result: Result, scores: str) -> Shown:
         "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
         [row for row in rows if row[cut] in kept], most=None,
         note="all of them: --format csv --table sweep" if len(kept) < len(cuts) else "",
+        rank="asked", lead="shine_through",
     )  # fmt: skip
 
 
@@ -168,11 +211,12 @@ def charts(result: Result) -> Iterator[Chart]:
     alone = [column.name for column in ALONE if column.title and holds(column.when, result)]
     for column, title in zip(alone, ("Found", "Missed"), strict=True):
         bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
-        yield Chart("bars", f"{title} by one model alone", series=tuple(bars))
+        yield Chart("bars", f"{title} by one model alone", series=tuple(bars), name="bars")
     if 3 <= len(models) <= MATRIX_MODELS:
         lines = zip(models, pair_cells(result, "shine_through"), strict=True)
         matrix = (Series(str(row["model"]), values=tuple(map(value_of, c))) for row, c in lines)
-        yield Chart("cells", "ShineThrough of pairs (taller is more)", series=tuple(matrix))
+        title = "ShineThrough of pairs (taller is more)"
+        yield Chart("cells", title, series=tuple(matrix), name="matrix")
     if "sweep" in result.tables:
         yield from _curves(result)
 
@@ -190,7 +234,8 @@ def _curves(result: Result) -> Iterator[Chart]:
         curves = tuple(Series(name, (_steps(line, forward),)) for name, line in points.items())
         if curves:
             cuts = len({row[cut] for row in rows})
-            yield Chart("lines", f"{title} at {cuts} cuts", axis, series=curves)
+            title = f"{title} at {cuts} cuts"
+            yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
 def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
@@ -202,4 +247,7 @@ def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
     return tuple(out)
 
 
-PAGE = Page("mars", TABLES, headline, shown, charts, ROWS, whole="all")
+PAGE = Page(
+    "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates"),
+    ("bars", "matrix", "curves"),
+)  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.write import ABSENT, exact, interval, joined, many
+from clfeval.pages.write import ABSENT, exact, interval, joined
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.words import many
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = ("oracle", "always positive", "anti-oracle", "always negative")

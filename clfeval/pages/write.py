@@ -1,19 +1,14 @@
-"""How numbers, names and reasons are written: the only place where numbers are rounded."""
+"""How cells, names of columns and reasons are written."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from math import floor, log10
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Cell, Estimate
 from clfeval.schema import Column, Write
+from clfeval.words import DIGITS, close, number
 
-DIGITS = 3
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
-FINEST = 9  # decimal places, at most
-ROUNDING = 1e-11  # as near to 1 as this is 1
 WIDE = 12  # columns of a bar
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
@@ -36,31 +31,6 @@ REASONS = {
 }  # fmt: skip
 
 
-def number(value: float, digits: int) -> str:
-    """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
-    text = f"{value:.{digits}f}"
-    if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
-        small, unit = abs(value) < 0.5, 10.0**-digits
-        limit = unit if small else 1 - unit
-        sign = "<" if small == (value > 0) else ">"
-        return f"{sign}{'-' * (value < 0)}{limit:.{digits}f}"
-    return text if float(text) else text.removeprefix("-")
-
-
-def close(value: float, digits: int) -> str:
-    """Round, with more places where a value is close to 0 or 1, and fewer for large odds."""
-    size = abs(value)
-    if size >= 100:
-        places = max(0, digits - (1 if size < 1000 else 3))
-        return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
-    count = min(digits, 2 if digits > 2 else 1)  # digits that tell the value from 0 or 1
-    if abs(size - 1) < ROUNDING:
-        return number(float(round(value)), digits)
-    gaps = [gap for gap in (size, abs(1 - size)) if gap]
-    needed = max(count - 1 - floor(log10(gap)) for gap in gaps) if count else 0
-    return number(value, max(digits, min(needed, FINEST)))
-
-
 def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
     if isinstance(cell, Estimate):
@@ -76,11 +46,6 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     if isinstance(cell, list):
         return " + ".join(cell)
     return str(cell)
-
-
-def value_of(cell: object) -> float | None:
-    """Return an estimate's value; None where it has none, and for other cells."""
-    return cell.value if isinstance(cell, Estimate) else None
 
 
 def plain(text: str) -> str:
@@ -143,18 +108,6 @@ def amount(number: float, digits: int) -> str:
     if not size:
         return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
-
-
-def many(count: float, thing: str) -> str:
-    """Write a number of things: `1 model`, `1,000 models`."""
-    return f"{count:,.10g} {thing}{'s' * (count != 1)}"
-
-
-def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
-    """List names in a sentence, and count what is beyond the first few."""
-    left = len(names) - most
-    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
-    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def joined(cell: Cell) -> str:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import zip_longest
 
-from clfeval.pages.write import DIGITS
 from clfeval.result import Result
-from clfeval.views.render import Section, headline, reasons, sections
+from clfeval.views.render import BEST, Section, gate_lines, headline, parts, reasons, section
+from clfeval.words import DIGITS
 
 _STYLE = (
     "<style>.clfeval td,.clfeval th{padding:.15em .6em;text-align:left}"
     ".clfeval .n{text-align:right;font-variant-numeric:tabular-nums}"
-    ".clfeval thead{border-bottom:1px solid}</style>"
+    ".clfeval thead{border-bottom:1px solid}.clfeval .n{white-space:nowrap}"
+    ".clfeval .best{font-weight:bold}</style>"
 )
 
 
 def as_html(result: Result, *, digits: int = DIGITS) -> str:
-    """Return one `<div>` with the headline and every table."""
+    """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away."""
     first, *others = headline(result)
-    parts = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
-    parts += [f"<p>{escape(line)}</p>" for line in others]
-    parts += [_table(part) for part in sections(result, digits=digits)]
-    parts += [f"<p>{escape(reason)}</p>" for reason in reasons(result)]
-    parts += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
-    parts.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    return "\n".join(parts)
+    page = parts(result, (), digits)
+    out = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
+    out += [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
+    out += [f"<p>{escape(line)}</p>" for line in others]
+    gates, left_out = gate_lines(result)
+    signs = ("❌", "✅")
+    out += [f'<p class="gate">{signs[gate.passed]} {escape(str(gate))}</p>' for gate in gates]
+    out += [f"<p>{escape(left_out)}</p>"] if left_out else []
+    out += [_table(section(one, result, digits, wide=False)) for one in page.opened]
+    if page.folded:
+        out.append("<details><summary>More tables</summary>")
+        out += [_table(section(one, result, digits)) for one in page.folded]
+        out.append("</details>")
+    shown = (*page.opened, *page.folded)
+    out += [f"<p>{escape(reason)}</p>" for reason in reasons(result, shown)]
+    out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
+    out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
+    return "\n".join(out)
 
 
 def as_page(result: Result, *, digits: int = DIGITS) -> str:
@@ -50,6 +63,10 @@ def _table(part: Section) -> str:
         )
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in part.rows)
-    note = f"<p>{escape(part.note)}</p>" if part.note else ""
+    body = "".join(
+        f"<tr{' class=best' if sign == BEST else ''}>{cells('td', row)}</tr>"
+        for row, sign in zip_longest(part.rows, part.signs)
+    )
+    said = (*part.legend, *([part.note] if part.note else []))
+    note = "".join(f"<p>{escape(line)}</p>" for line in said)
     return f"<h4>{escape(part.title)}</h4><table>{head}<tbody>{body}</tbody></table>{note}"

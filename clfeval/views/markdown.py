@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import zip_longest
 
-from clfeval.pages.write import DIGITS
 from clfeval.result import Result
-from clfeval.views.render import Section, gate_lines, headline, reasons, sections
+from clfeval.schema import ALL, INTERVALS
+from clfeval.views.render import BEST, Section, gate_lines, headline, parts, reasons, section
+from clfeval.words import DIGITS
 
 
-def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
+def markdown_lines(
+    result: Result, *, digits: int = DIGITS, names: Collection[str] = (), only: str | None = None
+) -> Iterator[str]:
     """Yield the document line by line; at most a few dozen rows of each table."""
+    page, wide = parts(result, names, digits, only), not {ALL, INTERVALS}.isdisjoint(names)
+    if only is not None:
+        for one in page.opened:
+            yield from _table(section(one, result, digits, wide=wide))
+        return
     yield f"<!-- clfeval:{result.command} -->\n"
     first, *others = headline(result)
     yield f"**{escape(first)}**\n\n"
+    for sentence in result.answer:
+        yield f"{escape(sentence.text)}\n\n"
     for line in others:
         yield f"- {escape(line)}\n"
     yield "\n"
@@ -22,14 +33,14 @@ def markdown_lines(result: Result, *, digits: int = DIGITS) -> Iterator[str]:
         yield f"- {'✅' if gate.passed else '❌'} {escape(str(gate))}\n"
     if left_out:
         yield f"- {escape(left_out)}\n"
-    shown, *folded = sections(result, digits=digits)
-    yield from _table(shown)
-    if folded:
+    for one in page.opened:
+        yield from _table(section(one, result, digits, wide=wide))
+    if page.folded:
         yield "\n<details><summary>More tables</summary>\n"
-        for part in folded:
-            yield from _table(part)
+        for one in page.folded:
+            yield from _table(section(one, result, digits))
         yield "\n</details>\n"
-    for reason in reasons(result):
+    for reason in reasons(result, (*page.opened, *page.folded)):
         yield f"\n{escape(reason)}\n"
     for warning in result.warnings:
         yield f"\n> {escape(warning.message)}\n"
@@ -43,10 +54,11 @@ def _table(part: Section) -> Iterator[str]:
         return
     yield "| " + " | ".join(map(escape, part.headings)) + " |\n"
     yield "|" + "|".join("---:" if strip.numeric else ":---" for strip in part.strips) + "|\n"
-    for row in part.rows:
-        yield "| " + " | ".join(map(escape, row)) + " |\n"
-    if part.note:
-        yield f"\n{escape(part.note)}\n"
+    for row, sign in zip_longest(part.rows, part.signs):
+        cells = (f"**{cell}**" if sign == BEST and cell else cell for cell in map(escape, row))
+        yield "| " + " | ".join(cells) + " |\n"
+    for line in (*part.legend, *([part.note] if part.note else [])):
+        yield f"\n{escape(line)}\n"
 
 
 def escape(text: str) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from math import ceil, cos, floor, log10, pi, sin
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.pages import page_of
-from clfeval.pages.write import DIGITS, bar, many, number, plain
+from clfeval.pages.write import bar, plain
 from clfeval.result import Result
-from clfeval.schema import Chart, Point, Series
+from clfeval.schema import ALL, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, Entry, beside, hue, key_lines, notes_lines, short
+from clfeval.words import DIGITS, many, number
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
@@ -35,13 +37,25 @@ GAP = 2
 Ticks = tuple[list[float], list[str]]
 
 
-def plots(result: Result, *, width: int = 80, color: bool = False) -> str:
-    """Draw the command's plots; a drawing library is loaded only where one is needed."""
-    if result.command == "phidelta":
+def plots(
+    result: Result, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
+) -> str:
+    """Draw the plots asked for by name; without names the first that says more than the tables.
+
+    A drawing library is loaded only where one is needed.
+    """
+    page = page_of(result.command)
+    every = not {ALL, PLOTS}.isdisjoint(names)
+    if page.command == "phidelta":
         from clfeval.views.diamond import phidelta_plots
 
-        return phidelta_plots(result, width=width, color=color)
-    charts = page_of(result.command).charts(result)
+        every = every or not set(page.plots).isdisjoint(names)
+        return phidelta_plots(result, width=width, color=color, every=every)
+    charts: Iterable[Chart] = page.charts(result)
+    if not every and set(page.plots).isdisjoint(names):
+        charts = islice((chart for chart in charts if chart.rank != "detail"), 1)
+    elif not every:
+        charts = (chart for chart in charts if chart.name in names)
     parts = (drawn(chart, width=width, color=color) for chart in charts)
     return "\n".join(part for part in parts if part)
 

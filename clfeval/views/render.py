@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import get_args
 
 from clfeval.pages import page_of
 from clfeval.pages.write import (
     ABSENT,
-    DIGITS,
     INFINITE,
     REASONS,
     exact,
     heading,
     interval,
-    number,
     show,
     title_of,
 )
 from clfeval.result import Estimate, Gate, Result, Row
-from clfeval.schema import Column, Shown, Source
+from clfeval.schema import ALL, INTERVALS, PLOTS, Column, Rank, Shown, Source
+from clfeval.words import DIGITS, number
 
 GATES = 50  # gates shown one by one
 MANY = 3  # measures undefined for one reason that are named together
 INTERVAL = "% interval"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
+EQUALS = "not-told-apart"  # the sentence about models that may be as good as the best
+BEST, EQUAL = "*", "≈"
+SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
+RANKS = get_args(Rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +40,23 @@ class Strip:
     heading: str
     cells: tuple[str, ...]
     numeric: bool
+    words: str = ""  # what the column means
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """One table as shown, with a closing note.
 
-    A table that may be split has its columns put in blocks, rather than lose its intervals, where
-    the screen is narrow.
+    main: it has one line a row wherever it stands. kept: columns of it no screen leaves out.
+    signs: one for each row, where some are marked.
     """
 
     title: str
     strips: tuple[Strip, ...]
     note: str = ""
-    split: bool = False
+    main: bool = False
+    kept: int = 0
+    signs: tuple[str, ...] = ()
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -61,25 +68,82 @@ class Section:
         """The cells row by row."""
         return tuple(zip(*(strip.cells for strip in self.strips), strict=True))
 
+    @property
+    def legend(self) -> list[str]:
+        """What its columns and signs mean."""
+        signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
+        said = [", ".join(signs)] if signs else []
+        heads = {" ".join(strip.heading.split("\n")): strip.words for strip in self.strips}
+        return said + [f"{head}: {words}" for head, words in heads.items() if words]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a page shows: the tables that are open, those that are not, and names to ask for."""
+
+    opened: tuple[Shown, ...]
+    folded: tuple[Shown, ...]
+    also: tuple[str, ...]
+
 
 def headline(result: Result) -> list[str]:
     """Return the lines on top: what was read and what the measures mean here."""
     return page_of(result.command).headline(result)
 
 
-def sections(result: Result, *, digits: int = DIGITS) -> list[Section]:
-    """Return the tables in reading order."""
-    return [section(one, result, digits) for one in page_of(result.command).shown(result, digits)]
+def parts(
+    result: Result, names: Collection[str] = (), digits: int = DIGITS, only: str | None = None
+) -> Parts:
+    """Sort the tables: what is asked for by an option or by name, the main one, details.
+
+    only: the one table that is wanted; what the page does not show of it has all its columns.
+    """
+    page = page_of(result.command)
+    if only is not None:
+        some = [one for one in page.shown(result, digits) if one.table == only]
+        columns = dict.fromkeys(name for row in result.tables[only][:1] for name in row)
+        return Parts(tuple(some) or (Shown(only, only, " ".join(columns)),), (), ())
+    every = [
+        replace(one, rank="asked") if (one.name or one.table) in names else one
+        for one in page.shown(result, digits)
+    ]
+    opened = [one for rank in RANKS for one in every if one.rank == rank]
+    folded: list[Shown] = []
+    if ALL not in names:
+        folded = [one for one in opened if one.rank == "detail"]
+        opened = [one for one in opened if one.rank != "detail"]
+    also = dict.fromkeys(one.name or one.table for one in folded)
+    groups = (*((INTERVALS,) * _has_intervals(result)), *((PLOTS,) * bool(page.plots)))
+    also |= dict.fromkeys(() if ALL in names else (one for one in groups if one not in names))
+    return Parts(tuple(opened), tuple(folded), tuple(also))
 
 
-def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
-    """Lay out the columns that are shown; an estimate with intervals takes a second column."""
+def _has_intervals(result: Result) -> bool:
+    first = next(iter(result.tables.values()), ())
+    return any(interval(cell) for row in first[:1] for cell in row.values())
+
+
+def sections(
+    result: Result, names: Collection[str] = (ALL,), *, digits: int = DIGITS
+) -> list[Section]:
+    """Return the tables that are open."""
+    wide = not {ALL, INTERVALS}.isdisjoint(names)
+    return [section(one, result, digits, wide=wide) for one in parts(result, names, digits).opened]
+
+
+def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:
+    """Lay out the columns that are shown; an estimate with intervals takes a second column.
+
+    wide: every estimate has its interval, and not only those that decide.
+    """
     page = page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
     rows = every[: shown.most]
     write = shown.write or number
+    signs = _signs(shown, result, rows)
     strips: list[Strip] = []
+    kept = 0
     for head, source in _columns(shown, declared, rows):
         values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
         if source == "slice":
@@ -88,17 +152,46 @@ def section(shown: Shown, result: Result, digits: int = DIGITS) -> Section:
         to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
         texts = tuple(exact(v) if to_the_digit else show(v, digits, write) for v in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
-        strips.append(Strip(head.strip(), texts, numeric))
+        words = shown.words.get(source, "") if isinstance(source, str) else ""
+        strips.append(Strip(head.strip(), texts, numeric, words))
+        if len(strips) == 1 and signs:
+            strips.append(Strip("", signs, numeric=False))
         intervals = tuple(interval(value, digits, write) for value in values)
-        if any(intervals):
+        if any(intervals) and (wide or shown.lead in ("", source)):
             between = shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}"
             strips.append(Strip(between, intervals, numeric=True))
+        if source == shown.lead:
+            kept = len(strips)
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:
         more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
         notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
-    return Section(shown.title, tuple(strips), note, shown.split)
+    main = shown.rank == "main" and not wide
+    return Section(shown.title, tuple(strips), note, main, kept, signs)
+
+
+def _said_of(table: str, shown: Sequence[Shown]) -> set[str]:
+    """Return the columns of a table that are shown; all, where its cells are laid out anew."""
+    columns: set[str] = set()
+    for one in shown:
+        if one.table == table:
+            names = one.columns if isinstance(one.columns, str) else ALL
+            columns.update(names.replace("?", "").split())
+    return columns
+
+
+def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Mark what the answer names as the best, and what cannot be told from it."""
+    if shown.rank != "main" or not result.answer:
+        return ()
+    names = dict.fromkeys(
+        (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
+    )
+    names |= dict.fromkeys(result.answer[0].models, BEST)
+    first = shown.columns.split()[0] if isinstance(shown.columns, str) else "model"
+    signs = tuple(names.get(str(row.get(first)), "") for row in rows)
+    return signs if any(signs) else ()
 
 
 def _columns(
@@ -126,17 +219,18 @@ def gate_lines(result: Result) -> tuple[list[Gate], str]:
     return shown, f"{more}{met:,} gates met; all of them: --format json"
 
 
-def reasons(result: Result) -> list[str]:
+def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:
     """Explain the dashes in words: which measures are undefined and why, each once."""
     struck: dict[str, dict[str, None]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
+        columns = _said_of(name, shown)
         known = {*INFINITE, *struck}  # a reason said of the first is not said again of the others
         here = (row for row in result.tables.get(name, ()) if row.get("population") != "sweep")
         for row in islice(here, EXPLAINED):
             for column, cell in row.items():
                 reason = cell.reason if isinstance(cell, Estimate) else None
-                if reason and reason not in known:
+                if reason and reason not in known and (column in columns or ALL in columns):
                     title = title_of(column, beta, page.column(column, name))
                     struck.setdefault(reason, {})[title] = None
     said = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from io import StringIO
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from typing import Literal
 
 from rich import box
@@ -14,34 +14,57 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clfeval.pages.write import DIGITS, plain
+from clfeval.pages.write import plain
 from clfeval.result import Result
-from clfeval.views.render import INTERVAL, Section, Strip, gate_lines, headline, reasons, sections
+from clfeval.schema import ALL, INTERVALS
+from clfeval.views.render import (
+    BEST,
+    INTERVAL,
+    Section,
+    Strip,
+    gate_lines,
+    headline,
+    parts,
+    reasons,
+    section,
+)
+from clfeval.views.text import short
+from clfeval.words import DIGITS
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway
-UNBOUNDED = 10_000  # a width nothing reaches: piped tables are never cut
-INTERVALS = "intervals: a wider screen, or --format json"
+NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left out
+PIPE = 160  # columns of a line that nobody watches, unless a name needs more
+UNBOUNDED = 10_000  # a width nothing reaches
+OFFER = "--show NAME, --show all"
 
 
 def as_text(
     result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
-    plots: str = "",
+    plots: str = "", names: Collection[str] = (), only: str | None = None, offer: str = OFFER,
 ) -> str:  # fmt: skip
-    """Render the result for a screen of `width` columns, or uncut when width is None."""
+    """Render the result for a screen of `width` columns; when it is None no name is cut.
+
+    names: what is asked for beside what everybody needs; offer: how one asks for it. only: a table
+    that stands alone.
+    """
     out = StringIO()
-    console = Console(
-        file=out, width=width or UNBOUNDED, height=100, force_terminal=color,
-        color_system="standard" if color else None, no_color=not color, highlight=False,
-        emoji=False, markup=False, legacy_windows=False, force_jupyter=False,
-    )  # fmt: skip
+    page = parts(result, names, digits, only)
+    console = _console(out, width or PIPE, color=color)
+    wide = not {ALL, INTERVALS}.isdisjoint(names)
+    if only is not None:
+        for one in page.opened:
+            _print_section(out, section(one, result, digits, wide=wide), width, color=color)
+        return _trimmed(out).removeprefix("\n")
     first, *others = headline(result)
     console.print(_text(first, style="bold"))
+    for sentence in result.answer:
+        console.print(_text(sentence.text))
     for line in others:
-        console.print(_text(line))
-    for part in sections(result, digits=digits):
-        _print_section(console, part, width)
-    for reason in reasons(result):
+        console.print(_text(line, style="dim"))
+    for one in page.opened:
+        _print_section(out, section(one, result, digits, wide=wide), width, color=color)
+    for reason in reasons(result, page.opened):
         console.print(_text(reason, style="dim"))
     if plots:
         console.print()
@@ -54,12 +77,29 @@ def as_text(
         console.print(_text(text, style="green" if gate.passed else "bold red"))
     if left_out:
         console.print(_text(left_out, style="dim"))
+    if page.also:
+        console.print(_text(f"also: {', '.join(page.also)} ({offer})", style="dim"))
+    return _trimmed(out)
+
+
+def _trimmed(out: StringIO) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _print_section(console: Console, part: Section, width: int | None) -> None:
+def _console(out: StringIO, width: int, *, color: bool) -> Console:
+    return Console(
+        file=out, width=width, height=100, force_terminal=color,
+        color_system="standard" if color else None, no_color=not color, highlight=False,
+        emoji=False, markup=False, legacy_windows=False, force_jupyter=False,
+    )  # fmt: skip
+
+
+def _print_section(out: StringIO, part: Section, width: int | None, *, color: bool) -> None:
+    console, prose = (
+        _console(out, one, color=color) for one in (width or UNBOUNDED, width or PIPE)
+    )
     console.print()
-    console.print(_text(part.title, style="bold"))
+    prose.print(_text(part.title, style="bold"))
     if not part.rows:
         console.print(_text("  none"))
         return
@@ -72,14 +112,15 @@ def _print_section(console: Console, part: Section, width: int | None) -> None:
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
             least = None if strip.numeric else min(TEXT_WIDTH, _width(strip.cells))
             table.add_column(
-                _text(strip.heading), justify=justify, no_wrap=strip.numeric, overflow="fold",
-                min_width=least,
+                _text(strip.heading), justify=justify, no_wrap=strip.numeric or part.main,
+                overflow="fold", min_width=least,
             )  # fmt: skip
-        for row in zip(*(strip.cells for strip in strips), strict=True):
-            table.add_row(*map(_text, row))
+        rows = zip(*(strip.cells for strip in strips), strict=True)
+        for row, sign in zip_longest(rows, part.signs, fillvalue=""):
+            table.add_row(*map(_text, row), style="bold" if sign == BEST else None)
         console.print(table)
-    if part.note:
-        console.print(_text(f"  {part.note}", style="dim"))
+    for line in (*part.legend, *([part.note] if part.note else [])):
+        prose.print(_text(f"  {line}", style="dim"))
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -88,50 +129,56 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def fitted(part: Section, width: int | None) -> Section:
-    """Make a table fit: intervals beside their values, else under them, else left out.
-
-    A table that may be split keeps its intervals, and may still be too wide.
-    """
-    if width is None or _needed(part.strips) <= width:
+    """Make a table fit: one of details has its intervals beside their values, or under them."""
+    if part.main:
+        return _in_lines(part, width)
+    if _needed(part.strips) <= (width or PIPE):
         return part
     stacked = _stacked(part)
-    if part.split:
-        return _halved(stacked) if len(stacked.strips) < len(part.strips) else part
-    for tried in (stacked, _halved(stacked)):
-        if _needed(tried.strips) <= width:
-            return tried
-    bare = tuple(strip for strip in part.strips if not strip.heading.endswith(INTERVAL))
+    return _halved(stacked) if len(stacked.strips) < len(part.strips) else part
+
+
+def _in_lines(part: Section, width: int | None) -> Section:
+    """Keep a row to one line: leave out the last columns, then cut names in the middle."""
+    strips, left = list(part.strips), []
+    while len(strips) > part.kept and _needed(strips, folded=NAME_WIDTH) > (width or PIPE):
+        left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
-    if len(bare) < len(part.strips):
-        note = f"{note}; {INTERVALS}" if note else INTERVALS
-    if _needed(bare) > width:
-        bare = tuple(replace(strip, heading=strip.heading.replace(" ", "\n")) for strip in bare)
-    return replace(part, strips=bare, note=note)
+    if left:
+        also = f"on a wider screen also: {', '.join(left[::-1])}"
+        note = f"{note}; {also}" if note else also
+    if width is not None and (beyond := _needed(strips) - width) > 0:
+        room = max(_width((strips[0].heading, *strips[0].cells)) - beyond, 1)
+        cells = tuple(short(plain(name), room) for name in strips[0].cells)
+        strips[0] = replace(strips[0], cells=cells)
+    return replace(part, strips=tuple(strips), note=note)
 
 
 def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
     """Split a table that is still too wide into blocks of columns, each with the names in front."""
-    strips = part.strips
-    if width is None or _needed(strips, folded=True) <= width or len(strips) < 3:
+    strips, width = part.strips, width or PIPE
+    if part.main or _needed(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
     out: list[tuple[Strip, ...]] = []
     keys = tuple(takewhile(lambda strip: not strip.numeric, strips)) or strips[:1]
     here = keys
     for strip in strips[len(keys) :]:
-        if len(here) > len(keys) and _needed((*here, strip), folded=True) > width:
+        if len(here) > len(keys) and _needed((*here, strip), folded=TEXT_WIDTH) > width:
             out.append(here)
             here = keys
         here = (*here, strip)
+    if len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # none stands alone
+        here = (*keys, out[-1][-1], here[-1])
+        out[-1] = out[-1][:-1]
     return [*out, here]
 
 
-def _needed(strips: Sequence[Strip], *, folded: bool = False) -> int:
-    """Return the columns they need on a screen; text is folded where it must be, numbers never."""
+def _needed(strips: Sequence[Strip], *, folded: int = UNBOUNDED) -> int:
+    """Return the columns they need on a screen, text being folded or cut; numbers never are."""
     wide = [
-        min(_width((strip.heading, *strip.cells)),
-            TEXT_WIDTH if folded and not strip.numeric else UNBOUNDED)
+        min(_width((strip.heading, *strip.cells)), UNBOUNDED if strip.numeric else folded)
         for strip in strips
-    ]  # fmt: skip
+    ]
     return sum(2 + one for one in wide) - 2
 
 
@@ -146,7 +193,7 @@ def _halved(part: Section) -> Section:
 
     def halve(text: str) -> str:
         spaces = [i for i, character in enumerate(text) if character == " "]
-        most = SPLIT_WIDTH if part.split else TEXT_WIDTH
+        most = SPLIT_WIDTH
         if cell_len(text) <= most or not spaces or "\n" in text:
             return text
         middle = min(spaces, key=lambda i: abs(2 * i - len(text)))

@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 import pytest
 from rich.cells import cell_len
 
-from clfeval.pages.write import listed as named
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
 from clfeval.views.render import headline, sections
 from clfeval.views.terminal import as_text
+from clfeval.words import listed as named
 from tests.views.page import same_without_colour
 from tests.views.ranked import FIVE, METRICS, ranked
 from tests.views.rankings import NAMES, RESULTS, column, crowd, titled

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.pages.write import exact, heading, interval, number, show
+from clfeval.pages.write import exact, heading, interval, show
 from clfeval.result import Estimate, Result
 from clfeval.schema import Column, Shown
 from clfeval.views.render import section
+from clfeval.words import number
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.pages.write import close, exact, interval, number, show, title_of
+from clfeval.pages.write import exact, interval, show, title_of
 from clfeval.result import Estimate, Row
 from clfeval.views.csv import csv_lines
 from clfeval.views.render import reasons
+from clfeval.words import close, number
 from tests.views.tuned import ORDER, tuned
 
 

@@ -18,6 +18,7 @@ from clfeval.inference.shares import sign_test
 from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
 from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
 from clfeval.methods.mars import coverage
+from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
@@ -74,6 +75,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             said, options,
         ),
         summary={**whole, "rule": options.occlusion, "target": options.target},
+        answer=answer(counted.patterns.targets(options.target).grouped(options.group), options),
         tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, whole)),
     )  # fmt: skip
 

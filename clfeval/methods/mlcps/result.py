@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from clfeval.errors import bad_option, listing
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.document import cuts_in_force, parameters, signature
+from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.methods.mlcps.compare import compared, redundancy_note
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import MlcpsOptions
@@ -158,10 +160,11 @@ def mlcps_result(
         tables["agreement"], tables["compared"], absent = compared(ranking, there)
         notes += absent
         of_other = [Warn(note.code, f"{other.name}: {note.message}") for note in other.notes]
-    return Result(
+    result = Result(
         command="mlcps", signature=signature_of(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=parameters_of(ranking, other.inputs[0].name if other else None, said),
         summary=summary_of(ranking), tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
     )  # fmt: skip
+    return replace(result, answer=mlcps_answer(result, ranking.best))

@@ -23,6 +23,7 @@ from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
 from clfeval.methods.document import left_out, parameters, signature
 from clfeval.methods.estimates import fractional_weights, proportions
+from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
 from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, Warn
@@ -213,6 +214,13 @@ def feature_result(
         tables["selected"] = LazyRows(len(selected), lambda i: everything[int(selected[i])])
     tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
+    _, low, high = _with_bounds(ranked, -1, level).T
+    answer = feature_answer(
+        everything[0] if len(everything) else None,
+        int(((low <= 0) & (high >= 0)).sum()),
+        len(everything),
+        None if selected is None else len(selected),
+    )
     ratio = Population.of_counts(classes.positives, classes.negatives)
     said, limits = counted.roles, options.limits if options.select else None
     wanted = limits and f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}"
@@ -246,7 +254,7 @@ def feature_result(
             "features": len(ranked.counts), "constant": int(ranked.constant.sum()),
             **({} if selected is None else {"selected": len(selected)}),
         },
-        tables=tables,
+        tables=tables, answer=answer,
         warnings=(
             *_warnings(counted, ranked, options, tables.get("selected", ())),
             *lines_missing(plane, tables, ratio.odds),

@@ -17,10 +17,12 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.phidelta.answer import classifier_answer, run_answer
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
     Plane,
+    Points,
     comparison_rows,
     model_rows,
     points_of,
@@ -30,7 +32,7 @@ from clfeval.methods.phidelta.tables import (
     spread_rows,
 )
 from clfeval.methods.roc import Curve, curve_row, point_rows
-from clfeval.result import Result, Row, Rows, Warn
+from clfeval.result import Result, Row, Rows, Warn, whole
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -82,8 +84,8 @@ def sure(plane: PlaneOptions) -> str:
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
     """Compute every table the options ask for."""
-    level, whole = plane.confidence, sample.slices[None]
-    if level is not None and whole.tp.dtype.kind == "f":
+    level, counts = plane.confidence, sample.slices[None]
+    if level is not None and counts.tp.dtype.kind == "f":
         raise fractional_weights()
     _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample
@@ -98,15 +100,17 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             for label, patterns in sample.patterns.items()
             for row in comparison_rows(label, patterns, options.reference, level)
         ]
-    statistics = [counts.digest() for counts in (whole, *sample.runs.values())]
+    statistics = [one.digest() for one in (counts, *sample.runs.values())]
     if options.reference is not None and sample.patterns:
         statistics.append(sample.patterns[None].digest())
     if options.curve:
         curves, scores = _curve_tables(sample, options, level)
         tables |= curves
         statistics.append(scores)
+    runs = {run: Plane(one, level) for run, one in sample.runs.items()}
+    points = points_of(runs)
     if options.runs:
-        tables |= _run_tables(sample, options, level)
+        tables |= _run_tables(sample, runs, points, options, level)
     tables |= plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
     if sample.runs:
@@ -139,6 +143,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         summary=summary,
         tables=tables,
+        answer=run_answer(points, tables["run_spread"], options.train_fraction, level)
+        if options.runs
+        else classifier_answer(whole(tables["models"]), sample.patterns.get(None), level),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *lines_missing(plane, tables, summary["odds"]),
@@ -177,9 +184,11 @@ def _curve_tables(
     return {"curves": curves, "curve": points}, digest
 
 
-def _run_tables(sample: Sample, options: ClassifierOptions, level: float | None) -> dict[str, Rows]:
-    planes = {run: Plane(counts, level) for run, counts in sample.runs.items()}
-    points, fraction, models = points_of(planes), options.train_fraction, sample.slices[None].models
+def _run_tables(
+    sample: Sample, planes: Mapping[str, Plane], points: Points, options: ClassifierOptions,
+    level: float | None,
+) -> dict[str, Rows]:  # fmt: skip
+    fraction, models = options.train_fraction, sample.slices[None].models
     rows = run_rows(planes, sample.thresholds)
     tables: dict[str, Rows] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),

@@ -25,6 +25,7 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.tune_jpt.answer import tune_answer
 from clfeval.methods.tune_jpt.contest import contest_tables
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
@@ -183,7 +184,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
         inputs=given.files, parameters=parameters_of(given, options),
-        summary=class_totals(given), tables=tables,
+        summary=class_totals(given), tables=tables, answer=tune_answer(tables, options.compared),
         warnings=warnings_of(given, options, tables, failed, unbounded),
     )  # fmt: skip
 

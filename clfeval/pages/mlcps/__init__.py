@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from clfeval.pages.mars import MODEL
 from clfeval.pages.mlcps.sections import Best, ends, shown
-from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, show, value_of
-from clfeval.result import Result, Row
+from clfeval.pages.write import ARROWS, show
+from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
+from clfeval.words import many
 
 BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
@@ -163,13 +164,12 @@ def _point(row: Row) -> Point | None:
     return None if x is None or y is None else (x, y)
 
 
-MOSTLY = 0.5
 NAMED = 12  # metrics named on top
 
 
 def headline(result: Result) -> list[str]:
-    """Say what was read, how it became a polygon, who is first, and how firm that is."""
-    return [_read(result), *_scored(result), _verdict(result), *_compared(result)]
+    """Say what was read, and how it became a polygon."""
+    return [_read(result), *_scored(result)]
 
 
 def _read(result: Result) -> str:
@@ -203,123 +203,6 @@ def _scored(result: Result) -> Iterator[str]:
     if parameters["interval"] == "bootstrap":
         level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
         yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
-
-
-def _verdict(result: Result) -> str:
-    """Say who is first, what bears that out, and what would put another model first."""
-    best = list(result.summary["best"])
-    if result.summary["models"] == 1:
-        return "one model: nothing to rank it against"
-    if not best:
-        return "no model has a score, so none is first"
-    by = result.parameters["ranked_by"] == "desirability"
-    first = Best.of(result).few(len(best))
-    if by and not value_of(first.rows[0].get("desirability")):
-        return "no model meets what is wanted: every D is 0 (dealbreakers below)"
-    who = f"first by {'desirability' if by else 'MLcps'}: {listed(best)}"
-    who += ", a tie" if len(best) > 1 else ""
-    said = [*_orders(result, best, by=by)]
-    if not by and len(best) == 1:
-        said += _weights(result, best[0], first.of_table("ranks")[0][0])
-    splits = len({row["split"] for row in result.tables.get("splits", ())})
-    if splits and not by:
-        wins = int(str(first.rows[0]["split_wins"]))
-        said.append(_tries(2 * wins > splits, f"in {wins} of {splits} splits"))
-    share = value_of(first.rows[0].get("first"))
-    if len(best) == 1 and share is not None:
-        said.append(_tries(share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
-    firm, not_so = ([words for holds, words in said if holds == wanted] for wanted in (True, False))
-    so = f"; so {listed(firm)}" if firm else ""
-    but = f"; but {', and '.join(not_so)}" if not_so else ""
-    return f"{who}, {_front(result, first.rows)}{so}{but}"
-
-
-Said = tuple[bool, str]  # whether it bears out who is first, and the words
-
-
-def _tries(most: bool, words: str) -> Said:
-    return most, words if most else f"only {words}"
-
-
-def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
-    """Say in how many orders of the metrics that is so, and who else is first in some."""
-    winners, looked = list(result.summary["winners"]), result.parameters["orders"]
-    others = [name for name in winners if name not in best]
-    if by:  # D knows no order: the area only stands beside it
-        decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
-        if others:
-            yield False, f"{listed(winners, word='or')} by MLcps{decides}"
-    elif others:
-        orders = "another order" if len(others) == 1 else "other orders"
-        yield False, f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"
-    elif winners and looked:
-        if len(best) > 1:
-            yield True, "one of them in every order of the metrics"
-        elif looked["all"]:
-            yield True, "in every order of the metrics"
-        else:
-            yield True, f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"
-
-
-def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
-    """Say what is known of the weights: from draws of all weights, else one metric at a time."""
-    shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
-    if shares:
-        share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        yield _tries(share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
-        factors = [(value, str(row["model"])) for row in shares
-                   if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
-        if factors:
-            yield False, "{1} if weights change {0:.3g}-fold".format(*min(factors))
-        return
-    if rank["weight_dependent"] is False:
-        yield True, "with any weights above 0 in this order"
-        return
-    changes = [
-        (str(winner), str(row["metric"]))
-        for row in metrics for winner in (row["winner_without"], row["winner_doubled"])
-        if winner is not None and str(winner).split(" (and ")[0] != best
-    ]  # fmt: skip
-    spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
-    if changes:
-        winners, doubled = (dict.fromkeys(names) for names in zip(*changes, strict=True))
-        others, which = listed(list(winners), word="or"), listed(list(doubled), word="or")
-        yield False, f"{others} if one metric is {spared}doubled ({which})"
-    elif metrics:
-        yield True, f"whichever metric is {spared}doubled"
-
-
-def _front(result: Result, rows: Sequence[Row]) -> str:
-    """Say whether any model is at least as good as the first in everything."""
-    if result.summary["pareto_front"] == result.summary["models"]:
-        return "on the Pareto front as every model is"
-    below = [row for row in rows if not row["pareto"]]
-    if not below:
-        return "on the Pareto front"
-    if len(rows) == 1:
-        return f"not on the Pareto front (under {rows[0]['dominated_by']})"
-    return f"not all on the Pareto front (off it: {listed([str(row['model']) for row in below])})"
-
-
-def _compared(result: Result) -> list[str]:
-    """Say whether another table of metrics has the same first model."""
-    rows = result.tables.get("agreement", ())
-    if not rows:
-        return []
-    decides, other = result.parameters["ranked_by"], result.parameters["compare"]
-    row = next((row for row in rows if row["measure"] == decides), rows[0])
-    tau = value_of(row.get("kendall"))
-    there = row["top_there"]
-    first = listed(there) if isinstance(there, list) and there else "none"
-    same = "the same first" if row["same_top"] else f"another first, {first}"
-    words = f"; Kendall's τ of the ranks {number(tau, DIGITS)}" if tau is not None else ""
-    both = row["models"]
-    if both == result.summary["models"]:
-        return [f"compared with {other}: {same}{words}"]
-    gone = [name for name in result.summary["best"] if name not in {
-        entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
-    lacking = f"{listed(gone)} not in it; " if gone else ""
-    return [f"compared with {other}: {lacking}among the {both} models of both, {same}{words}"]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -8,9 +8,10 @@ from heapq import nsmallest
 from math import inf
 from typing import Any
 
-from clfeval.pages.write import ABSENT, ARROWS, bar, close, joined, listed, many, show, value_of
-from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows
+from clfeval.pages.write import ABSENT, ARROWS, bar, joined, show
+from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, value_of
 from clfeval.schema import Shown, Source
+from clfeval.words import close, listed, many
 
 BEST = 20  # models shown to a person; files get them all
 PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
@@ -93,7 +94,7 @@ class Best:
         left = len(self.result.tables["models"]) - len(self.rows)
         total = {"total": len(rows) + left} if name in PER_MODEL else {}
         whole = {"more": "--format csv"} if name == "models" else {}
-        return Shown(name, title, columns, rows, split=True, **{**whole, **total, **more})
+        return Shown(name, title, columns, rows, **{**whole, **total, **more})
 
 
 def ends(limits: Sequence[object]) -> str:

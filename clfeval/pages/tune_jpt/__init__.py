@@ -10,8 +10,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.mars import CELLS, MODEL, SLICE
 from clfeval.pages.phidelta import classes
 from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
-from clfeval.pages.write import exact, value_of
-from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.pages.write import exact
+from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")

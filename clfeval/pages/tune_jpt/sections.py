@@ -11,9 +11,10 @@ from typing import Any
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.pages.write import ABSENT, amount, close, exact, title_of, value_of
-from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.pages.write import ABSENT, amount, exact, title_of
+from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import Shown, Source
+from clfeval.words import close
 
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
@@ -67,7 +68,7 @@ class Look:
         rows: Sequence[Row] | None = None, **more: Any,
     ) -> Shown:  # fmt: skip
         """Show rows of a table, with more digits where they are close to 0 or 1."""
-        return Shown(name, title, columns, rows, split=True, **{"write": close, **more})
+        return Shown(name, title, columns, rows, **{"write": close, **more})
 
     def swept(self, table: str) -> list[Row]:
         """Return the rows of a table that are of swept odds."""

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from math import floor
 
 from clfeval.pages.phidelta import CORNERS
@@ -43,10 +43,18 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # from one tick 
 CLOSE = 3  # columns or half rows between dots that are hard to tell apart
 
 
-def phidelta_plots(result: Result, *, width: int = 80, color: bool = False) -> str:
-    """Draw what the tables hold: models, runs, curves or features, at every prevalence asked."""
+def phidelta_plots(
+    result: Result, *, width: int = 80, color: bool = False, every: bool = True
+) -> str:
+    """Draw what the tables hold: models, runs, curves or features.
+
+    every: at equal classes and at each prevalence asked for, else at the first of these.
+    """
     width = max(width, NARROWEST)
     shown, left_out = scenes(result)
+    if not every:
+        *_, last = islice(shown, 2)
+        shown, left_out = iter([last]), 0
     lines: list[str] = []
     for scene in shown:
         lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]

@@ -1,0 +1,60 @@
+"""How numbers and names are written, in sentences and in cells: numbers are rounded only here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log10
+
+DIGITS = 3
+FINEST = 9  # decimal places, at most
+ROUNDING = 1e-11  # as near to 1 as this is 1
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
+    text = f"{value:.{digits}f}"
+    if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
+        small, unit = abs(value) < 0.5, 10.0**-digits
+        limit = unit if small else 1 - unit
+        sign = "<" if small == (value > 0) else ">"
+        return f"{sign}{'-' * (value < 0)}{limit:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
+def close(value: float, digits: int) -> str:
+    """Round, with more places where a value is close to 0 or 1, and fewer for large odds."""
+    size = abs(value)
+    if size >= 100:
+        places = max(0, digits - (1 if size < 1000 else 3))
+        return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
+    count = min(digits, 2 if digits > 2 else 1)  # digits that tell the value from 0 or 1
+    if abs(size - 1) < ROUNDING:
+        return number(float(round(value)), digits)
+    gaps = [gap for gap in (size, abs(1 - size)) if gap]
+    needed = max(count - 1 - floor(log10(gap)) for gap in gaps) if count else 0
+    return number(value, max(digits, min(needed, FINEST)))
+
+
+def between(value: float, low: float | None, high: float | None) -> str:
+    """Write a value with its interval, where there is one."""
+    if low is None and high is None:
+        return number(value)
+    ends = ("-∞" if low is None else number(low), "∞" if high is None else number(high))
+    return f"{number(value)} [{', '.join(ends)}]"
+
+
+def many(count: float, thing: str) -> str:
+    """Write a number of things: `1 model`, `1,000 models`."""
+    return f"{count:,.10g} {thing}{'s' * (count != 1)}"
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in a sentence: in quotes where a comma would mislead."""
+    return f"'{name}'" if any(sign in name for sign in ",+'") or name != name.strip() else name
+
+
+def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+    """List names in a sentence, and count what is beyond the first few."""
+    left = len(names) - most
+    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
+    return f"{', '.join(others)} {word} {last}" if others else last
