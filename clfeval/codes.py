@@ -1,4 +1,4 @@
-"""Every code that an error or a warning ends with, and what it stands for."""
+"""Every code that an error, a warning or a sentence of an answer has, and what it stands for."""
 
 from __future__ import annotations
 
@@ -156,4 +156,37 @@ WARNINGS: Mapping[str, str] = {
     "wish-direction": "A wish runs against what is better by the measure.",
     "wish-range": "Values lie outside the range a wish is measured in.",
     "zero-weight": "Metrics of weight 0 were left out.",
+}  # fmt: skip
+
+ANSWERS: Mapping[str, str] = {
+    "all-needed": "Each model finds rows that no other finds.",
+    "best-at": "One model has the best value at a class ratio.",
+    "best-delta": "One model discriminates best.",
+    "best-pair": "Two models together find most.",
+    "compared": "Another table has the same first model, or not.",
+    "could-be-left-out": "Without these models the others find as much together.",
+    "finds-most": "One model finds most rows of the target class.",
+    "finds-none": "No model finds any row of the target class.",
+    "first": "These models have the best score.",
+    "keep-threshold": "No threshold chosen on these rows does better than the one in force.",
+    "lead-changes": "Other models are best at other class ratios.",
+    "leads-everywhere": "One model is best at every class ratio of the sweep.",
+    "leans-negative": "These models miss more than they falsely report, at equal classes.",
+    "leans-positive": "These models falsely report more than they miss, at equal classes.",
+    "like-chance": "These models may discriminate no better than chance.",
+    "no-better-pair": "No two models find more than the best one alone.",
+    "no-leader": "What models are compared by is undefined for all of them.",
+    "no-position": "What decides who is best is undefined: a class has no row.",
+    "no-score": "No model has a score.",
+    "no-target": "No row is of the target class.",
+    "none-desirable": "Every model breaks a deal.",
+    "not-told-apart": "These models may be as good as the best one.",
+    "one-model": "There is nothing to rank the only model against.",
+    "right": "What share of the positive answers is right.",
+    "selected": "How many features are selected.",
+    "strongest-feature": "One feature discriminates most.",
+    "threshold": "Another threshold does better, also on other rows.",
+    "told-apart": "Every other model is worse than the best one, and not by chance.",
+    "untested": "No test tells whether the differences are chance.",
+    "useless-features": "So many features may be no better than chance.",
 }  # fmt: skip

@@ -58,3 +58,8 @@ def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     left = len(names) - most
     *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def named(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+    """List names of models or features, so that commas in them cannot mislead."""
+    return listed([quoted(name) for name in names], most=most, word=word)

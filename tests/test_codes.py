@@ -1,4 +1,4 @@
-"""Every code of an error or a warning stands in one table, and none stands there for nothing."""
+"""Every code of errors, warnings and answers stands in a table, none of them for nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from clfeval.codes import ERRORS, WARNINGS
+from clfeval.codes import ANSWERS, ERRORS, WARNINGS
 
 PACKAGE = Path(__file__).parent.parent / "clfeval"
 TREES = [
@@ -80,7 +80,7 @@ def literal_codes() -> set[str]:
 def test_every_code_has_its_sentence() -> None:
     found = literal_codes()
     assert len(found) > 100  # the search itself works
-    assert found - {*ERRORS, *WARNINGS} == set()
+    assert found - {*ERRORS, *WARNINGS, *ANSWERS} == set()
 
 
 def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
@@ -90,11 +90,11 @@ def test_every_sentence_belongs_to_a_code_that_is_used() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     built = {f"unknown-{what}" for what in written}  # names.match_names
-    assert {*ERRORS, *WARNINGS} - written - built == set()
+    assert {*ERRORS, *WARNINGS, *ANSWERS} - written - built == set()
 
 
 def test_sentences_are_sentences_and_stand_in_order() -> None:
-    for table in (ERRORS, WARNINGS):
+    for table in (ERRORS, WARNINGS, ANSWERS):
         assert list(table) == sorted(table)
         for code, sentence in table.items():
             assert sentence[0].isupper(), code

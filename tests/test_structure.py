@@ -27,6 +27,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
     "notation": ({"errors"}, set()),
+    "words": (set(), set()),
     "yaml": ({"errors"}, {"yaml"}),
     "result": ({"views"}, set()),  # views only inside __str__ and _repr_html_
     "measures": ({"arrays", "errors"}, {"numpy", "scipy"}),
@@ -37,14 +38,14 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "counts": ({"arrays", "errors", "late", "result", "tables"}, {"numpy"}),
     "methods": (
-        {"arrays", "errors", "notation", "options", "yaml"}
+        {"arrays", "errors", "notation", "options", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
     "schema": ({"result"}, set()),
-    "pages": ({"measures", "result", "schema"}, set()),
+    "pages": ({"measures", "result", "schema", "words"}, set()),
     "gates": ({"errors", "measures", "pages", "result"}, set()),
-    "views": ({"pages", "result", "schema"}, {"rich", "plotext"}),
+    "views": ({"pages", "result", "schema", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"},
         set(),

@@ -6,7 +6,7 @@ from html import escape
 from itertools import zip_longest
 
 from clfeval.result import Result
-from clfeval.views.render import BEST, Section, gate_lines, headline, parts, reasons, section
+from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
 from clfeval.words import DIGITS
 
 _STYLE = (
@@ -20,7 +20,7 @@ _STYLE = (
 def as_html(result: Result, *, digits: int = DIGITS) -> str:
     """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away."""
     first, *others = headline(result)
-    page = parts(result, (), digits)
+    page = fold(result, (), digits)
     out = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
     out += [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     out += [f"<p>{escape(line)}</p>" for line in others]

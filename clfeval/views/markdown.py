@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from clfeval.result import Result
 from clfeval.schema import ALL, INTERVALS
-from clfeval.views.render import BEST, Section, gate_lines, headline, parts, reasons, section
+from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
 from clfeval.words import DIGITS
 
 
@@ -15,7 +15,7 @@ def markdown_lines(
     result: Result, *, digits: int = DIGITS, names: Collection[str] = (), only: str | None = None
 ) -> Iterator[str]:
     """Yield the document line by line; at most a few dozen rows of each table."""
-    page, wide = parts(result, names, digits, only), not {ALL, INTERVALS}.isdisjoint(names)
+    page, wide = fold(result, names, digits, only), not {ALL, INTERVALS}.isdisjoint(names)
     if only is not None:
         for one in page.opened:
             yield from _table(section(one, result, digits, wide=wide))

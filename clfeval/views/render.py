@@ -78,7 +78,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Folding:
     """What a page shows: the tables that are open, those that are not, and names to ask for."""
 
     opened: tuple[Shown, ...]
@@ -91,9 +91,9 @@ def headline(result: Result) -> list[str]:
     return page_of(result.command).headline(result)
 
 
-def parts(
+def fold(
     result: Result, names: Collection[str] = (), digits: int = DIGITS, only: str | None = None
-) -> Parts:
+) -> Folding:
     """Sort the tables: what is asked for by an option or by name, the main one, details.
 
     only: the one table that is wanted; what the page does not show of it has all its columns.
@@ -102,7 +102,7 @@ def parts(
     if only is not None:
         some = [one for one in page.shown(result, digits) if one.table == only]
         columns = dict.fromkeys(name for row in result.tables[only][:1] for name in row)
-        return Parts(tuple(some) or (Shown(only, only, " ".join(columns)),), (), ())
+        return Folding(tuple(some) or (Shown(only, only, " ".join(columns)),), (), ())
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one
         for one in page.shown(result, digits)
@@ -115,7 +115,7 @@ def parts(
     also = dict.fromkeys(one.name or one.table for one in folded)
     groups = (*((INTERVALS,) * _has_intervals(result)), *((PLOTS,) * bool(page.plots)))
     also |= dict.fromkeys(() if ALL in names else (one for one in groups if one not in names))
-    return Parts(tuple(opened), tuple(folded), tuple(also))
+    return Folding(tuple(opened), tuple(folded), tuple(also))
 
 
 def _has_intervals(result: Result) -> bool:
@@ -128,7 +128,7 @@ def sections(
 ) -> list[Section]:
     """Return the tables that are open."""
     wide = not {ALL, INTERVALS}.isdisjoint(names)
-    return [section(one, result, digits, wide=wide) for one in parts(result, names, digits).opened]
+    return [section(one, result, digits, wide=wide) for one in fold(result, names, digits).opened]
 
 
 def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:

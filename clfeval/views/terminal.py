@@ -22,9 +22,9 @@ from clfeval.views.render import (
     INTERVAL,
     Section,
     Strip,
+    fold,
     gate_lines,
     headline,
-    parts,
     reasons,
     section,
 )
@@ -49,7 +49,7 @@ def as_text(
     that stands alone.
     """
     out = StringIO()
-    page = parts(result, names, digits, only)
+    page = fold(result, names, digits, only)
     console = _console(out, width or PIPE, color=color)
     wide = not {ALL, INTERVALS}.isdisjoint(names)
     if only is not None:

@@ -14,7 +14,7 @@ from clfeval.methods.estimates import shares
 from clfeval.methods.mars.coverage import combinations_of, score_subsets
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Answer
-from clfeval.words import between, listed, quoted
+from clfeval.words import between, listed, named, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -32,7 +32,7 @@ def answer(counts: TargetCounts, options: MarsOptions) -> tuple[Answer, ...]:
     if not rows:
         return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
     if not some:
-        return (Answer("nothing-found", f"No model finds any of the {rows:,.10g} {target} rows."),)
+        return (Answer("finds-none", f"No model finds any of the {rows:,.10g} {target} rows."),)
     every = range(len(counts.models))
     best = min(every, key=lambda j: _place(counts, [j]))
     return (
@@ -64,7 +64,7 @@ def _equals(counts: TargetCounts, options: MarsOptions, best: int) -> list[Answe
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     if not equal:
         text = "Each other model finds fewer, and chance does not explain it."
-        return [Answer("finds-most-surely", text, (counts.models[best],))]
+        return [Answer("told-apart", text, (counts.models[best],))]
     equal.sort(key=lambda j: _place(counts, [j]))
     told = [f"{quoted(counts.models[j])} ({_covered(counts, [j]):,.10g})" for j in equal]
     text = f"On these rows it cannot be told from {listed(told, most=6, word='or')}."
@@ -98,14 +98,14 @@ def _needless(counts: TargetCounts, some: float) -> list[Answer]:
         return []
     kept = _smallest(counts, some) if k <= EXACT else _without_needless(counts, some)
     left = [counts.models[j] for j in range(k) if j not in kept]
-    names = [quoted(counts.models[j]) for j in kept]
+    names = [counts.models[j] for j in kept]
     if not left:
         text = "No model can be left out: each finds rows that no other finds."
         return [Answer("all-needed", text, counts.models)]
     all_rows = f"all {some:,.10g} rows that any model finds"
     text = (
-        f"{listed(names, most=k)} {'together find' if len(kept) > 1 else 'finds'} {all_rows}; "
-        f"{listed([quoted(name) for name in left])} could be left out."
+        f"{named(names, most=k)} {'together find' if len(kept) > 1 else 'finds'} {all_rows}; "
+        f"{named(left)} could be left out."
     )
     return [Answer("could-be-left-out", text, tuple(left))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.result import Answer, Result, Row, estimate, value_of
-from clfeval.words import close, listed, many, number
+from clfeval.words import close, listed, many, named, number
 
 MOSTLY = 0.5
 
@@ -31,7 +31,7 @@ def _verdict(result: Result, places: Sequence[int]) -> Answer:
     if by and not value.value:
         text = "No model meets what is wanted: every D is 0 (dealbreakers below)."
         return Answer("none-desirable", text)
-    who = f"First by {'desirability' if by else 'MLcps'}: {listed(best)}"
+    who = f"First by {'desirability' if by else 'MLcps'}: {named(best)}"
     who += ", a tie" if len(best) > 1 else ""
     said = [*_orders(result, best, by=by)]
     if not by and len(best) == 1:
@@ -64,10 +64,10 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     if by:  # D knows no order: the area only stands beside it
         decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
         if others:
-            yield False, f"{listed(winners, word='or')} by MLcps{decides}"
+            yield False, f"{named(winners, word='or')} by MLcps{decides}"
     elif others:
         orders = "another order" if len(others) == 1 else "other orders"
-        yield False, f"{listed(others, word='or')}, alone or tied, in {orders} of the metrics"
+        yield False, f"{named(others, word='or')}, alone or tied, in {orders} of the metrics"
     elif winners and looked:
         if len(best) > 1:
             yield True, "one of them in every order of the metrics"
@@ -99,7 +99,7 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
         winners, doubled = (dict.fromkeys(names) for names in zip(*changes, strict=True))
-        others, which = listed(list(winners), word="or"), listed(list(doubled), word="or")
+        others, which = named(list(winners), word="or"), listed(list(doubled), word="or")
         yield False, f"{others} if one metric is {spared}doubled ({which})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"
@@ -114,7 +114,7 @@ def _front(result: Result, rows: Sequence[Row]) -> str:
         return "on the Pareto front"
     if len(rows) == 1:
         return f"not on the Pareto front (under {rows[0]['dominated_by']})"
-    return f"not all on the Pareto front (off it: {listed([str(row['model']) for row in below])})"
+    return f"not all on the Pareto front (off it: {named([str(row['model']) for row in below])})"
 
 
 def _compared(result: Result) -> list[Answer]:
@@ -126,14 +126,14 @@ def _compared(result: Result) -> list[Answer]:
     row = next((row for row in rows if row["measure"] == decides), rows[0])
     tau = value_of(row.get("kendall"))
     there = row["top_there"]
-    first = listed(there) if isinstance(there, list) and there else "none"
+    first = named(there) if isinstance(there, list) and there else "none"
     same = "the same first" if row["same_top"] else f"another first, {first}"
     words = f"; Kendall's τ of the ranks {number(tau)}" if tau is not None else ""
     both, lacking = row["models"], ""
     gone = [name for name in result.summary["best"] if name not in {
         entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
     if both != result.summary["models"]:
-        lacking = f"{listed(gone)} not in it; " if gone else ""
+        lacking = f"{named(gone)} not in it; " if gone else ""
         lacking += f"among the {both} models of both, "
     text = f"Compared with {other}: {lacking}{same}{words}."
     return [Answer("compared", text, tuple(there) if isinstance(there, list) else ())]

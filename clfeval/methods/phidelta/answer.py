@@ -9,10 +9,9 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.shares import holm
 from clfeval.methods.phidelta.tables import LEAN, Points, comparison_rows, run_comparison_rows
 from clfeval.result import Answer, Estimate, Row, estimate
-from clfeval.words import between, listed, many, number, quoted
+from clfeval.words import between, many, named, number, quoted
 
 RATES = ("sensitivity", "specificity")
-MOST = 4  # names said in a sentence
 
 
 def classifier_answer(
@@ -55,8 +54,8 @@ def _equal(best: str, equal: Sequence[str], where: str) -> Answer:
     """Say who may be as good."""
     if not equal:
         text = f"{where} each other model discriminates less, for certain."
-        return Answer("best-delta-surely", text, (best,))
-    names = listed([quoted(name) for name in equal], most=MOST, word="or")
+        return Answer("told-apart", text, (best,))
+    names = named(equal, word="or")
     return Answer("not-told-apart", f"{where} it cannot be told from {names}.", tuple(equal))
 
 
@@ -64,27 +63,22 @@ def _useless(ranked: Sequence[Row]) -> list[Answer]:
     names = [str(row["model"]) for row in ranked if _covers(estimate(row["delta"]), 0.0)]
     if not names:
         return []
-    text = (
-        f"{listed([quoted(name) for name in names], most=MOST)} cannot be told from chance (δ 0)."
-    )
+    text = f"{named(names)} cannot be told from chance (δ 0)."
     return [Answer("like-chance", text, tuple(names))]
 
 
 def _leaning(ranked: Sequence[Row]) -> list[Answer]:
     """Name who leans for certain: the interval of phi lies beyond a tenth."""
     said = []
-    for side, sign, errs in (
-        ("positive", 1, "more false alarms than misses"),
-        ("negative", -1, "more misses than false alarms"),
+    for code, sign, errs in (
+        ("leans-positive", 1, "more false alarms than misses"),
+        ("leans-negative", -1, "more misses than false alarms"),
     ):
         names = [str(row["model"]) for row in ranked if _beyond(row["phi"], sign)]
         if names:
             lean = "lean" if len(names) > 1 else "leans"
-            text = (
-                f"{listed([quoted(name) for name in names], most=MOST)} {lean} towards {side}: at "
-                f"equal classes {errs}."
-            )
-            said.append(Answer(f"leans-{side}", text, tuple(names), "phi"))
+            text = f"{named(names)} {lean} towards {code[6:]}: at equal classes {errs}."
+            said.append(Answer(code, text, tuple(names), "phi"))
     return said
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Answer, Row, Rows, estimate, whole
-from clfeval.words import between, listed, number, quoted
+from clfeval.words import between, named, number, quoted
 
 MOST = 5  # sentences
 NAMES = 4  # names said in one
@@ -46,16 +46,14 @@ def _at(here: Sequence[Row], tables: Mapping[str, Rows], compared: str | None) -
         leader = next(row for row in here if row["model"] == name)
         value = estimate(leader.get(compared, contest[0]["value"]))
         others = [other for other in _names(contest[0]["undecided"]) if other != name]
-        sure = "for certain"
-        if others:
-            told = listed([quoted(other) for other in others], most=NAMES, word="or")
-            sure = f"but it cannot be told from {told}"
-        text = (
-            f"{where} {quoted(name)} has the best {_title(compared)}, "
-            f"{between(value.value or 0.0, value.low, value.high)}, {sure}."
-        )
+        text = f"{where} {quoted(name)} has the best {_title(compared)}, "
+        text += between(value.value or 0.0, value.low, value.high)
+        text += "." if others else ", for certain."
         found = (value.value, value.low, value.high)
-        said.append(Answer("best-at", text, (name, *others), compared, *found))
+        said.append(Answer("best-at", text, (name,), compared, *found))
+        if others:
+            text = f"There it cannot be told from {named(others, word='or')}."
+            said.append(Answer("not-told-apart", text, tuple(others), compared))
     elif contest or len(here) > 1:
         return []
     return [*said, *_right(leader, where), *_threshold(leader, tables, compared)]
