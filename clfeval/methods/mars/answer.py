@@ -11,150 +11,144 @@ from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
-from clfeval.methods.mars.coverage import combinations_of, score_subsets
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer
+from clfeval.result import Answer, Row
 from clfeval.words import between, listed, named, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
+NAMED = 5  # models that cannot be told from the best
 
 
-def answer(counts: TargetCounts, options: MarsOptions) -> tuple[Answer, ...]:
+def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> tuple[Answer, ...]:
     """Say which model and which pair find most target rows, and which models nobody needs.
 
     The best model finds most; of equals, the one that claims fewest rows, then the first. Another
-    one cannot be told from it where chance, by the exact sign test of the rows that only one of the
-    two finds and Holm's rule over all others, explains the difference.
+    one cannot be told from it where chance explains the difference: by the exact sign test of the
+    rows that only one of the two finds, under Holm's rule over all others. pairs: of the whole
+    table, each with the rows it covers and its effort.
     """
     rows, target = counts.hit_n.sum().item(), options.target
-    some = _covered(counts, range(len(counts.models)))
     if not rows:
         return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
-    if not some:
-        return (Answer("finds-none", f"No model finds any of the {rows:,.10g} {target} rows."),)
-    every = range(len(counts.models))
-    best = min(every, key=lambda j: _place(counts, [j]))
-    return (
-        _most(counts, options, best, rows),
-        *_equals(counts, options, best),
-        *_pair(counts, options, best),
-        *_needless(counts, some),
-    )
+    if not counts.hits[counts.hit_n > 0].any():
+        text = f"No model finds any of the {rows:,.10g} {target} rows."
+        return (Answer("finds-none", text),)
+    covered = counts.hit_n @ counts.hits
+    effort = covered + counts.alarm_n @ counts.alarms
+    order = np.lexsort((effort, -covered)).tolist()
+    testable = options.confidence is not None and counts.hit_n.dtype.kind != "f"
+    said = [_most(counts, options, order, covered, effort)]
+    if testable and len(order) > 1:
+        said.append(_equals(counts, options, order, covered))
+    if len(order) > 2:
+        said.append(_pair(counts, options, order[0], pairs, testable=testable))
+    if len(order) > 1:
+        said.append(_needless(counts, covered))
+    return tuple(said)
 
 
-def _most(counts: TargetCounts, options: MarsOptions, best: int, rows: float) -> Answer:
-    name, target = counts.models[best], options.target
-    covered, effort = _covered(counts, [best]), _effort(counts, [best])
-    measure = MEASURE[target]
-    (share,) = shares(measure, np.array([covered]), rows, level=options.confidence)
-    most = "most: " if len(counts.models) > 1 else ""
+def _most(
+    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts,
+    effort: Counts,
+) -> Answer:  # fmt: skip
+    best, models, target = order[0], counts.models, options.target
+    measure, rows = MEASURE[target], counts.hit_n.sum().item()
+    (share,) = shares(measure, covered[[best]], rows, level=options.confidence)
+    as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
+    most = " most:" if len(order) > 1 else ""
+    if as_many:
+        do = "do" if len(as_many) > 1 else "does"
+        most = f" most, as {named(as_many)} {do}:"
     text = (
-        f"{quoted(name)} finds {most}{covered:,.10g} of the {rows:,.10g} {target} rows ({measure} "
-        f"{between(covered / rows, share.low, share.high)}), and calls {effort:,.10g} {target}."
+        f"{quoted(models[best])} finds{most} {covered[best]:,.10g} of the {rows:,.10g} {target} "
+        f"rows ({measure} {between(share.value or 0.0, share.low, share.high)}), and calls "
+        f"{effort[best]:,.10g} {target}."
     )
-    return Answer("finds-most", text, (name,), measure, share.value, share.low, share.high)
+    return Answer("finds-most", text, (models[best],), measure, share.value, share.low, share.high)
 
 
-def _equals(counts: TargetCounts, options: MarsOptions, best: int) -> list[Answer]:
-    others = [j for j in range(len(counts.models)) if j != best]
-    if not others or not _testable(counts, options):
-        return []
-    chance = holm([_chance(counts, [best], [j]) for j in others])
+def _equals(
+    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts
+) -> Answer:
+    best, *others = order
+    n, hits, mine = counts.hit_n, counts.hits, counts.hits[:, best, None]
+    only_best, only_other = n @ (mine & ~hits), n @ (hits & ~mine)
+    chance = holm([sign_test(only_best[j].item(), only_other[j].item()) for j in others])
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     if not equal:
         text = "Each other model finds fewer, and chance does not explain it."
-        return [Answer("told-apart", text, (counts.models[best],))]
-    equal.sort(key=lambda j: _place(counts, [j]))
-    told = [f"{quoted(counts.models[j])} ({_covered(counts, [j]):,.10g})" for j in equal]
-    text = f"On these rows it cannot be told from {listed(told, most=6, word='or')}."
-    return [Answer("not-told-apart", text, tuple(counts.models[j] for j in equal))]
+        return Answer("told-apart", text, (counts.models[best],))
+    told = [f"{quoted(counts.models[j])} ({covered[j]:,.10g})" for j in equal]
+    text = f"On these rows it cannot be told from {listed(told, most=NAMED, word='or')}."
+    return Answer("not-told-apart", text, tuple(counts.models[j] for j in equal))
 
 
-def _pair(counts: TargetCounts, options: MarsOptions, best: int) -> list[Answer]:
-    if len(counts.models) < 3:
-        return []
-    pairs = score_subsets(counts, combinations_of(len(counts.models), 2))
-    pair = np.flatnonzero(pairs.members[np.lexsort((pairs.effort, -pairs.covered))[0]]).tolist()
-    names, alone = tuple(counts.models[j] for j in pair), quoted(counts.models[best])
-    covered = _covered(counts, pair)
-    gain = covered - _covered(counts, [best])
-    if gain <= 0:
-        return [Answer("no-better-pair", f"No pair finds more than {alone} alone.", names)]
-    chance = ", which may be chance"
-    if not _testable(counts, options) or _chance(counts, pair, [best]) <= 1 - options.level:
-        chance = ""
-    called = f"{_effort(counts, pair):,.10g} {options.target}"
+def _pair(
+    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row], *, testable: bool
+) -> Answer:
+    """Name the best pair and what it gains; one without the best model may do so by chance.
+
+    Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
+    """
+
+    def place(row: Row) -> tuple[float, float]:
+        return -float(str(row["covered"])), float(str(row["effort"]))
+
+    row = min(pairs, key=place)
+    names, alone = tuple(row["models"]), quoted(counts.models[best])  # type: ignore[arg-type]
+    members = [counts.models.index(name) for name in names]
+    n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
+    gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
+    if gained <= lost:
+        return Answer("no-better-pair", f"No pair finds more than {alone} alone.", names)
+    chance = ""
+    if testable and lost and len(pairs) * sign_test(gained, lost) > 1 - options.level:
+        chance = ", which may be chance"
+    found, called, measure = -place(row)[0], place(row)[1], MEASURE[options.target]
+    (share,) = shares(measure, np.array([found]), n.sum().item(), level=options.confidence)
     text = (
-        f"The best pair, {' + '.join(map(quoted, names))}, finds {covered:,.10g}, {gain:,.10g} "
-        f"more than {alone} alone{chance}, and calls {called}."
+        f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
+        f"{between(share.value or 0.0, share.low, share.high)}), {gained - lost:,.10g} more than "
+        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}."
     )
-    return [Answer("best-pair", text, names, "covered", covered)]
+    return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 
-def _needless(counts: TargetCounts, some: float) -> list[Answer]:
-    k = len(counts.models)
-    if k < 2:
-        return []
-    kept = _smallest(counts, some) if k <= EXACT else _without_needless(counts, some)
-    left = [counts.models[j] for j in range(k) if j not in kept]
-    names = [counts.models[j] for j in kept]
+def _needless(counts: TargetCounts, covered: Counts) -> Answer:
+    models, k = counts.models, len(counts.models)
+    hits = counts.hits[counts.hit_n > 0]
+    some = counts.hit_n[counts.hits.any(axis=1)].sum()
+    kept = _smallest(hits, counts) if k <= EXACT else _without_needless(hits, covered)
+    left = tuple(models[j] for j in range(k) if j not in kept)
     if not left:
         text = "No model can be left out: each finds rows that no other finds."
-        return [Answer("all-needed", text, counts.models)]
-    all_rows = f"all {some:,.10g} rows that any model finds"
+        return Answer("all-needed", text, models)
+    together = "together find" if len(kept) > 1 else "finds"
     text = (
-        f"{named(names, most=k)} {'together find' if len(kept) > 1 else 'finds'} {all_rows}; "
-        f"{named(left)} could be left out."
+        f"{named([models[j] for j in kept], most=k)} {together} all {some:,.10g} rows that any "
+        f"model finds; {named(left)} could be left out."
     )
-    return [Answer("could-be-left-out", text, tuple(left))]
+    return Answer("could-be-left-out", text, left)
 
 
-def _smallest(counts: TargetCounts, some: float) -> tuple[int, ...]:
-    """Return the fewest models that find all; of equal sets the one that claims least."""
-    for size in range(1, len(counts.models) + 1):
-        whole = [
-            few for few in combinations(range(len(counts.models)), size)
-            if _covered(counts, few) >= some
+def _smallest(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
+    """Return the fewest models that find all; of equal sets the one that claims fewest rows."""
+    every, k = hits.any(axis=1), hits.shape[1]
+    whole: list[tuple[int, ...]] = []
+    for size in range(1, k + 1):
+        whole = whole or [
+            few for few in combinations(range(k), size)
+            if (hits[:, few].any(axis=1) == every).all()
         ]  # fmt: skip
-        if whole:
-            return min(whole, key=lambda few: _effort(counts, few))
-    raise AssertionError("all models together find all")
+    return min(whole, key=lambda few: counts.alarm_n[counts.alarms[:, few].any(axis=1)].sum())
 
 
-def _without_needless(counts: TargetCounts, some: float) -> tuple[int, ...]:
+def _without_needless(hits: Bools, covered: Counts) -> tuple[int, ...]:
     """Return models that find all: those that find least go first, where nothing is lost."""
-    kept = list(range(len(counts.models)))
-    for j in sorted(kept, key=lambda j: _covered(counts, [j])):
-        fewer = [i for i in kept if i != j]
-        if _covered(counts, fewer) >= some:
-            kept = fewer
-    return tuple(kept)
-
-
-def _testable(counts: TargetCounts, options: MarsOptions) -> bool:
-    return options.confidence is not None and counts.hit_n.dtype.kind != "f"
-
-
-def _covered(counts: TargetCounts, models: Sequence[int]) -> float:
-    return _total(counts.hits, counts.hit_n, models)
-
-
-def _effort(counts: TargetCounts, models: Sequence[int]) -> float:
-    return _covered(counts, models) + _total(counts.alarms, counts.alarm_n, models)
-
-
-def _total(votes: Bools, n: Counts, models: Sequence[int]) -> float:
-    total: float = n[votes[:, list(models)].any(axis=1)].sum().item()
-    return total
-
-
-def _place(counts: TargetCounts, models: Sequence[int]) -> tuple[float, float]:
-    return -_covered(counts, models), _effort(counts, models)
-
-
-def _chance(counts: TargetCounts, some: Sequence[int], others: Sequence[int]) -> float:
-    """Return the p-value of the rows that only one of two sets finds."""
-    first, second = (counts.hits[:, list(models)].any(axis=1) for models in (some, others))
-    n = counts.hit_n
-    return sign_test(n[first & ~second].sum().item(), n[second & ~first].sum().item())
+    finders, kept = hits.sum(axis=1), set(range(hits.shape[1]))
+    for j in np.argsort(covered, kind="stable").tolist():
+        if not (finders[hits[:, j]] == 1).any():
+            finders = finders - hits[:, j]
+            kept.remove(j)
+    return tuple(sorted(kept))

@@ -22,7 +22,7 @@ from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
-from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
+from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn, whole
 
 BLOCK = 1024  # rows of subsets made at once
 
@@ -47,7 +47,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             counted.kept, options.list, target=options.target, rule=options.occlusion,
             groups=options.group,
         )  # fmt: skip
-    whole, said = summary(counted.patterns, options), counted.roles
+    totals, said = summary(counted.patterns, options), counted.roles
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
     return Result(
@@ -74,9 +74,12 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             },
             said, options,
         ),
-        summary={**whole, "rule": options.occlusion, "target": options.target},
-        answer=answer(counted.patterns.targets(options.target).grouped(options.group), options),
-        tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, whole)),
+        summary={**totals, "rule": options.occlusion, "target": options.target},
+        answer=answer(
+            counted.patterns.targets(options.target).grouped(options.group),
+            whole(tables["pairs"]), options,
+        ),
+        tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, totals)),
     )  # fmt: skip
 
 
