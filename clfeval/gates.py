@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Literal
 
 from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.limits import Gates, Limit, Part
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
 
-LimitKind = Literal["fail-under", "fail-over", "max-drop"]
-Part = Literal["value", "low", "high"]
+
+def judged(result: Result, gates: Gates) -> Result:
+    """Return the result with a Gate for each limit that is asked for, the baseline read."""
+    limits = gates.limits
+    if not limits:
+        return result
+    baseline = None if gates.baseline is None else read_baseline(gates.baseline)
+    return judge(result, limits, baseline)
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A parsed `[MODEL:]METRIC[.low|.high]=VALUE`."""
-
-    kind: LimitKind
-    metric: str
-    part: Part
-    model: str | None
-    limit: float
-
-
-def parse_limit(kind: LimitKind, text: str) -> Limit:
-    """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`."""
-    left, equals, number = text.rpartition("=")
+def read_baseline(baseline: str | os.PathLike[str] | Result) -> Result:
+    """Return a saved result; raises UsageError when it is none of ours or too new."""
+    if isinstance(baseline, Result):
+        return baseline
+    name = os.fspath(baseline)
     try:
-        limit = float(number)
-    except ValueError:
-        equals = ""
-    if not equals or not math.isfinite(limit):
-        hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"
-        raise UsageError.of(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate", hint=hint)
-    model, colon, metric = left.rpartition(":")
-    part: Part = "value"
-    for name in ("low", "high"):
-        if metric.endswith(f".{name}"):
-            metric, part = metric.removesuffix(f".{name}"), name
-    return Limit(kind, metric, part, model if colon else None, limit)
+        with open(name, encoding="utf-8") as stream:
+            return Result.from_json(stream.read())
+    except OSError as error:
+        what = f"cannot read the baseline: {error.strerror}"
+        raise UsageError.of(what, "baseline", name) from error
+    except ValueError as error:
+        hint = "a baseline is written with --save RESULT.json"
+        raise UsageError.of(f"no usable baseline: {error}", "baseline", name, hint=hint) from error
 
 
 def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = None) -> Result:

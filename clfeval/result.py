@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar, overload
+from os import PathLike, fspath
+from typing import Any, Literal, TypeVar, overload
 
 from clfeval import __version__
 
@@ -15,6 +16,7 @@ SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 
 T = TypeVar("T")
+Bounds = str | Sequence[str] | Mapping[str, float]  # that a result is held to
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,54 @@ class Result:
             raise ValueError("not a clfeval result: the document is no object")
         return cls.from_dict(document)
 
+    def frame(
+        self, table: str | None = None, *,
+        backend: Literal["polars", "pandas", "pyarrow"] = "polars",
+    ) -> Any:  # fmt: skip
+        """Return a table, by default the first, as a data frame, flat as in CSV.
+
+        A measure takes four columns: `recall`, `recall_low`, `recall_high`, `recall_reason`.
+        Raises UsageError for a table this result does not have, or a library that is not there.
+        """
+        from clfeval.api.result import framed
+
+        return framed(self, table, backend)
+
+    def show(self, *names: str, width: int | None = None, digits: int = 3) -> None:
+        """Print the answer and the main table, and what else is asked for by name.
+
+        names: of tables and plots, "intervals", "plots" or "all". Raises UsageError for others.
+        """
+        from clfeval.api.result import shown
+
+        print(shown(self, names, width=width, digits=digits), end="")  # noqa: T201
+
+    def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
+        """Write files whose suffixes say in which form: .json, .csv, .md, .html, .xml (of gates).
+
+        table: the one CSV holds, by default the first. digits: decimal places of .md and .html.
+        Every file is written whole, or none is. Raises UsageError.
+        """
+        from clfeval.api.result import saved
+
+        saved(self, [fspath(path) for path in paths], table=table, digits=digits)
+
+    def check(
+        self, *, fail_under: Bounds = (), fail_over: Bounds = (), max_drop: Bounds = (),
+        baseline: str | PathLike[str] | Result | None = None,
+    ) -> Result:  # fmt: skip
+        """Return this result with a gate for each limit and model; `passed` tells whether all held.
+
+        Limits are a mapping such as {"recall": 0.8, "svm:recall.low": 0.7}, or texts as a shell
+        has them. baseline: a saved result, or its file, from which `max_drop` counts. An undefined
+        value never passes. Raises UsageError.
+        """
+        from clfeval.api.result import checked
+
+        return checked(
+            self, fail_under=fail_under, fail_over=fail_over, max_drop=max_drop, baseline=baseline
+        )
+
     def __repr__(self) -> str:
         """Name the command, the inputs and the tables with their rows."""
         tables = ", ".join(f"{name} ({len(rows)})" for name, rows in self.tables.items())
@@ -241,9 +291,9 @@ class Result:
 
     def __str__(self) -> str:
         """Render the terminal view without colour."""
-        from clfeval.views.terminal import as_text
+        from clfeval.api.result import shown
 
-        return as_text(self)
+        return shown(self, (), width=None, digits=3)
 
     def _repr_html_(self) -> str:
         """Render the tables for a notebook."""

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.gates import Limit, judge, parse_limit
+from clfeval.gates import judge
+from clfeval.limits import Limit, parse_limit
 from clfeval.result import Estimate, Gate, Result
 from tests.thoroughness import examples
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.gates import judge, parse_limit
+from clfeval.gates import judge
+from clfeval.limits import parse_limit
 from clfeval.result import Gate, Result
 
 NO_ALARM, FAIR, WRONG = (67, 0, 33, 100), (67, 5, 33, 95), (0, 100, 100, 0)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.gates import judge, parse_limit
+from clfeval.gates import judge
+from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Gate, Result
 
 CCP, RF = (67, 5, 33, 95), (69, 15, 31, 85)

@@ -21,8 +21,8 @@ from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.command import built
 from clfeval.cli.output import Output
-from clfeval.cli.run import Gates
 from clfeval.errors import UsageError
+from clfeval.limits import Gates
 from clfeval.options import (
     Command,
     Opt,

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.gates import judge, parse_limit
+from clfeval.gates import judge
+from clfeval.limits import parse_limit
 from clfeval.result import (
     SCHEMA,
     SCHEMA_VERSION,

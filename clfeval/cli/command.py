@@ -14,7 +14,8 @@ from typer.main import get_command
 
 from clfeval.cli import complete, guide
 from clfeval.cli.output import OUTPUT, Output
-from clfeval.cli.run import Gates, opened, run
+from clfeval.cli.run import opened, run
+from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from typing import Any
 
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import header, is_wide
 
 ENDS = ("", "_low", "_high", "_reason")  # of an estimate's columns
+
+
+TEXTS = ("text", "slice", "odds", "measure")  # kinds of columns
 
 
 class _Echo:
@@ -19,25 +23,47 @@ class _Echo:
 
 def csv_lines(result: Result, table: str) -> Iterator[str]:
     """Yield the lines of one table of the result; one without rows has its columns all the same."""
-    rows = result.tables[table]
-    if len(rows):
-        wide = {name: isinstance(cell, Estimate) for name, cell in rows[0].items()}
-    else:
-        declared = header(page_of(result.command).table(table), result)
-        wide = {column.name: is_wide(column) for column in declared}
+    rows, wide = result.tables[table], _wide(result, table)
     if not wide:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
     yield write(name + end for name in wide for end in (ENDS if wide[name] else ENDS[:1]))
     for row in rows:
-        yield write(part for name in wide for part in _parts(row[name], wide[name]))
+        cells = (part for name in wide for part in _parts(row[name], wide[name]))
+        yield write(str(cell).lower() if isinstance(cell, bool) else cell for cell in cells)
 
 
-def _parts(cell: Cell, wide: bool) -> list[object]:
+def columns_of(result: Result, table: str) -> dict[str, list[Any]]:
+    """Return the same table by column, its flags as they are."""
+    rows = result.tables[table]
+    found: dict[str, list[Any]] = {}
+    for name, wide in _wide(result, table).items():
+        cells = zip(*(_parts(row[name], wide) for row in rows), strict=True)
+        ends = ENDS if wide else ENDS[:1]
+        columns = list(map(list, cells)) if len(rows) else [[] for _ in ends]
+        found |= {name + end: column for end, column in zip(ends, columns, strict=True)}
+    return found
+
+
+def texts_of(result: Result, table: str) -> set[str]:
+    """Return the columns that hold text, also where every cell is empty."""
+    columns = page_of(result.command).table(table).columns
+    texts = {column.name for column in columns if column.kind.rstrip("?*+") in TEXTS}
+    return texts | {f"{column.name}{ENDS[3]}" for column in columns if is_wide(column)}
+
+
+def _wide(result: Result, table: str) -> dict[str, bool]:
+    """Return the columns of a table, and whether each holds estimates."""
+    rows = result.tables[table]
+    if len(rows):
+        return {name: isinstance(cell, Estimate) for name, cell in rows[0].items()}
+    declared = header(page_of(result.command).table(table), result)
+    return {column.name: is_wide(column) for column in declared}
+
+
+def _parts(cell: Cell, wide: bool) -> list[Any]:
     if isinstance(cell, Estimate):
         return [cell.value, cell.low, cell.high, cell.reason]
-    if isinstance(cell, bool):
-        cell = str(cell).lower()
-    elif isinstance(cell, list):
+    if isinstance(cell, list):
         cell = " + ".join(cell)
     return [cell, None, None, None] if wide else [cell]

@@ -11,7 +11,7 @@ from clfeval import COMMANDS
 from clfeval.cli.app import app, command_of
 from clfeval.cli.guide import guides
 from clfeval.cli.output import Output
-from clfeval.cli.run import Gates
+from clfeval.limits import Gates
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
 NARROW = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}

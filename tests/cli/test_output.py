@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clfeval.cli.output import known_table
 from clfeval.errors import UsageError
 from clfeval.result import Result
+from clfeval.views.files import known_table
 
 RESULT = Result("any", "", (), {}, {}, tables={"features": [], "selected": []})
 

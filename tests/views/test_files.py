@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.gates import judge, parse_limit
+from clfeval.gates import judge
+from clfeval.limits import parse_limit
 from clfeval.views.csv import csv_lines
 from clfeval.views.html import as_html, as_page
 from clfeval.views.junit import as_junit

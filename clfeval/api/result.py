@@ -1,0 +1,85 @@
+"""What Python does with a result: show it, take a table as a frame, save it, hold it to limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from clfeval.api.entry import PYTHON, retell
+from clfeval.errors import ClfevalError, bad_option
+from clfeval.limits import Gates
+from clfeval.options import options_of, taken
+from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
+
+if TYPE_CHECKING:
+    from clfeval.result import Result
+
+Backend = Literal["polars", "pandas", "pyarrow"]
+OFFER = "result.show(NAME), result.show('all')"
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Tell errors about limits in the words of Python."""
+    try:
+        yield
+    except ClfevalError as error:
+        retell(error, options_of(Gates), PYTHON)
+        raise
+
+
+def shown(result: Result, names: Sequence[str], *, width: int | None, digits: int) -> str:
+    """Return the text of a result with the tables and plots of these names."""
+    from clfeval.pages import page_of
+    from clfeval.schema import ALL, PLOTS
+    from clfeval.views.terminal import as_text
+
+    check_names(result.command, names)
+    plots = ""
+    if not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names):
+        from clfeval.views.plots import plots as drawn
+
+        plots = drawn(result, names, width=min(width or 80, 120))
+    return as_text(result, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
+
+
+def framed(result: Result, table: str | None, backend: str) -> Any:
+    """Return a table as a frame; every estimate has four columns, as in CSV."""
+    from clfeval.views.csv import columns_of, texts_of
+
+    if backend not in get_args(Backend):
+        raise bad_option(f"backend '{backend}' is none of {', '.join(get_args(Backend))}")
+    name = known_table(result, table)
+    columns = columns_of(result, name)
+    try:
+        if backend == "pandas":
+            return import_module("pandas").DataFrame(columns)
+        import polars as pl
+
+        empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
+        texts = texts_of(result, name)
+        kinds: Any = {name: pl.String if name in texts else pl.Float64 for name in empty}
+        frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
+        return frame if backend == "polars" else frame.to_arrow()
+    except ImportError as error:
+        what = f"backend '{backend}' needs a library that is not here"
+        raise bad_option(what, hint=f"pip install {backend}") from error
+
+
+def saved(result: Result, names: Sequence[str], *, table: str | None, digits: int) -> list[str]:
+    """Write files, each whole or not at all; their suffixes say in which form."""
+    with _in_python():
+        known_table(result, table)
+        inputs = [item.name for item in result.inputs]
+        with SavedFiles(names, inputs=inputs, gates=bool(result.gates)) as files:
+            return files.write(result, Wanted(table, (), digits))
+
+
+def checked(result: Result, **limits: Any) -> Result:
+    """Return the result with its gates; an undefined value never passes."""
+    from clfeval.gates import judged
+
+    with _in_python():
+        return judged(result, taken(Gates, limits))
