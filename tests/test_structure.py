@@ -154,11 +154,14 @@ def test_only_the_command_line_prints_and_exits() -> None:
     for path in FILES:
         if room_of(path) != "cli":
             calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-            assert not any(
-                (isinstance(call, ast.Name) and call.id == "print")
-                or (isinstance(call, ast.Attribute) and call.attr == "exit")
-                for call in calls
-            ) or path.name == "result.py", path  # whose `show` prints
+            assert (
+                not any(
+                    (isinstance(call, ast.Name) and call.id == "print")
+                    or (isinstance(call, ast.Attribute) and call.attr == "exit")
+                    for call in calls
+                )
+                or path.name == "result.py"
+            ), path  # whose `show` prints
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from types import NoneType
 from typing import Any, Protocol, get_args, get_origin
 
@@ -113,7 +113,10 @@ OnOpen = Callable[[Described], None]
 
 
 def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Return what makes a function of a table, groups and `on_open` one of a table and keywords."""
+    """Return what makes a function of a table, groups and `on_open` one of a table and keywords.
+
+    Its documentation ends with a line for each keyword.
+    """
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
     shown = {name: option.name for option in options for name in option.names}
@@ -134,6 +137,10 @@ def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., R
                 retell(error, options, PYTHON)
                 raise
 
+        words = (
+            f"    {one.name}: {one.opt.help}".replace("; repeat", "; or several") for one in options
+        )
+        called.__doc__ = "\n".join([cleandoc(answer.__doc__ or ""), "", "Keywords:", *words])
         called.__signature__ = shape  # type: ignore[attr-defined]
         called.command = command  # type: ignore[attr-defined]
         return called
