@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from fnmatch import fnmatchcase
 
+from clfeval.baseline import (
+    baseline_rows,
+    best_of,
+    check_comparable,
+    difference,
+    gone_note,
+    labelled,
+    name_of,
+    read_baseline,
+)
 from clfeval.errors import Problem, UsageError, listing, suggestion
-from clfeval.limits import Gates, Limit, Part
+from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
-from clfeval.pages import page_of
-from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
+from clfeval.result import Cell, Estimate, Gate, Result, Row
+from clfeval.schema import BASELINE
 
 
 def judged(result: Result, gates: Gates) -> Result:
     """Return the result with a Gate for each limit that is asked for, the baseline read."""
     limits = gates.limits
-    if not limits:
+    if not limits and gates.baseline is None:
         return result
     baseline = None if gates.baseline is None else read_baseline(gates.baseline)
     return judge(result, limits, baseline)
-
-
-def read_baseline(baseline: str | os.PathLike[str] | Result) -> Result:
-    """Return a saved result; raises UsageError when it is none of ours or too new."""
-    if isinstance(baseline, Result):
-        return baseline
-    name = os.fspath(baseline)
-    try:
-        with open(name, encoding="utf-8") as stream:
-            return Result.from_json(stream.read())
-    except OSError as error:
-        what = f"cannot read the baseline: {error.strerror}"
-        raise UsageError.of(what, "baseline", name) from error
-    except ValueError as error:
-        hint = "a baseline is written with --save RESULT.json"
-        raise UsageError.of(f"no usable baseline: {error}", "baseline", name, hint=hint) from error
 
 
 def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = None) -> Result:
@@ -45,27 +39,28 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
     gates: list[Gate] = []
     limits = list(limits)
     if baseline is not None:
-        _check_comparable(result, baseline)
+        check_comparable(result, baseline)
     elif any(limit.kind == "max-drop" for limit in limits):
-        hint = "add --baseline RESULT.json (made with --save RESULT.json)"
+        hint = "add --baseline RESULT.json, a result saved earlier"
         raise UsageError.of("--max-drop compares with a saved result", "bad-gate", hint=hint)
     for limit in limits:
         gates += _judge_one(result, limit, baseline)
-    warnings = result.warnings
-    if baseline is not None:
-        gone = sorted(set(_models(baseline)) - set(_models(result)))
-        if gone:
-            text = f"models of the baseline that are gone: {listing(gone)}"
-            warnings = (*warnings, Warn("baseline-models", text))
-    return replace(result, gates=tuple(gates), warnings=warnings)
+    if baseline is None:
+        return replace(result, gates=tuple(gates))
+    warnings = (*result.warnings, *gone_note(result, baseline))
+    tables = {**result.tables, BASELINE: baseline_rows(result, baseline)}
+    return replace(result, gates=tuple(gates), tables=tables, warnings=warnings)
 
 
 def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Gate]:
     rows = _models(result)
-    cells = {**next(iter(rows.values()), {}), **result.summary}
+    cells = {
+        **{name: cell for row in rows.values() for name, cell in row.items()},
+        **result.summary,
+    }
     metric = next((name for name in same_measure(limit.metric) if name in cells), limit.metric)
     named = metric if limit.part == "value" else f"{metric}.{limit.part}"
-    best = _best(result, metric)
+    best = best_of(result, metric)
     if metric in result.summary and limit.model is None:
         value = result.summary[metric]
         if not isinstance(value, (int, float)):
@@ -76,15 +71,8 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         base = baseline.summary.get(metric) if baseline else None
         return [_gate(limit, named, None, value, base, None, best)]
     if limit.model is not None:
-        names = list(dict.fromkeys(_name(row) for row in rows.values()))
-        if limit.model not in (*names, *rows):
-            what = f"--{limit.kind}: no model '{limit.model}'"
-            hint = suggestion(limit.model, names) or f"models: {listing(names)}"
-            raise UsageError.of(what, "unknown-model", hint=hint)
-        rows = {k: row for k, row in rows.items() if limit.model in (k, _name(row))}
-    first: Row = next(iter(rows.values()), {})
-    known = [name for name, cell in first.items() if _is_number(cell)]
-    known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
+        rows = _named(rows, limit.model, limit.kind)
+    known = [name for name, cell in cells.items() if _is_number(cell)]
     if metric not in known:
         raise UsageError(
             Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
@@ -92,15 +80,57 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
             or suggestion(limit.metric, known)
             or f"metrics: {listing(known)}",
         )
-    if limit.part != "value" and not isinstance(first.get(metric), Estimate):
-        raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+    _check_limit(limit, metric, cells[metric])
     before = _models(baseline) if baseline else {}
     gates = []
     for model, row in rows.items():
-        value, reason = _part(row.get(metric), limit.part)
-        old = _part(before[model].get(metric), limit.part)[0] if model in before else None
-        gates.append(_gate(limit, named, model, value, old, reason, best))
+        if metric not in row:  # a difference from the reference, and this is it
+            continue
+        now, then = row[metric], before.get(model, {}).get(metric)
+        if limit.part.startswith("change"):
+            now = _changed(limit, now, then, baseline)
+        part = limit.part.removeprefix("change.").replace("change", "value")
+        value, reason = _part(now, part)
+        gates.append(_gate(limit, named, model, value, _part(then, part)[0], reason, best))
     return gates
+
+
+def _named(rows: Mapping[str, Row], model: str, kind: str) -> dict[str, Row]:
+    """Return the rows of a model, or of those that a pattern fits."""
+    found = {k: row for k, row in rows.items() if model in (k, name_of(row))}
+    found = found or {k: row for k, row in rows.items() if fnmatchcase(name_of(row), model)}
+    if not found:
+        names = list(dict.fromkeys(name_of(row) for row in rows.values()))
+        hint = suggestion(model, names) or f"models: {listing(names)}"
+        raise UsageError.of(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
+    return found
+
+
+def _check_limit(limit: Limit, metric: str, cell: Cell) -> None:
+    """Refuse a part that a count does not have, and a limit that no value could reach."""
+    if limit.part != "value" and not isinstance(cell, Estimate):
+        raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+    if metric not in CATALOG:
+        return
+    low, high = CATALOG[metric].low, CATALOG[metric].high
+    if limit.kind == "max-drop" or limit.part.startswith("change"):
+        low, high = low - high, high - low
+    if not low <= limit.limit <= high:
+        hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
+        what = (
+            f"--{limit.kind}: {limit.limit:g} is beyond '{metric}', which lies in {low:g}..{high:g}"
+        )
+        raise UsageError.of(what, "bad-gate", hint=hint)
+
+
+def _changed(limit: Limit, now: Cell, then: Cell, baseline: Result | None) -> Cell:
+    if baseline is None:
+        hint = "add --baseline RESULT.json, a result saved earlier"
+        what = f"--{limit.kind}: '{limit.metric}.change' compares with a saved result"
+        raise UsageError.of(what, "bad-gate", hint=hint)
+    if not (isinstance(now, Estimate) and isinstance(then, Estimate)):
+        return Estimate(None, reason="not_in_baseline")
+    return difference(then, now)
 
 
 def _gate(
@@ -127,12 +157,6 @@ def _gate(
     return _judged(limit, metric, model, float(worse), worse <= allowed)
 
 
-def _best(result: Result, metric: str) -> str:
-    """Say which way is better: of a measure as it says, of another column as its table says."""
-    column = page_of(result.command).column(metric)
-    return CATALOG[metric].best if metric in CATALOG else (column and column.best) or "max"
-
-
 def _judged(limit: Limit, metric: str, model: str | None, value: float, met: bool) -> Gate:
     """Return a gate; what is beyond every number is judged as that, and named by a reason."""
     if math.isfinite(value):
@@ -142,10 +166,16 @@ def _judged(limit: Limit, metric: str, model: str | None, value: float, met: boo
 
 
 def _models(result: Result) -> Mapping[str, Row]:
-    """Return the rows gates look at by label: models, or features, of the whole table."""
-    whole = result.whole("models" if "models" in result.tables else "features")
-    several = bool(len(whole)) and whole[0].get("population") == POPULATIONS[0]
-    return {f"{_name(row)} at {row['odds']}" if several else _name(row): row for row in whole}
+    """Return the rows gates look at by label, with what a comparison says of them."""
+    rows = dict(labelled(result))
+    for table in ("comparisons", "run_comparisons"):
+        for row in result.tables.get(table, ()):
+            label = str(row["model"])
+            mine = row.get("slice") is None and label in rows
+            if mine and row["reference"] == result.parameters.get("reference"):
+                more = {name: cell for name, cell in row.items() if name.endswith("_difference")}
+                rows[label] = {**rows[label], **more}
+    return rows
 
 
 def _left_out(result: Result, metric: str) -> str | None:
@@ -156,11 +186,7 @@ def _left_out(result: Result, metric: str) -> str | None:
     return f"it is left out of this result: add --measure {metric}"
 
 
-def _name(row: Row) -> str:
-    return str(row.get("model", row.get("feature")))
-
-
-def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:
+def _part(cell: Cell, part: str) -> tuple[float | None, str | None]:
     """Return a value or a limit, infinite ones included; or None and why there is none."""
     if isinstance(cell, Estimate):
         number: float | None = getattr(cell, part)
@@ -180,22 +206,3 @@ def _part(cell: Cell, part: Part) -> tuple[float | None, str | None]:
 
 def _is_number(cell: Cell) -> bool:
     return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
-
-
-def _check_comparable(result: Result, baseline: Result) -> None:
-    """Refuse a baseline made with other settings; the data may differ, that is the point."""
-
-    def settings(item: Result) -> dict[str, str]:
-        pairs = (part.partition(":") for part in item.signature.split("|"))
-        return {key: value for key, _, value in pairs if key not in ("data", "stats", "clfeval")}
-
-    ours, theirs = settings(result), settings(baseline)
-    if ours != theirs:
-        differ = [
-            f"{key} {theirs.get(key, 'not given')} there, {ours.get(key, 'not given')} here"
-            for key in ours | theirs
-            if ours.get(key) != theirs.get(key)
-        ]
-        what = f"the baseline was made with other settings: {'; '.join(differ)}"
-        hint = "compare like with like: make the baseline with the same options"
-        raise UsageError.of(what, "baseline", hint=hint)

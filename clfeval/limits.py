@@ -12,12 +12,13 @@ from clfeval.options import Opt, listed
 from clfeval.result import Bounds
 
 LimitKind = Literal["fail-under", "fail-over", "max-drop"]
-Part = Literal["value", "low", "high"]
+Part = Literal["value", "low", "high", "change", "change.low", "change.high"]
+PARTS: tuple[Part, ...] = ("change.low", "change.high", "change", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A parsed `[MODEL:]METRIC[.low|.high]=VALUE`."""
+    """A parsed `[MODEL:]METRIC[.low|.high|.change|.change.low|.change.high]=VALUE`."""
 
     kind: LimitKind
     metric: str
@@ -40,8 +41,8 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
         raise UsageError.of(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate", hint=hint)
     model, colon, metric = left.rpartition(":")
     part: Part = "value"
-    for name in ("low", "high"):
-        if metric.endswith(f".{name}"):
+    for name in PARTS:
+        if part == "value" and metric.endswith(f".{name}"):
             metric, part = metric.removesuffix(f".{name}"), name
     return Limit(kind, metric, part, model if colon else None, limit)
 
@@ -93,13 +94,9 @@ class Gates:
 
     @property
     def limits(self) -> list[Limit]:
-        """The limits, parsed; UsageError for what is none, or where a baseline has none."""
+        """The limits, parsed; UsageError for what is none."""
         given: tuple[tuple[LimitKind, tuple[str, ...]], ...] = (
             ("fail-under", self.fail_under), ("fail-over", self.fail_over),
             ("max-drop", self.max_drop),
         )  # fmt: skip
-        found = [parse_limit(kind, text) for kind, texts in given for text in texts]
-        if self.baseline is not None and not found:
-            hint = "add --max-drop METRIC=DELTA, for example --max-drop recall=0.01"
-            raise UsageError.of("--baseline alone says no limit", "bad-gate", hint=hint)
-        return found
+        return [parse_limit(kind, text) for kind, texts in given for text in texts]

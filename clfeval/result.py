@@ -99,17 +99,30 @@ class Gate:
     reason: str | None = None
 
     def __str__(self) -> str:
-        """Say what was measured and against what, with all the digits that decide."""
-        who = f"{self.model}: " if self.model else ""
-        limit = f"{self.kind} {self.limit!r}"
-        if self.value is None and self.reason in ("infinite", "minus_infinite"):
-            worse = " worse than the baseline by" if self.kind == "max-drop" else ""
+        """Say what was measured and against what, with as many digits as decide."""
+        who, limit = f"{self.model}: " if self.model else "", f"{self.kind} {self.limit!r}"
+        drop, value = self.kind == "max-drop", self.value
+        if value is None and self.reason in ("infinite", "minus_infinite"):
+            worse = " worse than the baseline by" if drop else ""
             return f"{who}{self.metric} is{worse} {self.reason.replace('_', ' ')}, {limit}"
-        if self.value is None:
+        if value is None:
             return f"{who}{self.metric} is undefined ({self.reason}), {limit}"
-        if self.kind == "max-drop":
-            return f"{who}{self.metric} is worse than the baseline by {self.value!r}, {limit}"
-        return f"{who}{self.metric} is {self.value!r}, {limit}"
+        if not drop:
+            return f"{who}{self.metric} is {_deciding(value, self.limit)}, {limit}"
+        moved = f"worse than the baseline by {_deciding(value, self.limit)}"
+        if value < 0:
+            moved = f"better than the baseline by {_deciding(-value, 0.0)}"
+        return f"{who}{self.metric} is {moved if value else 'as in the baseline'}, {limit}"
+
+
+def _deciding(value: float, limit: float) -> str:
+    """Write a number with three digits, or as many as put it on the right side of its limit."""
+    for digits in range(3, 17):
+        text = f"{value:.{digits}g}"
+        near = float(text)
+        if (near > limit, near < limit) == (value > limit, value < limit) and abs(value) < 1e4:
+            return repr(near)
+    return repr(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,18 @@ class Table:
 Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
 
 
+BASELINE = "baseline"
+# of every command's result, where it is held beside one saved earlier
+COMMON = (
+    Table(BASELINE, (
+        Column("model", "text"), Column("measure", "text"), Column("old", "estimate"),
+        Column("new", "estimate"), Column("change", "estimate"), Column("verdict", "text", among=(
+            "better", "worse", "not told apart", "the same", "changed", "new", "gone", "undefined",
+        )),
+    )),
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A table, or part of it, as people see it.
@@ -169,12 +181,13 @@ class Page:
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""
-        return next((one for one in self.tables if one.name == name), Table(name, ()))
+        every = (*self.tables, *COMMON)
+        return next((one for one in every if one.name == name), Table(name, ()))
 
     @property
     def names(self) -> list[str]:
         """What may be asked for by name."""
-        tables = [table.name for table in self.tables]
+        tables = [table.name for table in (*self.tables, *COMMON)]
         return [*dict.fromkeys((*self.parts, *tables, *self.plots, INTERVALS, PLOTS, ALL))]
 
     def column(self, name: str, table: str | None = None) -> Column | None:
@@ -226,7 +239,7 @@ def json_schema(page: Page) -> dict[str, Any]:
     tables = {
         "required": [table.name for table in page.tables if not table.when],
         "additionalProperties": False,
-        "properties": {table.name: _of_table(table) for table in page.tables},
+        "properties": {table.name: _of_table(table) for table in (*page.tables, *COMMON)},
     }
     conditions = _conditions(page)
     return {

@@ -53,7 +53,7 @@ def run(
 
             stop_at_once()
             result = compute()
-        if limited:
+        if limited or gates.baseline is not None:
             from clfeval.gates import judged
 
             result = judged(result, gates)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import get_args
 
 from clfeval.pages import page_of
+from clfeval.pages.baseline import against_baseline
 from clfeval.pages.write import (
     ABSENT,
     INFINITE,
@@ -100,12 +101,15 @@ def fold(
     """
     page = page_of(result.command)
     if only is not None:
-        some = [one for one in page.shown(result, digits) if one.table == only]
+        shown = [*against_baseline(result, ""), *page.shown(result, digits)]
+        some = [one for one in shown if one.table == only]
         columns = dict.fromkeys(name for row in result.tables[only][:1] for name in row)
         return Folding(tuple(some) or (Shown(only, only, " ".join(columns)),), (), ())
+    shown = [*page.shown(result, digits)]
+    lead = next((one.lead for one in shown if one.rank == "main"), "")
+    shown = [*against_baseline(result, lead), *shown]
     every = [
-        replace(one, rank="asked") if (one.name or one.table) in names else one
-        for one in page.shown(result, digits)
+        replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
     opened = [one for rank in RANKS for one in every if one.rank == rank]
     folded: list[Shown] = []
