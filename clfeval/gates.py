@@ -107,7 +107,7 @@ def _named(rows: Mapping[str, Row], model: str, kind: str) -> dict[str, Row]:
 
 
 def _check_limit(limit: Limit, metric: str, cell: Cell) -> None:
-    """Refuse a part that a count does not have, and a limit that no value could reach."""
+    """Refuse a part that a count does not have, and a limit beyond what the measure may be."""
     if limit.part != "value" and not isinstance(cell, Estimate):
         raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
     if metric not in CATALOG:
@@ -115,7 +115,7 @@ def _check_limit(limit: Limit, metric: str, cell: Cell) -> None:
     low, high = CATALOG[metric].low, CATALOG[metric].high
     if limit.kind == "max-drop" or limit.part.startswith("change"):
         low, high = low - high, high - low
-    if not low <= limit.limit <= high:
+    if limit.limit > high or (limit.limit < low and limit.kind != "fail-under"):
         hint = f"{limit.limit:g} % is {limit.limit / 100:g}" if 1 < limit.limit <= 100 else None
         what = (
             f"--{limit.kind}: {limit.limit:g} is beyond '{metric}', which lies in {low:g}..{high:g}"

@@ -83,7 +83,8 @@ def test_a_real_result_there_and_back(paper: Path) -> None:
 def test_the_document_has_the_promised_shape() -> None:
     document = small().to_dict()
     assert list(document) == [
-        "schema", "command", "version", "signature", "inputs", "parameters", "summary", "tables",
+        "schema", "command", "version", "signature", "answer", "inputs", "parameters", "summary",
+        "tables",
         "gates", "passed", "warnings",
     ]  # fmt: skip
     assert document["schema"] == "clfeval.result/1"

@@ -34,9 +34,11 @@ def shown(result: Result, names: Sequence[str], *, width: int | None, digits: in
     """Return the text of a result with the tables and plots of these names."""
     from clfeval.pages import page_of
     from clfeval.schema import ALL, PLOTS
+    from clfeval.views.render import check_shown
     from clfeval.views.terminal import as_text
 
     check_names(result.command, names)
+    check_shown(result, names)
     plots = ""
     if not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names):
         from clfeval.views.plots import plots as drawn

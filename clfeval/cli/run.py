@@ -58,6 +58,10 @@ def run(
 
             result = judged(result, gates)
         known_table(result, output.table)  # before any file is put in place
+        if output.show:
+            from clfeval.views.render import check_shown
+
+            check_shown(result, output.show)
         written = files.write(result, wanted)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")

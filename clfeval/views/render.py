@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
+from clfeval.errors import UsageError, listing
 from clfeval.pages import page_of
 from clfeval.pages.baseline import against_baseline
 from clfeval.pages.write import (
@@ -103,11 +104,12 @@ def fold(
     if only is not None:
         shown = [*against_baseline(result, ""), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
-        columns = dict.fromkeys(name for row in result.tables[only][:1] for name in row)
-        return Folding(tuple(some) or (Shown(only, only, " ".join(columns)),), (), ())
+        return Folding(tuple(some) or (_as_it_is(result, only),), (), ())
     shown = [*page.shown(result, digits)]
     lead = next((one.lead for one in shown if one.rank == "main"), "")
     shown = [*against_baseline(result, lead), *shown]
+    there = {one.name or one.table for one in shown}
+    shown += [_as_it_is(result, name) for name in names if name in {*result.tables} - there]
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
@@ -120,6 +122,25 @@ def fold(
     groups = (*((INTERVALS,) * _has_intervals(result)), *((PLOTS,) * bool(page.plots)))
     also |= dict.fromkeys(() if ALL in names else (one for one in groups if one not in names))
     return Folding(tuple(opened), tuple(folded), tuple(also))
+
+
+def _as_it_is(result: Result, table: str) -> Shown:
+    """Show a table that a page has no view of with all its columns."""
+    columns = dict.fromkeys(name for row in result.tables[table][:1] for name in row)
+    return Shown(table, table, " ".join(columns))
+
+
+def check_shown(result: Result, names: Collection[str]) -> None:
+    """Raise UsageError for what this result has nothing of, though another may."""
+    page = page_of(result.command)
+    there = {*result.tables, *page.plots, INTERVALS, PLOTS, ALL}
+    if lacking := [name for name in names if name not in there]:
+        there |= {one.name or one.table for one in page.shown(result, DIGITS)}
+        for name in lacking:
+            if name not in there:
+                what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
+                hint = "some exist only when an option asks for them"
+                raise UsageError.of(what, "unknown-table", hint=hint)
 
 
 def _has_intervals(result: Result) -> bool:
