@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.pages.write import show
+from clfeval.pages.write import exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import many
@@ -102,7 +102,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         title = "Found or missed by one model alone"
         yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
-        yield _sweep(result, scores)
+        yield from _sweep(result, scores, digits)
     who = ""
     if tables.get("slices"):
         yield part("slices", "Slices", "slice rows positives negatives found missed_by_all")
@@ -159,17 +159,32 @@ def _chosen(one: Shown, rows: Sequence[Row]) -> Shown:
     return replace(one, note="".join(methods), more="")
 
 
-def _sweep(result: Result, scores: str) -> Shown:
-    """Show a few evenly spaced cuts of the whole table; plots and files have them all."""
+def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
+    """Show a few evenly spaced cuts of the whole table: a matrix of each measure, then all of them.
+
+    Plots and files have every cut.
+    """
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     last = len(cuts) - 1
-    kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
-    return Shown(
+    kept = list(dict.fromkeys(cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT) if cuts))
+    here = [row for row in rows if row[cut] in kept]
+    note = "all of them: --format csv --table sweep" if len(kept) < len(cuts) else ""
+    heads = {one: exact(one) for one in kept}
+    for measure, title in MEASURES:
+        cells: dict[str, dict[str, Cell]] = {}
+        for row in here:
+            mine = cells.setdefault(str(row["model"]), {"model": row["model"]})
+            mine[heads[row[cut]]] = show(row[measure], digits)
+        arrow = "↓" if measure == "occlusion" else "↑"
+        yield Shown(
+            "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} cuts ({cut})",
+            {head: head for head in ("model", *heads.values())}, list(cells.values()), most=None,
+            note=note, right=[*heads.values()], rank="asked",
+        )  # fmt: skip
+    yield Shown(
         "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
-        [row for row in rows if row[cut] in kept], most=None,
-        note="all of them: --format csv --table sweep" if len(kept) < len(cuts) else "",
-        rank="asked", lead="shine_through",
+        here, most=None, note=note, name="cuts",
     )  # fmt: skip
 
 
@@ -248,6 +263,6 @@ def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
 
 
 PAGE = Page(
-    "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates"),
+    "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates", "cuts"),
     ("bars", "matrix", "curves"),
 )  # fmt: skip

@@ -1,0 +1,161 @@
+"""One screen: how long every command's output is, where its answer stands, and that nothing breaks.
+
+The tables are those of the fixtures and one of 12 models on 50,000 rows whose names are long and
+hold what a shell, a list or a terminal may stumble over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+from tests.conftest import ROOT
+from tests.process.runner import run
+
+LABELS = "fixtures/breast-cancer/labels.csv --positive malignant"
+SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
+METRICS = "fixtures/metrics/test.csv"
+TERMS = (
+    "fixtures/manual-pages/terms.parquet --truth-table fixtures/manual-pages/classes.csv"
+    " --features --positive function"
+)
+LARGE = "{large} --positive default --id loan_id"
+# what is typed, and whether an option asks for more than the main table
+COMMANDS = {
+    "mars": (f"mars {LABELS}", False),
+    "mars large": (f"mars {LARGE}", False),
+    "mars best": (f"mars {LABELS} --best 3", True),
+    "mars effort": (f"mars {LABELS} --max-effort 110", True),
+    "mars list": (f"mars {SCORES} --list found", True),
+    "mars slices": ("mars fixtures/digits/labels.csv --positive 8 --by truth", True),
+    "mars sweep": (f"mars {SCORES} --sweep threshold", True),
+    "phidelta": (f"phidelta {LABELS}", False),
+    "phidelta large": (f"phidelta {LARGE}", False),
+    "phidelta reference": (f"phidelta {LABELS} --reference tree", True),
+    "phidelta prevalence": (f"phidelta {LABELS} --prevalence 0.01", True),
+    "phidelta features": (f"phidelta {TERMS} --select --top 10", True),
+    "phidelta runs": ("phidelta fixtures/armano/runs.csv --run run --train-fraction 0.9", False),
+    "tune-jpt counts": ("tune-jpt --counts 67,5,33,95 --prevalence 0.02", False),
+    "tune-jpt": (f"tune-jpt {LABELS} --prevalence 0.05", False),
+    "tune-jpt scores": (f"tune-jpt {SCORES} --prevalence 0.05", False),
+    "tune-jpt large": (f"tune-jpt {LARGE} --prevalence 0.05", False),
+    "tune-jpt cost": (f"tune-jpt {SCORES} --cost 1:10", True),
+    "mlcps": (f"mlcps {METRICS}", False),
+    "mlcps predictions": (
+        f"mlcps {SCORES} --from predictions --metric f1 --metric roc_auc --metric specificity"
+        " --metric brier --resamples 200",
+        False,
+    ),
+    "mlcps search": ("mlcps fixtures/metrics/cv_results.csv", False),
+}
+MOST = {80: 40, 100: 40, 140: 30, 200: 30}  # lines of six models, where nothing more is asked for
+LARGER = 55  # of twelve
+ASKED = 24  # more, where an option asks for a table of its own
+ANSWERED = 8  # by this line the answer has begun and its first sentence is read
+PIPED = 160
+
+NAMES = (
+    "Logistic Regression", "Random Forest [n=200]", "k-NN, k=5", "naive Bayes (Gaussian)",
+    "gradient boosting: depth 3, eta 0.1", "决策树 CART", "svm <rbf> & C=1", "café",
+    "a very long name of a model that somebody made of all its parameters", "MLP 64-32 'relu'",
+    "HistGB (tuned)", "dummy | most frequent",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scores of 12 models on 50,000 rows, a tenth of them positive."""
+    draw = np.random.default_rng(7)
+    truth = draw.random(50_000) < 0.1
+    columns = {
+        name: np.round(1 / (1 + np.exp(2 - (1 + i / 4) * truth - draw.normal(0, 1, len(truth)))), 3)
+        for i, name in enumerate(NAMES)
+    }
+    labels = np.where(truth, "default", "paid")
+    path = tmp_path_factory.mktemp("large") / "loans.parquet"
+    frame = pl.DataFrame({"loan_id": np.arange(len(truth)), "truth": labels, **columns})
+    frame.write_parquet(path)
+    return path
+
+
+@cache
+def screen(command: str, columns: int, path: Path) -> list[str]:
+    """Return the lines of a command's output, piped where there are no columns."""
+    environment = {"COLUMNS": str(columns)} if columns else {}
+    words = [word.format(large=path) for word in COMMANDS[command][0].split()]
+    with contextlib.chdir(ROOT):
+        done = run([*words, "--quiet"], b"", environment)
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()
+
+
+@pytest.mark.parametrize("columns", MOST)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_it_is_one_screen(command: str, columns: int, large: Path) -> None:
+    most = LARGER if "large" in command else MOST[columns]
+    assert len(screen(command, columns, large)) <= most + ASKED * COMMANDS[command][1]
+
+
+@pytest.mark.parametrize("columns", MOST)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_answer_stands_on_top(command: str, columns: int, large: Path) -> None:
+    top = " ".join(screen(command, columns, large)[:ANSWERED])
+    whole = " ".join(screen(command, 10_000, large))
+    first = next(line for line in screen(command, 10_000, large)[1:] if line.endswith("."))
+    assert first in whole
+    assert first in top
+
+
+@pytest.mark.parametrize("columns", MOST)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_line_is_wider_than_the_screen_and_no_word_is_broken(
+    command: str, columns: int, large: Path
+) -> None:
+    lines = screen(command, columns, large)
+    assert [line for line in lines if cell_len(line) > columns] == []
+    words = {word for line in screen(command, 10_000, large) for word in line.split()}
+    names = {part for name in NAMES for part in name.split()}
+    # each word of a heading or a sentence stands whole; a name may be cut, and then says so
+    for line in lines:
+        for word in line.split():
+            if word.isalpha() and word.isascii() and word not in words:
+                assert any(word in name for name in names) or word in ("on", "wider", "screen"), (
+                    line
+                )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_in_a_pipe_only_names_make_a_line_longer(command: str, large: Path) -> None:
+    slack = max(map(len, NAMES)) if "large" in command else 0
+    longest = max(screen(command, 0, large), key=cell_len)
+    assert cell_len(longest) <= PIPED + slack, longest
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_last_line_says_what_else_there_is(command: str, large: Path) -> None:
+    text = " ".join(screen(command, 100, large)[-3:])
+    assert "also: " in text
+    assert text.endswith("(--show NAME, --show all)")
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "large" not in name])
+def test_everything_there_was_is_there_on_request(command: str, large: Path) -> None:
+    """The names on the last line are those of tables, and each of them adds one."""
+    text = " ".join(screen(command, 10_000, large)[-1:])
+    names = text.removeprefix("also: ").partition(" (")[0].split(", ")
+    words = COMMANDS[command][0].format(large=large).split()
+    with contextlib.chdir(ROOT):
+        every = run([*words, "-q", "--show", "all"], b"", {"COLUMNS": "120"}).out
+        for name in names:
+            if name in ("intervals", "plots"):
+                continue
+            done = run([*words, "-q", "--show", name], b"", {"COLUMNS": "120"})
+            assert done.code == 0
+            assert len(done.out.splitlines()) > len(screen(command, 120, large))
+            assert len(every.splitlines()) >= len(done.out.splitlines())
