@@ -48,8 +48,16 @@ def many(count: float, thing: str) -> str:
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
 
 
+def plain(text: str) -> str:
+    """Write text on one line: what does not print is written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def quoted(name: str) -> str:
     """Return a name as it stands in a sentence: in quotes where a comma would mislead."""
+    name = plain(name)
     return f"'{name}'" if any(sign in name for sign in ",+'") or name != name.strip() else name
 
 

@@ -112,8 +112,11 @@ def test_what_may_be_none_is_none_unless_it_says_more(name: str) -> None:
 
 def test_text_and_notebook_views() -> None:
     result = clfeval.mars(LABELS, positive="malignant")
-    assert "found by X and by no other model" in str(result)
-    assert result._repr_html_().count("<table>") == 4  # alone, by itself, two matrices of pairs
+    assert "found alone: by this model and by no other" in str(result)
+    page = result._repr_html_()
+    assert page.count("<table>") == 5  # models; folded: alone, rates, two matrices of pairs
+    assert page.index("<table>") < page.index("<details>")
+    assert page[: page.index("<details>")].count("<table>") == 1
 
 
 def test_public_names() -> None:

@@ -48,13 +48,6 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     return str(cell)
 
 
-def plain(text: str) -> str:
-    """Write text on one line: what does not print is written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def bar(share: float | None, wide: int = WIDE) -> str:
     """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
     if share is None:

@@ -10,12 +10,12 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.pages import page_of
-from clfeval.pages.write import bar, plain
+from clfeval.pages.write import bar
 from clfeval.result import Result
 from clfeval.schema import ALL, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, Entry, beside, hue, key_lines, notes_lines, short
-from clfeval.words import DIGITS, many, number
+from clfeval.words import DIGITS, many, number, plain
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clfeval.pages.write import plain
 from clfeval.result import Result
 from clfeval.schema import ALL, INTERVALS
 from clfeval.views.render import (
@@ -29,7 +28,7 @@ from clfeval.views.render import (
     section,
 )
 from clfeval.views.text import short
-from clfeval.words import DIGITS
+from clfeval.words import DIGITS, plain
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway

@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 from rich.cells import cell_len, set_cell_size
 
-from clfeval.pages.write import plain
 from clfeval.views.canvas import styled
+from clfeval.words import plain
 
 GAP = 3
 FEW = 8  # entries that stand in one column

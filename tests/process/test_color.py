@@ -66,8 +66,15 @@ def test_machine_formats_have_no_colour() -> None:
 
 
 def test_plots_come_on_a_terminal_or_when_asked_for() -> None:
-    assert "█" in on_terminal("mars", "t.csv", NO_COLOR="1").out
-    assert "█" not in on_terminal("mars", "t.csv", "--no-plot", NO_COLOR="1").out
+    diamond = "φ-δ diagram"
+    assert diamond in on_terminal("phidelta", "t.csv", NO_COLOR="1").out
+    assert diamond not in on_terminal("phidelta", "t.csv", "--no-plot", NO_COLOR="1").out
+    assert diamond not in clfeval("phidelta", "t.csv").out
+    assert diamond in clfeval("phidelta", "t.csv", "--plot").out
+    # those of mars repeat its tables: they come when they are asked for
+    assert "█" not in on_terminal("mars", "t.csv", NO_COLOR="1").out
+    for words in (["--plot"], ["--show", "bars"], ["--show", "plots"]):
+        assert "█" in clfeval("mars", "t.csv", *words).out
 
 
 NAME = "a_model_with_a_long_name_that_nobody_would_like_to_see_cut_"
@@ -76,9 +83,10 @@ NAME = "a_model_with_a_long_name_that_nobody_would_like_to_see_cut_"
 def test_a_pipe_gets_twelve_models_uncut() -> None:
     Path("t.csv").write_text(many_models(12, 200, name=NAME), encoding="utf-8")
     rows = json.loads(clfeval("mars", "t.csv", "-q", "-f", "json").out)["tables"]["models"]
-    text = clfeval("mars", "t.csv", "-q").out
-    assert clfeval("mars", "t.csv", "-q", TERM="dumb").out == text
-    forced = clfeval("mars", "t.csv", "-q", TERM="dumb", FORCE_COLOR="1").out
+    words = ("mars", "t.csv", "-q", "--show", "rates")
+    text = clfeval(*words).out
+    assert clfeval(*words, TERM="dumb").out == text
+    forced = clfeval(*words, TERM="dumb", FORCE_COLOR="1").out
     assert re.sub(r"\x1b\[[0-9;]*m", "", forced).split() == text.split()
     assert "…" not in text
     assert "..." not in text

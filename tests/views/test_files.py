@@ -104,7 +104,7 @@ def test_html_shows_names_as_text_and_runs_nothing(result: clfeval.Result) -> No
 
 def test_junit_tells_missed_from_undefined(result: clfeval.Result) -> None:
     limits = [parse_limit("fail-under", f"{NAMES[0]}:recall=0.5")]
-    limits += [parse_limit("fail-under", f"{NAMES[1]}:recall=2")]
+    limits += [parse_limit("fail-under", f"{NAMES[1]}:recall.low=1")]
     tree = ElementTree.fromstring(as_junit(judge(result, limits)))
     suite = tree[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
@@ -116,9 +116,21 @@ def test_junit_tells_missed_from_undefined(result: clfeval.Result) -> None:
     assert "nothing_found" in str(undefined[0][0][0].text)
 
 
-def test_a_screen_too_narrow_for_intervals_says_where_they_are(result: clfeval.Result) -> None:
-    assert "intervals: a wider screen" in as_text(result, width=50)
-    assert all(len(line) <= 50 for line in as_text(result, width=50).splitlines())
+def test_a_screen_too_narrow_for_a_column_says_which_it_leaves_out(result: clfeval.Result) -> None:
+    narrow = as_text(result, width=50)
+    left_out = " ".join(narrow.split()).partition("on a wider screen also: ")[2]
+    assert left_out.startswith("found alone, missed alone, called, precision ↑, ShineThrough ↑")
+    assert all(len(line) <= 50 for line in narrow.splitlines())
+    assert "on a wider screen" not in as_text(result, width=140)
+
+
+def test_intervals_are_beside_what_decides_and_elsewhere_on_request(result: clfeval.Result) -> None:
+    heads = [line for line in as_text(result, width=140).splitlines() if "interval  " in line]
+    assert [line.count("95 % interval") for line in heads] == [1]
+    every = as_text(result, width=140, names=("intervals",))
+    assert every.count("95 % interval") > 3
+    stacked = as_text(result, width=60, names=("intervals",))
+    assert stacked.count("95 % interval") == every.count("95 % interval")
 
 
 def test_a_notebook_gets_the_text_in_one_piece(

@@ -9,10 +9,11 @@ from heapq import nlargest, nsmallest
 from math import isclose
 
 from clfeval.pages.phidelta import CORNERS
-from clfeval.pages.write import REASONS, exact, plain, show
+from clfeval.pages.write import REASONS, exact, show
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Point
 from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
+from clfeval.words import plain
 
 REST = "•"  # everything beyond the markers
 DOTTED = "·:,`~"
