@@ -129,3 +129,12 @@ def test_public_names() -> None:
 def test_what_is_no_table_is_refused_by_its_type(command: Any, thing: object) -> None:
     with pytest.raises(clfeval.UsageError, match=f"{type(thing).__name__} is no table"):
         command(thing)
+
+
+@pytest.mark.parametrize("command", [clfeval.mars, clfeval.mlcps])
+@pytest.mark.parametrize("things", [[None], [[1]], (1, 2, 3)], ids=["none", "list", "ints"])
+def test_a_list_of_what_is_no_path_is_refused_by_the_type_of_the_first(
+    command: Any, things: Any
+) -> None:
+    with pytest.raises(clfeval.UsageError, match=f"^{type(things[0]).__name__} is no table"):
+        command(things)

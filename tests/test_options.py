@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -214,19 +215,75 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+# a label may be of any type, and which number of rows is a top is for the table to say
+ANYTHING = {"--positive", "--labels", "mars --top"}
+PROBABILITIES = pl.DataFrame(
+    {"truth": [1, 0, 1, 0], "a": [0.9, 0.1, 0.7, 0.3], "b": [0.8, 0.4, 0.6, 0.2]}
+)
+RANKED = pl.DataFrame(
+    {"model": ["a", "b"], "f1": [0.1, 0.2], "recall": [0.3, 0.2], "npv": [0.5, 0.1]}
+)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: str) -> None:
     declared = command_of(command)
-    refused: list[tuple[str, UsageError]] = []
     for option in declared.options():
+        refused = []
         for value in ODD:
             try:
                 declared.taken({option.name: value})
             except UsageError as error:  # no other kind may come
-                refused.append((option.flag[2:].split("-")[0], error))
-    assert len(refused) > len(ODD)
-    for word, error in refused:
-        assert word in str(error) or error.problems[0].file is not None  # text may name a file
+                refused.append(str(error))
+        assert bool(refused) != bool({option.flag, f"{command} {option.flag}"} & ANYTHING)
+        for message in refused:
+            if message != "nope: no such file [no-such-file]":
+                assert message.startswith((f"{option.flag} ", f"{option.flag}: ", option.name))
+
+
+def answers(command: str, option: str, **others: Any) -> list[str | None]:
+    """Return what a public function says to each odd value; None where it computes."""
+    said: list[str | None] = []
+    for value in ODD:
+        try:
+            getattr(clfeval, command.replace("-", "_"))(**others, **{option: value})
+            said.append(None)
+        except clfeval.ClfevalError as error:  # no other kind may come
+            said.append(str(error))
+    return said
+
+
+def taken_of(said: list[str | None]) -> list[str]:
+    return [repr(value) for value, message in zip(ODD, said, strict=True) if message is None]
+
+
+def test_only_a_number_of_rows_or_a_share_of_them_is_a_top() -> None:
+    said = answers("mars", "top", table=PROBABILITIES)
+    assert taken_of(said) == ["array(3)"]
+    for message in filter(None, said):
+        assert re.match("top '.*' is neither a count nor a fraction ", message)
+
+
+def test_what_is_compared_with_is_a_table() -> None:
+    said = answers("mlcps", "compare", table=RANKED)
+    assert taken_of(said) == []
+    missing = [f"{name}: no such file [no-such-file]" for name in ("nope", "a")]
+    assert [message for message in said if message in missing] == missing
+    for message in filter(None, said):
+        wanted = (
+            r"compare .* is no table \[no-input\]\nhint: a path, a list of paths, or a .* frame"
+        )
+        assert message in missing or re.fullmatch(wanted, message)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
+    more = {"source": "predictions"} if command == "mlcps" else {}
+    said = answers(command, "positive", table=PROBABILITIES, **more)
+    assert taken_of(said) == ["0", "nan"]  # which is no label, as None
+    for message in filter(None, said):
+        assert message.startswith("<frame>: truth has no class '")
+    assert {*answers(command, "labels", table=PROBABILITIES, **more)} == {None}
 
 
 def test_options_import_no_library() -> None:

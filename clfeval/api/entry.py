@@ -18,7 +18,7 @@ from inspect import Parameter, Signature
 from types import NoneType
 from typing import Any, Protocol, get_args, get_origin
 
-from clfeval.errors import ClfevalError, UsageError
+from clfeval.errors import ClfevalError, UsageError, no_table
 from clfeval.options import Command, Option
 from clfeval.result import Result
 from clfeval.tables.input import with_input
@@ -162,11 +162,15 @@ def _parameter(option: Option) -> Parameter:
 
 
 def tables_of(table: Any) -> Any:
-    """Return a list of paths, or the data frame as it is; UsageError for an empty list."""
+    """Return a list of paths, or the data frame as it is; UsageError for any other list."""
     if isinstance(table, (str, os.PathLike)):
         table = [table]
-    if isinstance(table, (list, tuple)) and not table:
-        raise UsageError.of("no table given", "no-input")
+    if isinstance(table, (list, tuple)):
+        if not table:
+            raise UsageError.of("no table given", "no-input")
+        for one in table:
+            if not isinstance(one, (str, os.PathLike)):
+                raise no_table(one)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -78,9 +79,9 @@ def top_count(text: str, rows: int | float) -> float:
     except (ValueError, ZeroDivisionError):
         fraction = Fraction(0)
     share = fraction.denominator != 1 or "." in text or "%" in text
-    if fraction <= 0 or (share and fraction > 1):
+    if not 0 < fraction <= (1 if share else sys.float_info.max):
         hint = "a count like 200, or a fraction like 0.05 or 5%"
-        what = f"--top '{text}' is neither a count nor a fraction"
+        what = f"--top '{text:.60}' is neither a count nor a fraction"
         raise UsageError.of(what, "bad-top", hint=hint)
     count = fraction * Fraction(rows) // 1 if share else fraction
     if count < 1:

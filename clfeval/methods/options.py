@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError
+from clfeval.errors import UsageError, no_table
 from clfeval.measures.population import Population
 from clfeval.notation import shares
 from clfeval.options import Opt, listed, number
@@ -13,9 +14,13 @@ from clfeval.options import Opt, listed, number
 INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
 
 
-def as_given(_: str, given: Any) -> Any:
-    """Take what is read elsewhere: a table, or the name of its file."""
-    return given
+def table(flag: str, given: Any) -> Any:
+    """Take what is read elsewhere: a frame, or the names of files; UsageError for other things."""
+    several = given if isinstance(given, (list, tuple)) else [given]
+    named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
+    if given is None or named or hasattr(given, "columns"):
+        return given
+    raise no_table(given, flag)
 
 
 def level_of(flag: str, given: Any) -> float:

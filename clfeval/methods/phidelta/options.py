@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations, as_given
+from clfeval.methods.options import Interval, Level, Populations, table
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -159,7 +159,7 @@ class FeatureOptions:
         Any,
         Opt(
             "The class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=as_given, reads=True,
+            FEATURES, metavar="FILE", accept=table, reads=True,
         ),
     ] = None  # fmt: skip
     cut: Annotated[
