@@ -18,7 +18,7 @@ def table(flag: str, given: Any) -> Any:
     """Take what is read elsewhere: a frame, or the names of files; UsageError for other things."""
     several = given if isinstance(given, (list, tuple)) else [given]
     named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
-    if given is None or named or hasattr(given, "columns"):
+    if given is None or named or hasattr(type(given), "columns"):
         return given
     raise no_table(given, flag)
 
