@@ -92,6 +92,7 @@ def test_a_message_is_said_as_the_caller_would_type(name: str) -> None:
         function(table, **options)
     assert typed in str(shell.value)
     assert called in str(python.value)
+    assert (typed in str(python.value)) == (typed == called)
     assert python.value.lines() == str(python.value).split("\n")
     codes = [[one.code for one in error.value.problems] for error in (shell, python)]
     assert codes[0] == codes[1]

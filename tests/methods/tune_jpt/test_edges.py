@@ -111,5 +111,5 @@ def test_the_number_of_draws_is_in_the_result() -> None:
 
 def test_phi_leads_nobody() -> None:
     """Best at 0: neither more nor less of it is better, so it compares no models."""
-    with pytest.raises(UsageError, match="crossover phi"):
+    with pytest.raises(UsageError, match=r"^crossover phi"):
         tune({"a": (67, 5, 33, 95), "b": (95, 30, 5, 70)}, measure="phi", crossover="phi")
