@@ -128,4 +128,5 @@ def test_values_of_a_hint_can_be_given_back() -> None:
         clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit")
     told = str(caught.value.hint).partition("such as ")[2].partition(" where")[0]
     given = eval(f"dict({told})", {})
-    assert clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit", **given).passed
+    result = clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit", **given)
+    assert result.parameters["cost"] == {"fp": 1, "fn": 10, "tp": 0, "tn": 0}

@@ -145,8 +145,8 @@ PYTHON: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", PYTHON, ids=str)
 def test_the_python_function_takes_it_or_names_it(options: dict[str, Any]) -> None:
-    options = {"counts": CCP, "sweep": "1:9..9:1", **options}
-    assert _said(options).startswith(("{", *options))
+    given = {"counts": CCP, "sweep": "1:9..9:1", **options}
+    assert _said(given).startswith(("{", *options))
 
 
 def _said(options: dict[str, Any]) -> str:
