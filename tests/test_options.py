@@ -6,7 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.entry import signature_of
 from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.command import built
@@ -121,6 +122,25 @@ def test_a_document_holds_what_is_stated_and_a_signature_what_changes_numbers() 
     assert [option.field for option in changed(paint)] == ["coats", "shade"]
 
 
+def test_no_call_sees_what_another_did_to_a_default() -> None:
+    taken(Paint, {}).walls["north"] = 2.5  # type: ignore[index]
+    assert taken(Paint, {}).walls == {}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_may_be_changed_is_made_anew_for_every_call(command: str) -> None:
+    declared = command_of(command)
+    options = [one for one in declared.options() if isinstance(one.default, dict)]
+    assert options
+    for option in options:
+        for given in ({}, {option.name: option.default}):  # as Python and as a shell leave it out
+            groups = [group for _ in range(2) for group in declared.taken(given)]
+            values = [getattr(group, option.field, None) for group in groups]
+            made = [value for value in values if isinstance(value, dict)]
+            assert made == [{}, {}]
+            assert len({id(one) for one in (*made, option.default)}) == 3
+
+
 # -- the shell --
 
 PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls.")
@@ -136,6 +156,21 @@ def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings
     assert places == sorted(places)
     assert "Paint it." in shown
     assert "--tint" not in shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """A group with an option that another one has too."""
+
+    height: Annotated[float, Opt("Of it.", "Wall")] = 2.5
+    hue: Annotated[str, Opt("Of it.", "Wall")] = "red"
+
+
+@pytest.mark.parametrize("door", [built, signature_of], ids=["shell", "python"])
+def test_one_name_in_two_groups_is_refused_at_every_door(door: Callable[[Command], Any]) -> None:
+    twice = Command("mars", (Paint, Wall), help="Paint it.", examples="", tables="Walls.")
+    with pytest.raises(ValueError, match="duplicate parameter name: 'hue'"):
+        door(twice)
 
 
 SPELLINGS = [
