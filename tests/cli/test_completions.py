@@ -153,9 +153,9 @@ def test_a_table_may_be_a_glob_in_the_home_folder(
 def test_models_are_the_columns_without_a_role_yet(folder: Path) -> None:
     table = {"tables": [str(folder / "names.csv")]}
     assert complete.complete_model(asked(table), "t") == ["two words"]
-    roles = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
+    chosen = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
     names = set(NAMES) - {"wow!", "$HOME", "it's", "#hash"}
-    assert set(complete.complete_model(asked(table | roles), "")) == names
+    assert set(complete.complete_model(asked(table | chosen), "")) == names
 
 
 def test_models_of_a_long_table_are_those_it_names(folder: Path) -> None:

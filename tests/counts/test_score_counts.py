@@ -26,8 +26,8 @@ from tests.thoroughness import examples
 Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 
-def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
-    with open_predictions(table, Input(**roles)) as predictions:
+def scores(table: Any, **said: Any) -> dict[str | None, dict[str, Table]]:
+    with open_predictions(table, Input(**said)) as predictions:
         counted = count(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):

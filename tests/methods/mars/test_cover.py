@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.methods.mars import coverage as cover
+from clfeval.methods.mars import coverage
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
@@ -210,7 +210,9 @@ def test_greedy_that_beats_an_unfinished_program_is_not_withheld(
     counts = greedy_trap()
     poor = counts_of([Row(1, (1, 0, 0))]).targets("positive")
     first = best_subsets(poor, 1)[0]
-    unfinished = cover.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
-    monkeypatch.setattr(cover, "_program", lambda *_, **__: Choice(unfinished, "not proved best"))
+    unfinished = coverage.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
+    monkeypatch.setattr(
+        coverage, "_program", lambda *_, **__: Choice(unfinished, "not proved best")
+    )
     choices = best_subsets(counts, 1, exact_models=0)
     assert max(map(covered_by, choices)) == 6  # c, which greedy takes first
