@@ -91,7 +91,8 @@ def test_shards_together_are_the_whole(tmp_path: Path) -> None:
     [{"target": "both"}, {"occlusion": "most"}, {"level": 1.0}, {"best": 0}, {"lists": ["all"]}],
 )
 def test_a_value_no_option_knows_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(clfeval.UsageError):
+    (name,) = options
+    with pytest.raises(clfeval.UsageError, match=f"^{name.removesuffix('s')} "):
         clfeval.mars(LABELS, positive="malignant", **options)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
@@ -23,6 +23,11 @@ from tests.strategies import counts_of, names, tables
 from tests.thoroughness import examples
 
 TARGETS = st.sampled_from(["positive", "negative"])
+# greedy takes the big model c first; the best pair is a and b, 5 + 5 rows
+TRAP = [
+    Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
+    Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
+]  # fmt: skip
 
 
 def members_of(choice: Choice) -> tuple[int, ...]:
@@ -95,6 +100,7 @@ def test_within_effort_by_hand() -> None:
 
 
 @examples(40)
+@example(TRAP, "positive")
 @given(tables(), TARGETS)
 def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -> None:
     counts = counts_of(rows).targets(target)
@@ -128,12 +134,7 @@ def test_integer_program_within_effort(rows: list[Row], target: str, limit: int)
 
 
 def greedy_trap() -> TargetCounts:
-    """Greedy takes the big model c first; the best pair is a and b, 5 + 5 rows."""
-    rows = [
-        Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
-        Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
-    ]  # fmt: skip
-    return counts_of(rows).targets("positive")
+    return counts_of(TRAP).targets("positive")
 
 
 def test_greedy_is_shown_beside_the_program_only_where_it_finds_less() -> None:

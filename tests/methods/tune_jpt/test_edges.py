@@ -90,7 +90,7 @@ def test_a_simulated_ppv_without_a_false_alarm_is_not_certain() -> None:
 
 
 def test_beta_too_large_is_refused() -> None:
-    with pytest.raises(clfeval.errors.UsageError):
+    with pytest.raises(UsageError, match=r"^beta 1e\+200 is not between "):
         tune((67, 5, 33, 95), beta=1e200)
 
 
@@ -100,7 +100,7 @@ def test_youden_is_j() -> None:
 
 
 def test_no_counts_are_nothing_to_tune() -> None:
-    with pytest.raises(clfeval.errors.UsageError):
+    with pytest.raises(UsageError, match=r"^nothing to tune "):
         tune({})
 
 
