@@ -76,7 +76,7 @@ class FeatureTable:
 def open_features(
     tables: Any, roles: Input, *, wanted: Sequence[str] = (), truth_table: Any = None
 ) -> Iterator[FeatureTable]:
-    """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
+    """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
         files = stack.enter_context(open_files(tables, roles))
         classes = None

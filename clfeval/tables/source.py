@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO, get_args
+from typing import IO, Any, get_args
 
 from clfeval.errors import DataError, UsageError, suggestion
 from clfeval.tables.input import Format, Input
@@ -82,10 +82,19 @@ class SourceFile:
         return Path(self.name).name.encode(errors="replace").decode()
 
 
+def paths_of(table: Any) -> list[str]:
+    """Return the paths a table is named by, one or a list of some; none for a data frame."""
+    if isinstance(table, (str, os.PathLike)):
+        table = [table]
+    if not isinstance(table, (list, tuple)):
+        return []
+    if not table:
+        raise UsageError.of("no table given", "no-input")
+    return [os.fspath(path) for path in table]
+
+
 @contextmanager
-def open_sources(
-    names: Sequence[str | os.PathLike[str]], said: Input
-) -> Iterator[list[SourceFile]]:
+def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
 
     A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
@@ -93,7 +102,7 @@ def open_sources(
     delimiter = None if said.delimiter is None else _one_character(said.delimiter)
     with ExitStack() as stack:
         sources = []
-        for name in _expanded([os.fspath(name) for name in names]):
+        for name in _expanded(names):
             opened = _from_pipe if name == "-" else _from_path
             source = opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
@@ -110,7 +119,7 @@ def _one_character(delimiter: str) -> str:
     return character
 
 
-def _expanded(names: list[str]) -> list[str]:
+def _expanded(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):

@@ -173,7 +173,7 @@ class MetricTable:
 def read_metrics(
     table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False
 ) -> MetricTable:
-    """Read a list of one path, or a data frame (never changed), as a metric table.
+    """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
