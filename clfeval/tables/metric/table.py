@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
@@ -45,14 +46,13 @@ def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
     return kept(sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted]))
 
 
-def without_missing(grid: Grid, sheet: Sheet) -> tuple[Sheet, int]:
-    """Leave out the models that lack a value or a name, and count them."""
-    _, status = grid.gathered(sheet.places, sheet.reasons)
+def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp]:
+    """Return the numbers of the models that lack neither a value nor a name."""
     lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
         raise no_rows(grid, "every model has missing values, and --missing drop left it out")
-    return kept(sheet, np.flatnonzero(~lacking)), int(lacking.sum())
+    return np.flatnonzero(~lacking)
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
@@ -184,11 +184,12 @@ def read_metrics(
         raise bad_option(what)
     grid = read_grid(table, said)
     sheet = with_models(grid, lay_out(grid, said, wanted, transpose=transpose), said.model)
-    dropped = 0
-    if said.missing == "drop":
-        sheet, dropped = without_missing(grid, sheet)
-    check_names(grid, sheet)
     values, status = grid.gathered(sheet.places, sheet.reasons)
+    models = len(sheet.models)
+    if said.missing == "drop":
+        left = without_missing(grid, sheet, status)
+        sheet, values, status = kept(sheet, left), values[left], status[left]
+    check_names(grid, sheet)
     check_values(grid, sheet, status)
     sds = by_split = None
     if max(sheet.sds, default=-1) >= 0:
@@ -212,7 +213,7 @@ def read_metrics(
         splits=() if by_split is None else tuple(sheet.splits),
         by_split=by_split,
         sds=sds,
-        dropped=dropped,
+        dropped=models - len(sheet.models),
         ignored=tuple(sheet.ignored),
         named_by=_named_by(grid, sheet),
         notes=tuple(notes),
