@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -118,14 +118,10 @@ def _hint(problem: Problem, metric: str) -> str:
     return f"{null_hint(value)}; {others}"
 
 
-_NOWHERE = Places(np.full((1, 1), -1), np.full((1, 1), -1))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricTable:
     """Raw values (k, n) of models by metrics, all finite, and where each of them stands.
 
-    `rows` are those of the models in the file, its header row 1; None where columns are models.
     by_split: (s, k, n) of cross-validation splits; sds: (k, n), NaN where a metric has none.
     """
 
@@ -136,21 +132,20 @@ class MetricTable:
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: Floats
-    rows: tuple[int | None, ...]
-    splits: tuple[str, ...] = ()
-    by_split: Floats | None = None
-    sds: Floats | None = None
-    dropped: int = 0
-    ignored: tuple[str, ...] = ()
-    named_by: str = ""
-    notes: tuple[str, ...] = ()
-    places: Places = field(default=_NOWHERE)
-    records: Sequence[int] = ()  # the row of each record
-    columns: tuple[str, ...] = ()
+    splits: tuple[str, ...]
+    by_split: Floats | None
+    sds: Floats | None
+    dropped: int
+    ignored: tuple[str, ...]
+    named_by: str
+    notes: tuple[str, ...]
+    places: Places
+    records: Sequence[int]  # the row of each record
+    columns: tuple[str, ...]
 
     def described(self) -> str:
         """Say in one line how the table was read."""
-        parts = [f"{self.name}: {self.layout} metrics", *([self.named_by] if self.named_by else [])]
+        parts = [f"{self.name}: {self.layout} metrics", self.named_by]
         count = len(self.metrics)
         parts.append(f"{count:,} metric{'s' * (count != 1)}: {listing(self.metrics, 4)}")
         if self.splits:
@@ -166,8 +161,7 @@ class MetricTable:
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
         record, column = self.places.of(i, j)
-        place = (self.records[record], self.columns[column]) if record >= 0 else ()
-        return Problem(what, code, self.name, *place)
+        return Problem(what, code, self.name, self.records[record], self.columns[column])
 
 
 def read_metrics(
@@ -209,7 +203,6 @@ def read_metrics(
         models=tuple(map(str, sheet.models)),
         metrics=tuple(sheet.metrics),
         values=values,
-        rows=(None,) * len(sheet.models) if sheet.rows is None else tuple(sheet.rows),
         splits=() if by_split is None else tuple(sheet.splits),
         by_split=by_split,
         sds=sds,
