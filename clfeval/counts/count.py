@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -176,24 +176,23 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
 
     Raises DataError with every problem of the table, found in one second look.
     """
+    if top is not None and opened.roles.threshold:
+        raise bad_option("--top and --threshold both say what is positive: give one")
     try:
+        counted = _count(settle(opened), any_range=any_range or top is not None)
         if top is None:
-            return _count(opened, {}, any_range=any_range)
-        if opened.roles.threshold:
-            raise bad_option("--top and --threshold both say what is positive: give one")
-        first = _count(opened, {}, any_range=True)
-        table, _ = read_scores(first.kept, "all")
-        rows = top_count(top, first.patterns.rows)
+            return counted
+        table, _ = read_scores(counted.kept, "all")
+        rows = top_count(top, counted.patterns.rows)
         cuts, taken = top_cuts(table, rows)
-        return _count(opened, cuts, any_range=True, top=Top(rows, taken))
+        settled = counted.kept.settled
+        settled = replace(settled, thresholds={**settled.thresholds, **cuts})
+        return _count(settled, any_range=True, top=Top(rows, taken))
     except engine_errors() as error:
         raise explained(opened.files, error) from error
 
 
-def _count(
-    opened: Predictions, cuts: Mapping[str, float], *, any_range: bool, top: Top | None = None
-) -> Counted:
-    settled = settle(opened, cuts)
+def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
         known = sorted(known_labels(settled.classes, settled.roles), key=natural)

@@ -146,11 +146,11 @@ class Settled:
         return self.peeks[self.columns.source(model)].texts
 
 
-def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
+def settle(opened: Predictions) -> Settled:
     """Settle what the first values leave open, with one look at the whole truth where they do.
 
-    `cuts` replaces thresholds by model. Label columns whose first values are no labels of the whole
-    truth are found strange here, before a column of free text makes every row a group of its own.
+    Label columns whose first values are no labels of the whole truth are found strange here, before
+    a column of free text makes every row a group of its own.
     """
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
@@ -167,7 +167,7 @@ def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
     settled = Settled(
         columns=columns,
         positive=str(positive),
-        thresholds=thresholds | dict(cuts),
+        thresholds=thresholds,
         roles=roles,
         layout=opened.layout,
         files=files,
