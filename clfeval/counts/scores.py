@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
 from typing import Any
@@ -73,6 +72,8 @@ def _missing(column: nw.Series[Any]) -> nw.Series[Any]:
 
 def top_count(text: str, rows: int | float) -> float:
     """Turn `0.05`, `5%` or `200` into a number of rows; a fraction is rounded down, exactly."""
+    from fractions import Fraction
+
     try:
         fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
