@@ -155,12 +155,12 @@ class ScoreCounts:
     positives: Counts
     negatives: Counts
 
-    def digest(self, piece: int = _PIECE) -> str:
+    def digest(self) -> str:
         """Return the sha256 of scores and counts."""
         found = sha256()
         for column in (self.scores, self.positives, self.negatives):
-            for start in range(0, len(column), piece):
-                found.update(column[start : start + piece].astype("<f8").tobytes())
+            for start in range(0, len(column), _PIECE):
+                found.update(column[start : start + _PIECE].astype("<f8").tobytes())
         return found.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
