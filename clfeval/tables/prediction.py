@@ -107,7 +107,7 @@ class Layout:
     recognise: which columns are what, from the header and the first values; None if it is another.
     rows: lazy frames in which a row is an observation with a column for each answer; one per file,
     unless an observation has rows in several. checks: numbered rows, and what to look for in them.
-    models: finds them where they stand in rows; gathers: an observation has a row per model.
+    models: finds them where they stand in rows, an observation having one for each.
     expand: where a row is a 2 x 2 table, the predictions that it counts.
     asked: the choices of --layout, beside its own name and none, that mean this one too.
     """
@@ -123,9 +123,13 @@ class Layout:
     models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Input], Columns] | None = (
         None
     )
-    gathers: bool = False
     expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
     asked: tuple[str, ...] = ()
+
+    @property
+    def gathers(self) -> bool:
+        """True where an observation has a row for each model."""
+        return self.models is not None
 
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
