@@ -35,8 +35,7 @@ from clfeval.counts.settle import (
 )
 from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.result import InputFile
-from clfeval.tables.cells import known_labels, natural
-from clfeval.tables.diagnose import Suspicion
+from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import ModelColumns, Predictions
@@ -195,9 +194,7 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
 def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
-        known = sorted(known_labels(settled.classes, settled.roles), key=natural)
-        strict = settled.roles.missing == "error"
-        raise_culprits(settled, Suspicion(known, settled.strange, strict))
+        raise_culprits(settled, settled.classes, settled.strange)
     while True:
         grouped = group(settled)  # the one pass
         judged = judge(grouped, settled)

@@ -23,10 +23,10 @@ class Suspicion:
     """
 
     known: Sequence[str]
-    unknown: Container[str] = ()
-    strict: bool = True
-    wrong: bool = False
-    weights: bool = False
+    unknown: Container[str]
+    strict: bool
+    wrong: bool
+    weights: bool
 
 
 @dataclass(frozen=True, slots=True)
