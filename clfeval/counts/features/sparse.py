@@ -252,7 +252,7 @@ def complain_sparse(table: FeatureTable) -> None:
         checks.append(bad_number(table.value))
         checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
-        truth = pl.col(table.truth).cast(pl.String)
+        truth = text_of(table.truth)
         known = truth.drop_nulls().first().over(row)
         what = "'{value}' where an earlier entry of this row has '{extra}'"
         bad = (truth != known) & pl.col(row).is_not_null()
