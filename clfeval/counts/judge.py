@@ -16,7 +16,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural
+from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural, null_hint
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -36,7 +36,7 @@ FOREIGN = 10  # so many different values, none of them a label, are no labels wi
 # by the code of the first problem; {value} is what it quotes
 HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-    "bad-number": "if '{value}' means missing, add --null-value '{value}'",
+    "bad-number": null_hint("{value}"),
     "bad-weight": "weights count how often a row stands for itself",
     "duplicate-id": "each observation stands in one row",
 }

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import distinct_texts
-from clfeval.tables.csv import SAMPLE_ROWS, CsvHead
+from clfeval.tables.csv import NAMES_HINT, SAMPLE_ROWS, CsvHead
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
@@ -213,7 +213,7 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
             what = f"the name '{name}' of column {position} means several columns to the engine"
             problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
-        raise DataError(problems, hint="give every column a plain name of its own")
+        raise DataError(problems, hint=NAMES_HINT)
 
 
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:
