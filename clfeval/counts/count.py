@@ -113,7 +113,7 @@ class Counted:
                     for model, votes in zip(models, grouped.votes, strict=True)
                 ),
                 complete=not judged.missing.any(),
-                whole=slices[None].n.dtype == np.int64,
+                counts=slices[None].n.dtype,
                 rows=sum(file.rows for file in files),
             ),
             top=top,

@@ -30,7 +30,7 @@ from clfeval.tables.scan import (
 def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
     if roles.positive is not None:
-        if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
+        if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
             lacking = f"a class truth happens to lack is declared with --labels {roles.positive}"
             hint = suggestion(roles.positive, classes) or lacking
