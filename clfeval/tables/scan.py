@@ -22,9 +22,9 @@ from clfeval.tables.source import SourceFile
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows.
 Reading = Literal["bit", "integer", "number", "loose", "text"]
+FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
-FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
