@@ -189,7 +189,8 @@ def _copied(
 ) -> SourceFile:
     """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
     digest = sha256()
-    path = given = stack.enter_context(_temporary_file())
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clfeval-")))
+    path = given = folder / "given"
     with given.open("wb") as copy:
         chunk = start or stream.read(CHUNK)
         while chunk:
@@ -201,22 +202,12 @@ def _copied(
         raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
     if packing:
-        path = stack.enter_context(_temporary_file())
+        path = folder / "plain"
         unpack(name, given, path, packing)
         magic = _first_bytes(path)
         if not magic:
             raise DataError.of("the packed file is empty", "empty-table", name)
     return SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
-
-
-@contextmanager
-def _temporary_file() -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix="clfeval-")
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        os.unlink(name)
 
 
 def _first_bytes(path: Path) -> bytes:
