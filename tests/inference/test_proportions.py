@@ -173,19 +173,19 @@ def test_wider_levels_and_fewer_rows_give_wider_intervals() -> None:
 def test_an_interval_does_not_depend_on_its_company(batch: list[tuple[int, float]]) -> None:
     n = np.array([size for size, _ in batch])
     k = np.array([round(size * share) for size, share in batch])
-    low, high = clopper_pearson(k, n)
+    low, high = clopper_pearson(k, n, level=0.95)
     for i in {0, len(batch) // 2, len(batch) - 1}:
         assert (low[i], high[i]) == bounds(int(k[i]), int(n[i])), "to the last bit"
-    half = clopper_pearson(k[::2], n[::2])
+    half = clopper_pearson(k[::2], n[::2], level=0.95)
     assert (half[0].tolist(), half[1].tolist()) == (low[::2].tolist(), high[::2].tolist())
 
 
 def test_shapes_broadcast_and_no_trial_is_undefined() -> None:
-    low, high = clopper_pearson([[0, 1, 2]], [[2], [4]])
+    low, high = clopper_pearson([[0, 1, 2]], [[2], [4]], level=0.95)
     assert low.shape == high.shape == (2, 3)
     assert (low[1, 2], high[1, 2]) == bounds(2, 4)
-    assert np.isnan(clopper_pearson(0, 0)).all()
-    low, high = clopper_pearson([], [])
+    assert np.isnan(clopper_pearson(0, 0, level=0.95)).all()
+    low, high = clopper_pearson([], [], level=0.95)
     assert (low.shape, high.shape) == ((0,), (0,))
 
 
@@ -198,7 +198,7 @@ def test_a_level_outside_0_to_1_is_refused(level: float) -> None:
 @pytest.mark.parametrize(("k", "n"), [(-1, 2), (3, 2), ([0, 5], [1, 4]), (0, -1)])
 def test_counts_that_are_none_are_refused(k: object, n: object) -> None:
     with pytest.raises(ValueError, match="between 0 and n"):
-        clopper_pearson(k, n)  # type: ignore[arg-type]
+        clopper_pearson(k, n, level=0.95)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

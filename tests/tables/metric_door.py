@@ -39,8 +39,14 @@ def shown(table: MetricTable) -> Shown:
     """Return models, metrics and values, to be compared."""
     assert table.values.dtype == np.float64
     assert np.isfinite(table.values).all()
-    assert len(table.rows) == len(table.models)
+    assert table.values.shape == (len(table.models), len(table.metrics))
     return table.models, table.metrics, table.values.tolist()
+
+
+def rows_of(table: MetricTable) -> tuple[int | None, ...]:
+    """Return in which row a problem of each model's first value would be said to stand."""
+    places = range(len(table.models))
+    return tuple(table.problem(i, 0, "is low", "too-low").row for i in places)
 
 
 def _read(table: Any, **options: Any) -> MetricTable:

@@ -12,7 +12,7 @@ from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
-from clfeval.inference.resampling import CELLS, resampled_counts, stream
+from clfeval.inference.resampling import resampled_counts, stream
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import why
@@ -183,7 +183,7 @@ def measured(
     replicates = None
     if drawn:
         rng = stream(seed, "mlcps")
-        draws = resampled_counts(joint.n, resamples=drawn, rng=rng, cells=CELLS)
+        draws = resampled_counts(joint.n, resamples=drawn, rng=rng)
         replicates = np.concatenate([measure(counts) for counts in draws])
     others = [one for one in counted.classes if one != counted.positive]
     if len(others) > 1:
