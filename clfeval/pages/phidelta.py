@@ -153,9 +153,9 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", all runs' rows together" if "runs" in tables else ""
     read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
-            for row in models[:LISTED]]  # fmt: skip
+            for row in models]  # fmt: skip
     title = f"Position in the diamond{pooled}"
-    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV, total=len(models))
+    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV)
     reference = f"Difference from {result.parameters.get('reference')}, on the same rows"
     for name, title, columns in (
         ("comparisons", reference,
@@ -188,7 +188,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         note = "both intervals exact, each at the square root of the level"
         yield Shown(
             "models", f"Joint {level * 100:g} % region of the point", f"{who} {' '.join(regions)}",
-            models[:LISTED], note=note, between="from .. to",
+            more=CSV, note=note, between="from .. to",
         )  # fmt: skip
 
 
