@@ -48,6 +48,9 @@ def threshold_tables(
     known = formulas(options.beta, options.stakes)
     chosen = {name: known[name] for name in options.tuned}
     by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    places = {label: places_of(given, label, options) for label in given.slices}
+    ratios = {label: np.array([at.ratio for _, at in there]) for label, there in places.items()}
+    repeats = repeats_of(given)
     digests: list[str] = []
     unbounded: list[str] = []
     for i, model in enumerate(counted.models):
@@ -65,13 +68,11 @@ def threshold_tables(
             )
             if not (p and n) or model.name in unbounded:
                 continue
-            places = places_of(given, label, options)
-            ratios = np.array([place.ratio for _, place in places])
             by_slice[label] += threshold_rows(
-                label, model.name, candidates(scores), places, chosen,
+                label, model.name, candidates(scores), places[label], chosen,
                 (given.thresholds.get(model.name), Confusion(tp, fp, p - tp, n - fp)),
                 honest_estimates(
-                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
+                    scores, ratios[label], chosen, folds=options.folds, repeats=repeats,
                     rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
                 ),
             )  # fmt: skip
