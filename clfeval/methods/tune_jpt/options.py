@@ -246,23 +246,12 @@ class TuneOptions(Populations):
 
     @property
     def stakes(self) -> Stakes | None:
-        """What errors cost and right answers bring; UsageError for what decides nothing."""
+        """What errors cost and right answers bring; None where nobody says."""
         if self.cost is None:
-            if self.benefit is not None:
-                raise bad_option("--benefit adds to --cost FP:FN: give both")
             return None
         from clfeval.measures.odds import Stakes
 
-        for option, both in (("--cost", self.cost), ("--benefit", self.benefit or (0.0, 0.0))):
-            if not all(0 <= one < math.inf for one in both):
-                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
-        stakes = Stakes(*self.cost, *(self.benefit or ()))
-        if not (stakes.fp + stakes.tn > 0 and stakes.fn + stakes.tp > 0):
-            raise bad_option(
-                f"--cost {self.cost[0]:g}:{self.cost[1]:g}: where one kind of error is free, the "
-                "best answer is always the other"
-            )
-        return stakes
+        return Stakes(*self.cost, *(self.benefit or ()))
 
     def check(self) -> None:
         """Raise UsageError for what no computation accepts, or does not go together."""
@@ -273,9 +262,9 @@ class TuneOptions(Populations):
             raise bad_option("--ratio chooses measures, and --measure names them: give one")
         if self.crossover is not None and CATALOG[self.crossover].best == "zero":
             raise bad_option(f"--crossover {self.crossover}: neither more nor less of it is better")
-        stakes = self.stakes
+        self._check_stakes()
         for name in kinds()[2]:
-            if stakes is None and name in (*self.measure, self.crossover):
+            if self.cost is None and name in (*self.measure, self.crossover):
                 hint = "--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms"
                 what = f"{name} needs to know what errors cost"
                 raise UsageError.of(what, "needs-cost", hint=hint)
@@ -290,6 +279,22 @@ class TuneOptions(Populations):
         if prior is not None and not all(0.001 <= x <= 1e18 for x in prior):
             given = ",".join(f"{x:g}" for x in prior)
             raise bad_option(f"--prevalence-beta {given}: two numbers from 0.001 to 1e18, as 2,98")
+
+    def _check_stakes(self) -> None:
+        """Raise UsageError for costs and benefits that decide nothing."""
+        if self.cost is None:
+            if self.benefit is not None:
+                raise bad_option("--benefit adds to --cost FP:FN: give both")
+            return
+        (fp, fn), (tp, tn) = self.cost, self.benefit or (0.0, 0.0)
+        for option, both in (("--cost", (fp, fn)), ("--benefit", (tp, tn))):
+            if not all(0 <= one < math.inf for one in both):
+                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
+        if not (fp + tn > 0 and fn + tp > 0):
+            raise bad_option(
+                f"--cost {fp:g}:{fn:g}: where one kind of error is free, the best answer is "
+                "always the other"
+            )
 
 
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
