@@ -205,7 +205,7 @@ class Contest:
 
     def standing(self, models: Ints, ratios: Floats) -> Standing:
         """Return what is to be said of models at ratios, (m,) each, before they are compared."""
-        cells = Cells.of(self.counts, [1.0]).at(models, ratios)
+        cells = Cells.picked(self.counts, models, ratios)
         value = self.measure(cells.tuned)
         found = np.full((5, len(ratios)), np.nan)
         found[0] = value
@@ -274,7 +274,7 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     ahead = standing[:, np.repeat(at * k + leaders, k)]
     _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
     sure = (low > 0).reshape(len(places), k)
-    cells = Cells.of(contest.counts, [1.0]).where(leaders)
+    cells = Cells.picked(contest.counts, leaders, ratios)
     best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
     rows: list[Row] = []
     for g, (kind, population) in enumerate(places):
