@@ -185,8 +185,7 @@ def measured(
         rng = stream(seed, "mlcps")
         draws = resampled_counts(joint.n, resamples=drawn, rng=rng, cells=CELLS)
         replicates = np.concatenate([measure(counts) for counts in draws])
-    others = [one for one in counted.classes if one != counted.positive]
-    if len(others) > 1:
+    if len(others := counted.negative) > 1:
         text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
         notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
     if resamples is None and drawn < RESAMPLES:
