@@ -18,6 +18,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
+from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
     Cells,
     Estimates,
@@ -36,21 +37,12 @@ MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # 
 SWEEP = "slice model prevalence odds ratio"
 
 
-def sample_of(given: Sample, label: str | None) -> Population | None:
-    """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
-    counts = given.slices[label]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
-        return None
-    return Population.of_counts(*pairs.pop())
-
-
 def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice by kind, its own where its models share one.
 
     Swept odds are for the whole table only.
     """
-    sample = sample_of(given, label)
+    sample = totals_of(given, label)[-1]
     return [
         *([("sample", sample)] if sample is not None else []),
         ("1:1", BALANCED),
