@@ -38,6 +38,19 @@ Level = Annotated[
 ]
 
 
+class Sure:
+    """Options that say how sure the numbers are to be."""
+
+    __slots__ = ()
+    interval: str
+    level: float
+
+    @property
+    def confidence(self) -> float | None:
+        """The level, None where no intervals are wanted."""
+        return None if self.interval == "none" else self.level
+
+
 def _odds(_: str, given: Any) -> tuple[str, ...]:
     return tuple(map(str, listed(given)))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations, as_given
+from clfeval.methods.options import Interval, Level, Populations, Sure, as_given
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -57,7 +57,7 @@ def _cut(flag: str, given: Any) -> CutChoice | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PlaneOptions(Populations):
+class PlaneOptions(Sure, Populations):
     """What classifiers and features share: intervals, populations, lines of equal measure."""
 
     isometrics: Annotated[
@@ -71,11 +71,6 @@ class PlaneOptions(Populations):
     ] = field(default_factory=dict)  # fmt: skip
     interval: Interval = "exact"
     level: Level = 0.95
-
-    @property
-    def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
-        return self.level if self.interval == "exact" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.measures.population import Population
-from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations
+from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations, Sure
 from clfeval.options import Command, Opt, listed
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TuneOptions(Populations):
+class TuneOptions(Sure, Populations):
     """Targets, measures, stakes, and how sure the numbers are to be."""
 
     counts: Annotated[
@@ -203,11 +203,6 @@ class TuneOptions(Populations):
         ),
     ] = "exact"  # fmt: skip
     level: Level = 0.95
-
-    @property
-    def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
-        return None if self.interval == "none" else self.level
 
     @property
     def measures(self) -> tuple[str, ...]:
