@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import UsageError
-from clfeval.measures.population import Population
 from clfeval.notation import shares
 from clfeval.options import Opt, listed, number
+
+if TYPE_CHECKING:
+    from clfeval.measures.population import Population
 
 INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
 
@@ -77,6 +79,8 @@ class Populations:
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once; UsageError for what is none."""
+        from clfeval.measures.population import Population
+
         found = [
             *map(Population.of_prevalence, self.prevalence),
             *map(Population.of_odds, self.odds),
