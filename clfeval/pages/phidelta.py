@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clfeval.measures import plane
 from clfeval.pages.mars import CELLS, MODEL, SLICE
 from clfeval.pages.write import ABSENT, exact, interval, joined, many
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
-CORNERS = ("oracle", "always positive", "anti-oracle", "always negative")
+CORNERS = tuple(plane.CORNERS)
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
 PLACE = of("signed", "phi delta")

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
-# the order of columns
-MEASURES = (
-    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
-    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
-    "expected_cost", "net_benefit",
-)  # fmt: skip
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
 FULL_SWEEP = "1:1000..1000:1"
 REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
@@ -36,10 +30,11 @@ ROWS = 1000  # of the tables shown
 def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return which measures move with the class ratio, which do not, which ask for stakes."""
     from clfeval.measures.catalog import CATALOG
+    from clfeval.measures.odds import JPT
 
-    staked = tuple(name for name in MEASURES if "stakes" in CATALOG[name].takes)
-    fixed = tuple(name for name in MEASURES if CATALOG[name].invariant)
-    return tuple(n for n in MEASURES if n not in (*fixed, *staked)), fixed, staked
+    staked = tuple(name for name in JPT if "stakes" in CATALOG[name].takes)
+    fixed = tuple(name for name in JPT if CATALOG[name].invariant)
+    return tuple(n for n in JPT if n not in (*fixed, *staked)), fixed, staked
 
 
 def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[Population, ...]:
@@ -207,12 +202,14 @@ class TuneOptions(Sure, Populations):
     @property
     def measures(self) -> tuple[str, ...]:
         """The measures shown, in the order of columns."""
+        from clfeval.measures.odds import JPT
+
         moving, fixed, staked = kinds()
         # sums over everybody, or what holds for each case by itself
         shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
         chosen = self.measure or shown.get(str(self.ratio), (*moving, *fixed))
         asked = (*chosen, *staked) if self.stakes is not None else chosen
-        return tuple(name for name in MEASURES if name in asked)
+        return tuple(name for name in JPT if name in asked)
 
     @property
     def tuned(self) -> tuple[str, ...]:
@@ -295,10 +292,11 @@ class TuneOptions(Sure, Populations):
 def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
     """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
     from clfeval.measures.catalog import one_of, spellings
+    from clfeval.measures.odds import JPT
 
-    found = {name: one_of(name, MEASURES) for name in names}
+    found = {name: one_of(name, JPT) for name in names}
     for name in (name for name, one in found.items() if one is None):
-        hint = suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"
+        hint = suggestion(name, spellings(JPT)) or f"one of {', '.join(JPT)}"
         if "," in name:
             parts = " ".join(f"{option} {part.strip()}" for part in name.split(","))
             hint = f"one at a time: {parts}"

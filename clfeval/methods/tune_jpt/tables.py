@@ -15,7 +15,7 @@ from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
 from clfeval.methods.document import totals_of
@@ -28,7 +28,7 @@ from clfeval.methods.estimates import (
     limits,
     rows_of,
 )
-from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
 Formula = Callable[[Confusion], Floats]
@@ -169,7 +169,7 @@ class Tuner:
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
     """Return what computes each measure, with the weight of recall and the stakes filled in."""
     known = computed("confusion", beta=beta, stakes=stakes)
-    return {name: known[name] for name in MEASURES if name in known}
+    return {name: known[name] for name in JPT if name in known}
 
 
 def bootstrap_limits(

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import floor, inf, log10
 
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import JPT
 from clfeval.pages.mars import CELLS, MODEL, SLICE
 from clfeval.pages.phidelta import classes
 from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
@@ -17,16 +18,10 @@ from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, S
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 RULES = ("score >= t", "never positive", "always positive")
 KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
-NAMES = (
-    "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity j_index "
-    "phi delta lr_pos lr_neg dor dp expected_cost net_benefit"
-)
 MEASURES = tuple(
     Column(name, KINDS.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
-    for name in NAMES.split()
+    for name in JPT
 )
-
-
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
 AT = (*of("prevalence", "prevalence"), *of("odds", "odds"))
