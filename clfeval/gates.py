@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
@@ -92,12 +92,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     known = [name for name, cell in first.items() if _is_number(cell)]
     known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
     if metric not in known:
-        raise UsageError(
-            Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
-            hint=_left_out(result, limit.metric)
-            or suggestion(limit.metric, known)
-            or f"metrics: {listing(known)}",
-        )
+        what = f"--{limit.kind}: no metric '{limit.metric}'"
+        close = _left_out(result, limit.metric) or suggestion(limit.metric, known)
+        raise UsageError.of(what, "unknown-metric", hint=close or f"metrics: {listing(known)}")
     if limit.part != "value" and not isinstance(first.get(metric), Estimate):
         raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
     before = _models(baseline) if baseline else {}
