@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import UsageError
+from clfeval.errors import bad_option
 from clfeval.notation import shares
 from clfeval.options import Opt, listed, number
 
@@ -25,8 +25,7 @@ def level_of(flag: str, given: Any) -> float:
     level = number(flag, given)
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
-        what = f"{flag} {given} is not between 0 and 1 (at most 0.999999999)"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise bad_option(f"{flag} {given} is not between 0 and 1 (at most 0.999999999)", hint)
     return level
 
 

@@ -32,7 +32,7 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     for name, values in lines.items():
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}"
-            raise UsageError.of(f"{flag}: no line for '{name}'", "bad-option", hint=hint)
+            raise bad_option(f"{flag}: no line for '{name}'", hint)
         for value in values:
             if not 0 <= value <= 1:
                 raise bad_option(f"{flag} {name}={value:g} is not in 0..1")
