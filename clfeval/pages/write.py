@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import floor, log10
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Cell, Estimate
+from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import Column, Write
 
 DIGITS = 3
@@ -148,6 +148,23 @@ def amount(number: float, digits: int) -> str:
 def many(count: float, thing: str) -> str:
     """Write a number of things: `1 model`, `1,000 models`."""
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
+
+
+def class_names(result: Result) -> dict[str, str]:
+    """Name the positive class, and the negative ones if they are few."""
+    negative = [f"'{name}'" for name in result.parameters["negative"]]
+    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
+    return {"positive": f"'{result.parameters['positive']}'", "negative": others or "none"}
+
+
+def class_counts(result: Result) -> str:
+    """Say how many rows there are, and how many of each class."""
+    summary = result.summary
+    if summary["rows"] is None:
+        return "models with class totals of their own"
+    classes = class_names(result).items()
+    each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
+    return ", ".join([many(summary["rows"], "row"), *each])
 
 
 def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:

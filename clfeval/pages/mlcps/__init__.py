@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.pages.mars import MODEL
+from clfeval.pages.columns import MODEL
 from clfeval.pages.mlcps.sections import Best, ends, shown
 from clfeval.pages.write import ARROWS, DIGITS, close, listed, many, number, show, value_of
 from clfeval.result import Result, Row

@@ -8,10 +8,9 @@ from math import floor, inf, log10
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT
-from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.phidelta import classes
+from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
-from clfeval.pages.write import exact, value_of
+from clfeval.pages.write import class_counts, exact, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
 
@@ -229,7 +228,7 @@ def headline(result: Result) -> list[str]:
     """Say what was read, what share of it is positive, and which populations follow."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs) or "given rates"
-    read = classes(result) if counted(result) else "sensitivity and specificity, no rows"
+    read = class_counts(result) if counted(result) else "sensitivity and specificity, no rows"
     lines = [f"joint probability tables of {names}: {read}"]
     if summary["odds"] is not None:
         at = f"prevalence {exact(summary['prevalence'])}, odds {summary['odds']}"
