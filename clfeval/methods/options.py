@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import bad_option
+from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.notation import shares
 from clfeval.options import Opt, listed, number
 
@@ -18,6 +19,27 @@ INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
 def as_given(_: str, given: Any) -> Any:
     """Take what is read elsewhere: a table, or the name of its file."""
     return given
+
+
+def measures_among(
+    flag: str, names: Sequence[str], known: Sequence[str], elsewhere: str = ""
+) -> tuple[str, ...]:
+    """Return measures by id, each once; UsageError for names of none that is known.
+
+    elsewhere: said of a measure of the catalogue that is none of these.
+    """
+    from clfeval.measures.catalog import find_measure, one_of, spellings
+
+    found = {name: one_of(name, known) for name in names}
+    for name in (name for name, one in found.items() if one is None):
+        other = find_measure(name) if elsewhere else None
+        what = f"no measure '{name}'" if other is None else f"{other.id} {elsewhere}"
+        hint = suggestion(name, spellings(known)) or f"one of {', '.join(known)}"
+        if "," in name:
+            parts = [part.strip() for part in name.split(",") if part.strip()]
+            hint = f"one at a time: {' '.join(f'{flag} {part}' for part in parts)}"
+        raise UsageError.of(f"{flag}: {what}", "unknown-measure", hint=hint)
+    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
 
 
 def level_of(flag: str, given: Any) -> float:

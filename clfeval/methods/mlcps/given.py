@@ -11,15 +11,16 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
-from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
+from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
-from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
+from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import why
 from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.mlcps.options import MlcpsOptions
+from clfeval.methods.options import measures_among
 from clfeval.result import InputFile, Warn
 
 # a bias is neither better high nor low; the others tell what stands there by another name
@@ -140,24 +141,14 @@ class Given:
         return None if self.replicates is None else len(self.replicates)
 
 
-def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, ...]:
+def measure_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the measures by id, each once; UsageError for names of none that is computed here."""
-    found = []
-    for name in names:
-        one = one_of(name, MEASURED)
-        if one is None:
-            other = find_measure(name)
-            what = f"no measure '{name}'"
-            if other is not None:
-                what = f"{other.id} is not computed from predictions here"
-            raise UsageError.of(f"{option}: {what}", "unknown-measure", hint=_hint(option, name))
-        found.append(one)
-    return tuple(dict.fromkeys(found))
+    return measures_among("--metric", names, MEASURED, "is not computed from predictions here")
 
 
 def only_ranks(metrics: Sequence[str]) -> bool:
     """Tell whether only the order of scores matters to what is measured."""
-    return bool(metrics) and set(measure_names(metrics)) <= set(OF_RANKING)
+    return bool(metrics) and set(metrics) <= set(OF_RANKING)
 
 
 def measured(
@@ -255,14 +246,6 @@ def _reasons(
         else:
             found[i, j] = "infinite" if values[i, j] > 0 else "minus_infinite"
     return found
-
-
-def _hint(option: str, name: str) -> str:
-    """Suggest a measure by id or alias, or to repeat the option."""
-    if "," in name:
-        parts = [part.strip() for part in name.split(",") if part.strip()]
-        return f"one at a time: {' '.join(f'{option} {part}' for part in parts)}"
-    return suggestion(name, spellings(MEASURED)) or f"one of {', '.join(MEASURED)}"
 
 
 def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptions) -> Given:

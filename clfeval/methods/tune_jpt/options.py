@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval import notation
-from clfeval.errors import UsageError, bad_option, suggestion
+from clfeval.errors import UsageError, bad_option
 from clfeval.measures.population import Population
-from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations, Sure
+from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations, Sure, measures_among
 from clfeval.options import Command, Opt, listed
 
 if TYPE_CHECKING:
@@ -61,13 +61,19 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
 def _measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return measure_ids([str(one) for one in listed(given)], flag)
+    return _known(flag, [str(one) for one in listed(given)])
 
 
 def _measure(flag: str, given: Any) -> str | None:
     if not isinstance(given, (str, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return None if given is None else measure_ids([given], flag)[0]
+    return None if given is None else _known(flag, [given])[0]
+
+
+def _known(flag: str, names: Sequence[str]) -> tuple[str, ...]:
+    from clfeval.measures.odds import JPT
+
+    return measures_among(flag, names, JPT)
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
@@ -287,21 +293,6 @@ class TuneOptions(Sure, Populations):
                 f"--cost {fp:g}:{fn:g}: where one kind of error is free, the best answer is "
                 "always the other"
             )
-
-
-def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
-    """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
-    from clfeval.measures.catalog import one_of, spellings
-    from clfeval.measures.odds import JPT
-
-    found = {name: one_of(name, JPT) for name in names}
-    for name in (name for name, one in found.items() if one is None):
-        hint = suggestion(name, spellings(JPT)) or f"one of {', '.join(JPT)}"
-        if "," in name:
-            parts = " ".join(f"{option} {part.strip()}" for part in name.split(","))
-            hint = f"one at a time: {parts}"
-        raise UsageError.of(f"{option}: no measure '{name}'", "unknown-measure", hint=hint)
-    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
 
 
 TUNE_JPT = Command(
