@@ -12,14 +12,13 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import column, estimate
-from clfeval.methods.roc import RocPoints, candidates, unbeaten, vertices
+from clfeval.methods.roc import RocPoints, candidates, ranks_by_delta, unbeaten, vertices
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
 from clfeval.result import Estimate, Row, Rows
@@ -339,10 +338,7 @@ def _judged(
     cuts = _candidates(tp, fp)
     p, n = tp[:, -1:], fp[:, -1:]
     tp, fp = np.take_along_axis(tp, cuts, axis=1), np.take_along_axis(fp, cuts, axis=1)
-    y, x, most, others = for_products(tp, fp, p, n)
-    order = np.argsort(x * most - y * others, axis=1, kind="stable")
-    rank = np.empty(order.shape, np.int64)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
+    rank = ranks_by_delta(tp, fp, p, n)
     tables, folds = Confusion(tp, fp, p - tp, n - fp).normalised(), np.arange(len(cuts))
     found = {}
     for name, (place, _) in _peaks(tables, tables.tuned(1.0), rank, ratios, measures).items():
