@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.write import class_counts, class_names, many, show, value_of
+from clfeval.pages.write import class_counts, class_names, evenly, many, show, value_of
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 
@@ -110,8 +110,7 @@ def _sweep(result: Result, scores: str) -> Shown:
     """Show a few evenly spaced cuts of the whole table; plots and files have them all."""
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    last = len(cuts) - 1
-    kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
+    kept = evenly(cuts, SWEPT)
     return Shown(
         "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
         [row for row in rows if row[cut] in kept], most=None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, log10
+from typing import TypeVar
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import Column, Write
 
+T = TypeVar("T")
 DIGITS = 3
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
@@ -165,6 +167,12 @@ def class_counts(result: Result) -> str:
     classes = class_names(result).items()
     each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
     return ", ".join([many(summary["rows"], "row"), *each])
+
+
+def evenly(values: Sequence[T], most: int) -> set[T]:
+    """Choose so many values, two or more, at even steps from the first to the last."""
+    last = len(values) - 1
+    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
 
 
 def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.pages.write import ABSENT, amount, close, exact, title_of, value_of
+from clfeval.pages.write import ABSENT, amount, close, evenly, exact, title_of, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Shown, Source
 
@@ -301,8 +301,7 @@ def best_threshold(row: Row) -> Cell:
 def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     """Show thresholds at a few evenly spaced odds, a column for each measure."""
     ratios = sorted({float(str(row["ratio"])) for row in rows})
-    last = len(ratios) - 1
-    kept = {ratios[round(i * last / (SWEPT - 1))] for i in range(SWEPT)}
+    kept = evenly(ratios, SWEPT)
     lines: dict[tuple[str, str, float], dict[str, Cell]] = {}
     for row in rows:
         ratio = float(str(row["ratio"]))
