@@ -68,7 +68,7 @@ def roc_points(counts: ScoreCounts) -> RocPoints:
     return _joined(_blocks(counts, max(1, len(counts.scores))))
 
 
-def candidates(counts: ScoreCounts, *, block_size: int = _BLOCK) -> RocPoints:
+def candidates(counts: ScoreCounts) -> RocPoints:
     """Return the points among which, at every odds, the best value of every measure is found.
 
     They are the corners and the vertices of the upper and of the lower convex hull: h of m + 1
@@ -90,7 +90,7 @@ def candidates(counts: ScoreCounts, *, block_size: int = _BLOCK) -> RocPoints:
     With one class only, the corners alone are returned: every measure is undefined there.
     """
     tops, bottoms = [], []
-    for block in _blocks(counts, block_size):
+    for block in _blocks(counts, _BLOCK):
         tops.append(block.at(vertices(block.tp, block.fp)))
         bottoms.append(block.at(vertices(block.fp, block.tp)))
     top, bottom = _joined(tops), _joined(bottoms)

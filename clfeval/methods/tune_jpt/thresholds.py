@@ -245,7 +245,7 @@ _MOST = 10**9  # rows that numpy deals exactly
 
 def honest_estimates(
     counts: ScoreCounts, ratios: Floats, measures: Mapping[str, Formula], *, folds: int,
-    repeats: int, rng: np.random.Generator, most: int = _GROUPS,
+    repeats: int, rng: np.random.Generator,
 ) -> dict[str, list[Estimate]]:  # fmt: skip
     """Return, by measure, the cross-fitted value of the best threshold at each of g odds (g,).
 
@@ -256,7 +256,7 @@ def honest_estimates(
     scores that were chosen from. The judged counts are added up over the folds and averaged over
     the repeats, each with a new deal, and the measure is that of this one table at the odds.
 
-    Choosing among `most` thresholds is as good as among more: above that many distinct scores
+    Choosing among 8192 thresholds is as good as among more: above that many distinct scores
     (fewer with more than 512 folds) neighbours are put together, into groups of about equal rows
     and of ever fewer ones towards both ends. From 10**9 rows in a class on, each row is dealt by
     itself, which at that number is even to a hundredth of a percent.
@@ -285,7 +285,7 @@ def honest_estimates(
         }
     judged = dict.fromkeys(measures, (np.zeros(len(ratios)), np.zeros(len(ratios))))
     folds = min(folds, max(totals))  # others would be empty
-    groups = grouped(counts, max(_FEWEST, min(most, _DEALT // folds)))
+    groups = grouped(counts, max(_FEWEST, min(_GROUPS, _DEALT // folds)))
     for _ in range(repeats):
         dealt = (deal(groups[0], folds, rng), deal(groups[1], folds, rng)[::-1])
         for name, more in _judged(*dealt, ratios, measures).items():
