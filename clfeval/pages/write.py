@@ -17,6 +17,7 @@ INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 FINEST = 9  # decimal places, at most
 ROUNDING = 1e-11  # as near to 1 as this is 1
 WIDE = 12  # columns of a bar
+NAMED = 4  # names in a sentence
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
@@ -175,10 +176,10 @@ def evenly(values: Sequence[T], most: int) -> set[T]:
     return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
 
 
-def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+def listed(names: Sequence[str], *, word: str = "and") -> str:
     """List names in a sentence, and count what is beyond the first few."""
-    left = len(names) - most
-    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
+    left = len(names) - NAMED
+    *others, last = [*names[:NAMED], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
 
 

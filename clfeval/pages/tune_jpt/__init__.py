@@ -98,7 +98,7 @@ def charts(result: Result) -> Iterator[Chart]:
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: it is best to call nothing positive")] if lacking else []
         title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
-        yield _chart(title, result, rows, curves, key=key)
+        yield _chart(title, result, rows, curves, (), key)
 
 
 def _measure(name: str, rows: Sequence[Row], result: Result) -> Chart:
@@ -126,7 +126,7 @@ def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
 
 def _chart(
     title: str, result: Result, rows: Sequence[Row], curves: tuple[Series, ...],
-    marks: Sequence[Mark] = (), key: Sequence[Note] = (), *, log: bool = False,
+    marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
     """Put the populations on top of the curves: the targets, and the sample if models share it."""
     odds = {_x(row): str(row["odds"]) for row in rows}
