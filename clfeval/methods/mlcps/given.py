@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,10 +14,9 @@ from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.inference.resampling import CELLS, resampled_counts, stream
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import why
 from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
-from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.estimates import estimate, fractional_weights
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.options import measures_among
 from clfeval.result import InputFile, Warn
@@ -240,11 +238,9 @@ def _reasons(
         return found
     cells = _cells(joint)(joint.n[None])
     for i, j in places:
-        if math.isnan(values[i, j]):
-            table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
-            found[i, j] = why(CATALOG[names[j]].undefined, table)
-        else:
-            found[i, j] = "infinite" if values[i, j] > 0 else "minus_infinite"
+        table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
+        undefined = CATALOG[names[j]].undefined
+        found[i, j] = str(estimate(values[i, j].item(), undefined=undefined, table=table).reason)
     return found
 
 
