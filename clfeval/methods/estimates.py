@@ -148,13 +148,11 @@ def exact_limits(name: str, cells: Cells, *, level: float) -> Limits | None:
     The odds of a share have its limits, transformed.
     """
     measure = CATALOG[name]
-    if measure.share is not None:
-        return clopper_pearson(*measure.share(cells), level=level)
-    of = None if measure.base is None else CATALOG[measure.base].share
-    if of is None:
+    share = measure.share or (measure.base and CATALOG[measure.base].share)
+    if not share:
         return None
-    low, high = clopper_pearson(*of(cells), level=level)
-    return measure.through(low), measure.through(high)
+    low, high = clopper_pearson(*share(cells), level=level)
+    return (low, high) if measure.share else (measure.through(low), measure.through(high))
 
 
 def _region(measure: Measure, cells: Cells, level: float) -> Limits:
