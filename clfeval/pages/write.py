@@ -82,8 +82,9 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
 
 
 def value_of(cell: object) -> float | None:
-    """Return an estimate's value; None where it has none, and for other cells."""
-    return cell.value if isinstance(cell, Estimate) else None
+    """Return a number, or the value of an estimate; None where it has none, and for other cells."""
+    number = cell.value if isinstance(cell, Estimate) else cell
+    return number if isinstance(number, (int, float)) else None
 
 
 def plain(text: str) -> str:

@@ -91,7 +91,7 @@ def charts(result: Result) -> Iterator[Chart]:
         yield _measure(name, rows, result)
     rows = [row for row in Look(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
-    points = [(_x(row), _number(row["threshold"])) for row in rows]
+    points = [(_x(row), value_of(row["threshold"])) for row in rows]
     if any(y is not None for _, y in points):
         curves = tuple(Series(one.name, tuple(map(_steps, one.parts)))
                        for one in _curves(rows, points))  # fmt: skip
@@ -213,10 +213,6 @@ def _logit(share: float) -> float:
 
 def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
-
-
-def _number(cell: Cell) -> float | None:
-    return float(cell) if isinstance(cell, (int, float)) else None
 
 
 TARGETS = 4  # populations named on top
