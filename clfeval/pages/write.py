@@ -184,6 +184,12 @@ def listed(names: Sequence[str], *, word: str = "and") -> str:
     return f"{', '.join(others)} {word} {last}" if others else last
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """Name the first of many side by side, and count the rest."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
 def joined(cell: Cell) -> str:
     """Write the names of a cell side by side."""
     return ", ".join(cell) if isinstance(cell, list) else ""

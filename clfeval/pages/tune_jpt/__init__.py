@@ -10,7 +10,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
-from clfeval.pages.write import class_counts, exact, value_of
+from clfeval.pages.write import class_counts, exact, some, value_of
 from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
 
@@ -231,9 +231,7 @@ def headline(result: Result) -> list[str]:
         lines.append(f"in the sample: {at} (positives : negatives)")
     targets = [f"{one['odds']} (prevalence {exact(one['prevalence'])})"
                for one in ({"odds": "1:1", "prevalence": 0.5}, *parameters["targets"])]  # fmt: skip
-    left = len(targets) - 1 - TARGETS
-    also = f" and {left} more" if left > 0 else ""
-    lines.append(f"tuned to positives : negatives {', '.join(targets[: 1 + TARGETS])}{also}")
+    lines.append(f"tuned to positives : negatives {some(targets, 1 + TARGETS)}")
     sweep = parameters.get("sweep")
     if sweep:
         lines[-1] += f"; swept from {sweep['from']} to {sweep['to']} at {sweep['points']} odds"
