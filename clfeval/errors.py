@@ -129,9 +129,9 @@ def listing(names: Iterable[str], limit: int = 10) -> str:
     return ", ".join(quoted(name) for name in names[:limit]) + rest
 
 
-def bad_option(what: str) -> UsageError:
+def bad_option(what: str, hint: str | None = None) -> UsageError:
     """Build the error for a value or a combination that no computation accepts."""
-    return UsageError.of(what, "bad-option")
+    return UsageError.of(what, "bad-option", hint=hint)
 
 
 def no_table(given: object, flag: str | None = None) -> UsageError:

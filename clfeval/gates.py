@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Cell, Estimate, Gate, Result, Row, Warn
@@ -92,12 +93,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
     known = [name for name, cell in first.items() if _is_number(cell)]
     known += [name for name, value in result.summary.items() if isinstance(value, (int, float))]
     if metric not in known:
-        raise UsageError(
-            Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
-            hint=_left_out(result, limit.metric)
-            or suggestion(limit.metric, known)
-            or f"metrics: {listing(known)}",
-        )
+        what = f"--{limit.kind}: no metric '{limit.metric}'"
+        close = _left_out(result, limit.metric) or suggestion(limit.metric, known)
+        raise UsageError.of(what, "unknown-metric", hint=close or f"metrics: {listing(known)}")
     if limit.part != "value" and not isinstance(first.get(metric), Estimate):
         raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
     before = _models(baseline) if baseline else {}
@@ -118,33 +116,29 @@ def _gate(
     reason: str | None,
     best: str,
 ) -> Gate:
+    gate = partial(Gate, limit.kind, metric, model, limit.limit)
     if value is None:
-        return Gate(limit.kind, metric, model, limit.limit, None, False, reason or "undefined")
-    if limit.kind != "max-drop":
-        met = value >= limit.limit if limit.kind == "fail-under" else value <= limit.limit
-        return _judged(limit, metric, model, value, met)
-    if base is None:
-        return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
-    # as written in decimals, for in binary .8 - .7 is a hair more than .1
-    before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
-    if best == "zero":
-        before, now = abs(before), abs(now)
-    worse = Decimal(0) if now == before else before - now if best == "max" else now - before
-    return _judged(limit, metric, model, float(worse), worse <= allowed)
+        return gate(None, False, reason or "undefined")
+    met = value >= limit.limit if limit.kind == "fail-under" else value <= limit.limit
+    if limit.kind == "max-drop":
+        if base is None:
+            return gate(None, False, "not_in_baseline")
+        # as written in decimals, for in binary .8 - .7 is a hair more than .1
+        before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
+        if best == "zero":
+            before, now = abs(before), abs(now)
+        worse = Decimal(0) if now == before else before - now if best == "max" else now - before
+        value, met = float(worse), worse <= allowed
+    if math.isfinite(value):
+        return gate(value, met)
+    # what is beyond every number is judged as that, and named by a reason
+    return gate(None, met, "infinite" if value > 0 else "minus_infinite")
 
 
 def _best(result: Result, metric: str) -> str:
     """Say which way is better: of a measure as it says, of another column as its table says."""
     column = page_of(result.command).column(metric)
     return CATALOG[metric].best if metric in CATALOG else (column and column.best) or "max"
-
-
-def _judged(limit: Limit, metric: str, model: str | None, value: float, met: bool) -> Gate:
-    """Return a gate; what is beyond every number is judged as that, and named by a reason."""
-    if math.isfinite(value):
-        return Gate(limit.kind, metric, model, limit.limit, value, met)
-    reason = "infinite" if value > 0 else "minus_infinite"
-    return Gate(limit.kind, metric, model, limit.limit, None, met, reason)
 
 
 def _models(result: Result) -> Mapping[str, Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar, overload
 
 from clfeval import __version__
@@ -127,7 +127,7 @@ class Result:
     tables: Mapping[str, Rows]
     gates: tuple[Gate, ...] = ()
     warnings: tuple[Warn, ...] = ()
-    version: str = field(default=__version__)
+    version: str = __version__
 
     @property
     def passed(self) -> bool:

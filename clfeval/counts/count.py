@@ -125,6 +125,11 @@ class Counted:
         return self.kept.settled.name
 
     @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes that are not positive."""
+        return tuple(name for name in self.classes if name != self.positive)
+
+    @property
     def truth(self) -> str:
         """The column of true labels."""
         return self.kept.settled.columns.truth
@@ -250,7 +255,7 @@ class Sample:
             slices=slices,
             files=counted.files,
             positive=counted.positive,
-            negative=tuple(name for name in counted.classes if name != counted.positive),
+            negative=counted.negative,
             roles=counted.roles,
             name=counted.name,
             runs=runs,

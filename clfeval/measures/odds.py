@@ -83,6 +83,12 @@ def _power(ratio: Floats) -> Floats:
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
 
+# what is told of a table at another class ratio, in the order of columns
+JPT = (
+    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
+    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
+    "expected_cost", "net_benefit",
+)  # fmt: skip
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (

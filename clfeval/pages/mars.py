@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.pages.write import many, show, value_of
+from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.write import class_counts, class_names, evenly, many, show, value_of
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 
@@ -15,7 +16,6 @@ SWEPT = 5  # cuts of a sweep shown to a person
 MATRIX_MODELS = 12
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
-SLICE, MODEL = of("slice", "slice") + of("text", "model")
 ROWS = (
     *of("weight", "rows positives negatives"),
     Column("found", "weight", best="max"),
@@ -30,10 +30,6 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
-CELLS = tuple(
-    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
-    for name in ("tp", "fp", "fn", "tn")
-)
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
@@ -56,20 +52,13 @@ def headline(result: Result) -> list[str]:
     """Say what was read, what is positive, and what the two measures mean here."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs)
-    negative = [f"'{name}'" for name in parameters["negative"]]
-    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
-    classes = {
-        "positive": (summary["positives"], f"'{parameters['positive']}'"),
-        "negative": (summary["negatives"], others or "none"),
-    }
-    wanted, label = classes[parameters["target"]]
+    target = parameters["target"]
+    wanted = f"{many(summary[f'{target}s'], f'{target} row')} ({class_names(result)[target]})"
     found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
     outside = "every" if parameters["occlusion"] == "all" else "some"
-    counts = ", ".join(f"{n:,.10g} {name} ({text})" for name, (n, text) in classes.items())
-    target = many(wanted, f"{parameters['target']} row")
     return [
-        f"MARS of {names}: {many(summary['rows'], 'row')}, {counts}",
-        f"of the {target} ({label}), some model finds {found}, no model {missed}",
+        f"MARS of {names}: {class_counts(result)}",
+        f"of the {wanted}, some model finds {found}, no model {missed}",
         f"ShineThrough ↑  share of those {found} found by X and by no other model",
         f"Occlusion ↓     share missed by X and found by {outside} other model "
         f"(rule '{parameters['occlusion']}')",
@@ -121,8 +110,7 @@ def _sweep(result: Result, scores: str) -> Shown:
     """Show a few evenly spaced cuts of the whole table; plots and files have them all."""
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    last = len(cuts) - 1
-    kept = {cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT)} if cuts else set()
+    kept = evenly(cuts, SWEPT)
     return Shown(
         "sweep", f"Sweep: at {len(kept)} of {len(cuts)} cuts", f"{cut} model found hits {scores}",
         [row for row in rows if row[cut] in kept], most=None,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, log10
+from typing import TypeVar
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.result import Cell, Estimate
+from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import Column, Write
 
+T = TypeVar("T")
 DIGITS = 3
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 FINEST = 9  # decimal places, at most
 ROUNDING = 1e-11  # as near to 1 as this is 1
 WIDE = 12  # columns of a bar
+NAMED = 4  # names in a sentence
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
@@ -79,8 +82,9 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
 
 
 def value_of(cell: object) -> float | None:
-    """Return an estimate's value; None where it has none, and for other cells."""
-    return cell.value if isinstance(cell, Estimate) else None
+    """Return a number, or the value of an estimate; None where it has none, and for other cells."""
+    number = cell.value if isinstance(cell, Estimate) else cell
+    return number if isinstance(number, (int, float)) else None
 
 
 def plain(text: str) -> str:
@@ -150,11 +154,40 @@ def many(count: float, thing: str) -> str:
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
 
 
-def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
+def class_names(result: Result) -> dict[str, str]:
+    """Name the positive class, and the negative ones if they are few."""
+    negative = [f"'{name}'" for name in result.parameters["negative"]]
+    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
+    return {"positive": f"'{result.parameters['positive']}'", "negative": others or "none"}
+
+
+def class_counts(result: Result) -> str:
+    """Say how many rows there are, and how many of each class."""
+    summary = result.summary
+    if summary["rows"] is None:
+        return "models with class totals of their own"
+    classes = class_names(result).items()
+    each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
+    return ", ".join([many(summary["rows"], "row"), *each])
+
+
+def evenly(values: Sequence[T], most: int) -> set[T]:
+    """Choose so many values, two or more, at even steps from the first to the last."""
+    last = len(values) - 1
+    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
+
+
+def listed(names: Sequence[str], *, word: str = "and") -> str:
     """List names in a sentence, and count what is beyond the first few."""
-    left = len(names) - most
-    *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
+    left = len(names) - NAMED
+    *others, last = [*names[:NAMED], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Name the first of many side by side, and count the rest."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def joined(cell: Cell) -> str:
