@@ -105,7 +105,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     ignored += [name for name in every if name not in measured and name not in rows]
     columns = np.array([rest[name] for name in models])[:, None]
     places = Places(np.array([list(rows.values())]), columns)
-    return Sheet("wide", models, tuple(rows), places, rows=None, ignored=ignored)
+    return Sheet("wide", models, tuple(rows), places, turned=True, ignored=ignored)
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
@@ -311,13 +311,11 @@ def _scattered(
     _refuse_twice(grid, columns, list(every), list(found), (i[used], j[used], keep[used]))
     records = np.full((k, n), -1)
     records[i[used], j[used]] = keep[used]
-    first = keep[np.unique(i, return_index=True)[1]]
     return Sheet(
         layout="result" if grid.result else "long",
         models=list(every),
         metrics=list(found),
         places=Places(records, np.array([[columns.value]])),
-        rows=[grid.rows[record] for record in first],
         named=columns.model,
         reasons={} if columns.reason is None else {columns.value: columns.reason},
         ignored=[name for name in others if name not in measured and name not in found],

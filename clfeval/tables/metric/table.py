@@ -57,11 +57,12 @@ def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
     """Refuse models without a name and those named twice."""
-    if sheet.rows is None:
-        return  # columns are models: the header was checked
+    if sheet.turned:
+        return  # the header was checked
     if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
         return
-    problems = name_problems(grid, sheet.rows, sheet.models, sheet.named, "duplicate-model")
+    rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
+    problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
     totals = Counter(problem.code for problem in problems)
     hint = "every model needs a name of its own; --missing drop leaves nameless ones out"
     if totals["duplicate-model"]:
@@ -78,7 +79,7 @@ def check_values(grid: Grid, sheet: Sheet, status: Status) -> None:
     """Refuse a sheet with a gap, a text or an infinite value; every one of them is named."""
     if not status.any():
         return
-    pairs = np.argwhere(status) if sheet.rows is not None else np.argwhere(status.T)[:, ::-1]
+    pairs = np.argwhere(status.T)[:, ::-1] if sheet.turned else np.argwhere(status)
     problems = [_problem(grid, sheet, i, j, int(status[i, j])) for i, j in pairs[:KEPT].tolist()]
     totals: Counter[str] = Counter()
     for code, count in zip(CODES, np.bincount(status.ravel(), minlength=len(CODES)), strict=True):
@@ -217,7 +218,7 @@ def read_metrics(
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:
-    if sheet.rows is None:
+    if sheet.turned:
         return "models are columns"
     if sheet.named is None:
         return "models by their parameters"
