@@ -57,7 +57,7 @@ def _columns(grid: Grid, named: int) -> dict[str, int]:
     """Return those beside the names, but for the row numbers a data frame was written with."""
     return {
         name: i
-        for name, i in grid.place.items()
+        for i, name in enumerate(grid.columns)
         if i != named and not (is_index(name) and not grid.numbers(i).texts)
     }
 
@@ -181,11 +181,10 @@ _PARTS = ("slice", "population", "odds")
 
 def _measured(grid: Grid) -> dict[str, int]:
     """Return the columns of measures: estimates in JSON, four columns each in CSV."""
-    place = grid.place
     return {
         name: i
-        for name, i in place.items()
-        if all(name + end in place for end in _BESIDE)
+        for i, name in enumerate(grid.columns)
+        if all(name + end in grid.columns for end in _BESIDE)
         or is_estimate(next((cell for cell in grid.cells[i] if cell is not None), None))
     }
 
