@@ -134,10 +134,11 @@ def bad_option(what: str, hint: str | None = None) -> UsageError:
     return UsageError.of(what, "bad-option", hint=hint)
 
 
-def no_table(given: object) -> UsageError:
-    """Build the error for an object that is no table."""
+def no_table(given: object, flag: str | None = None) -> UsageError:
+    """Build the error for an object that is no table; `flag` where an option should name one."""
     hint = "a path, a list of paths, or a polars, pandas or Arrow frame"
-    return UsageError.of(f"{type(given).__name__} is no table", "no-input", hint=hint)
+    what = f"{flag} {given!r:.60}" if flag else type(given).__name__
+    return UsageError.of(f"{what} is no table", "no-input", hint=hint)
 
 
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import partial
 
 from clfeval.baseline import (
     baseline_rows,
@@ -18,7 +19,7 @@ from clfeval.baseline import (
     name_of,
     read_baseline,
 )
-from clfeval.errors import Problem, UsageError, listing, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
 from clfeval.result import Cell, Estimate, Gate, Result, Row
@@ -74,12 +75,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         rows = _named(rows, limit.model, limit.kind)
     known = [name for name, cell in cells.items() if _is_number(cell)]
     if metric not in known:
-        raise UsageError(
-            Problem(f"--{limit.kind}: no metric '{limit.metric}'", "unknown-metric"),
-            hint=_left_out(result, limit.metric)
-            or suggestion(limit.metric, known)
-            or f"metrics: {listing(known)}",
-        )
+        what = f"--{limit.kind}: no metric '{limit.metric}'"
+        close = _left_out(result, limit.metric) or suggestion(limit.metric, known)
+        raise UsageError.of(what, "unknown-metric", hint=close or f"metrics: {listing(known)}")
     _check_limit(limit, metric, cells[metric])
     before = _models(baseline) if baseline else {}
     gates = []
@@ -142,27 +140,23 @@ def _gate(
     reason: str | None,
     best: str,
 ) -> Gate:
+    gate = partial(Gate, limit.kind, metric, model, limit.limit)
     if value is None:
-        return Gate(limit.kind, metric, model, limit.limit, None, False, reason or "undefined")
-    if limit.kind != "max-drop":
-        met = value >= limit.limit if limit.kind == "fail-under" else value <= limit.limit
-        return _judged(limit, metric, model, value, met)
-    if base is None:
-        return Gate(limit.kind, metric, model, limit.limit, None, False, "not_in_baseline")
-    # as written in decimals, for in binary .8 - .7 is a hair more than .1
-    before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
-    if best == "zero":
-        before, now = abs(before), abs(now)
-    worse = Decimal(0) if now == before else before - now if best == "max" else now - before
-    return _judged(limit, metric, model, float(worse), worse <= allowed)
-
-
-def _judged(limit: Limit, metric: str, model: str | None, value: float, met: bool) -> Gate:
-    """Return a gate; what is beyond every number is judged as that, and named by a reason."""
+        return gate(None, False, reason or "undefined")
+    met = value >= limit.limit if limit.kind == "fail-under" else value <= limit.limit
+    if limit.kind == "max-drop":
+        if base is None:
+            return gate(None, False, "not_in_baseline")
+        # as written in decimals, for in binary .8 - .7 is a hair more than .1
+        before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
+        if best == "zero":
+            before, now = abs(before), abs(now)
+        worse = Decimal(0) if now == before else before - now if best == "max" else now - before
+        value, met = float(worse), worse <= allowed
     if math.isfinite(value):
-        return Gate(limit.kind, metric, model, limit.limit, value, met)
-    reason = "infinite" if value > 0 else "minus_infinite"
-    return Gate(limit.kind, metric, model, limit.limit, None, met, reason)
+        return gate(value, met)
+    # what is beyond every number is judged as that, and named by a reason
+    return gate(None, met, "infinite" if value > 0 else "minus_infinite")
 
 
 def _models(result: Result) -> Mapping[str, Row]:

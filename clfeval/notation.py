@@ -38,8 +38,7 @@ def one_column(flag: str, texts: Sequence[str]) -> str | None:
     """Return the value of an option that may be given once."""
     if len(texts) > 1:
         what = f"{flag} is given {len(texts)} times, and takes one column"
-        hint = "join the columns into one first, such as repeat 1 fold 2"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise bad_option(what, "join the columns into one first, such as repeat 1 fold 2")
     return texts[0] if texts else None
 
 
@@ -54,7 +53,7 @@ def two_numbers(between: str, example: str) -> Callable[[str, Sequence[str]], tu
             there = ""
         if not there:
             what = f"{flag} '{texts[-1]}' is not two numbers with {between} between"
-            raise UsageError.of(what, "bad-option", hint=f"for example {flag} {example}")
+            raise bad_option(what, f"for example {flag} {example}")
         return pair
 
     return parse
@@ -69,9 +68,8 @@ def shares(flag: str, texts: Sequence[str]) -> list[float]:
         try:
             share = float(part) / (float(whole) if slash else 1.0)
         except (ValueError, ZeroDivisionError):
-            what = f"{flag} '{text}' is not a share of positives"
             hint = f"for 1 positive in 200: {flag} 0.005, 0.5% or 1/200"
-            raise UsageError.of(what, "bad-option", hint=hint) from None
+            raise bad_option(f"{flag} '{text}' is not a share of positives", hint) from None
         found.append(share / 100 if percent else share)
     return found
 
@@ -145,8 +143,8 @@ def isometrics(flag: str, texts: Sequence[str]) -> dict[str, list[float]]:
         except ValueError:
             equals, numbers = "", []
         if not equals:
-            what = f"{flag} '{text}' is not MEASURE=VALUE,VALUE"
-            raise UsageError.of(what, "bad-option", hint=f"for example {flag} precision=0.5,0.8")
+            hint = f"for example {flag} precision=0.5,0.8"
+            raise bad_option(f"{flag} '{text}' is not MEASURE=VALUE,VALUE", hint)
         lines.setdefault(name, []).extend(numbers)
     return lines
 
@@ -182,7 +180,7 @@ def _of_metrics(
         except ValueError:
             metric = ""
         if not metric:
-            raise UsageError.of(f"{flag} '{text}' is not {form}", "bad-option", hint=example)
+            raise bad_option(f"{flag} '{text}' is not {form}", example)
         if metric in known:
             raise bad_option(f"{flag} names '{metric}' twice")
         known.add(metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, overload
 
@@ -156,7 +156,7 @@ class Result:
     gates: tuple[Gate, ...] = ()
     warnings: tuple[Warn, ...] = ()
     answer: tuple[Answer, ...] = ()
-    version: str = field(default=__version__)
+    version: str = __version__
 
     @property
     def passed(self) -> bool:
@@ -336,8 +336,9 @@ def estimate(cell: object) -> Estimate:
 
 
 def value_of(cell: object) -> float | None:
-    """Return an estimate's value; None where it has none, and for other cells."""
-    return estimate(cell).value
+    """Return a number, or the value of an estimate; None where it has none, and for other cells."""
+    number = cell.value if isinstance(cell, Estimate) else cell
+    return number if isinstance(number, (int, float)) else None
 
 
 def plain_row(row: Row) -> dict[str, Any]:

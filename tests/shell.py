@@ -10,8 +10,10 @@ from clfeval.cli.app import command_of
 def at_shell(function: Any) -> Any:
     """Return a public function whose errors name options as a shell does, to the letter."""
     command = command_of(function.__name__.replace("_", "-"))
+    known = {name for option in command.options() for name in option.names}
 
     def called(table: Any = None, *, on_open: Any = None, **given: Any) -> Any:
+        assert given.keys() <= known, f"no options: {given.keys() - known}"
         return function.__wrapped__(table, *command.taken(given), on_open or (lambda _: None))
 
     return called

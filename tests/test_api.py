@@ -91,7 +91,8 @@ def test_shards_together_are_the_whole(tmp_path: Path) -> None:
     [{"target": "both"}, {"occlusion": "most"}, {"level": 1.0}, {"best": 0}, {"lists": ["all"]}],
 )
 def test_a_value_no_option_knows_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(clfeval.UsageError):
+    (name,) = options
+    with pytest.raises(clfeval.UsageError, match=f"^{name.removesuffix('s')} "):
         clfeval.mars(LABELS, positive="malignant", **options)
 
 
@@ -132,3 +133,12 @@ def test_public_names() -> None:
 def test_what_is_no_table_is_refused_by_its_type(command: Any, thing: object) -> None:
     with pytest.raises(clfeval.UsageError, match=f"{type(thing).__name__} is no table"):
         command(thing)
+
+
+@pytest.mark.parametrize("command", [clfeval.mars, clfeval.mlcps])
+@pytest.mark.parametrize("things", [[None], [[1]], (1, 2, 3)], ids=["none", "list", "ints"])
+def test_a_list_of_what_is_no_path_is_refused_by_the_type_of_the_first(
+    command: Any, things: Any
+) -> None:
+    with pytest.raises(clfeval.UsageError, match=f"^{type(things[0]).__name__} is no table"):
+        command(things)

@@ -92,6 +92,7 @@ def test_a_message_is_said_as_the_caller_would_type(name: str) -> None:
         function(table, **options)
     assert typed in str(shell.value)
     assert called in str(python.value)
+    assert (typed in str(python.value)) == (typed == called)
     assert python.value.lines() == str(python.value).split("\n")
     codes = [[one.code for one in error.value.problems] for error in (shell, python)]
     assert codes[0] == codes[1]
@@ -127,4 +128,5 @@ def test_values_of_a_hint_can_be_given_back() -> None:
         clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit")
     told = str(caught.value.hint).partition("such as ")[2].partition(" where")[0]
     given = eval(f"dict({told})", {})
-    assert clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit", **given).passed
+    result = clfeval.tune_jpt(counts=(1, 2, 3, 4), measure="net_benefit", **given)
+    assert result.parameters["cost"] == {"fp": 1, "fn": 10, "tp": 0, "tn": 0}

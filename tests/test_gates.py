@@ -238,13 +238,15 @@ def test_a_run_against_itself_saved_and_read_again(paper: Path) -> None:
 
 
 def test_a_judged_result_can_be_saved(paper: Path) -> None:
-    """An infinite limit is a number to float(), and none to JSON."""
-    run = clfeval.mars(paper / "wide.csv")
-    try:
-        judged = judge(run, [parse_limit("fail-over", "recall=inf")])
-    except clfeval.UsageError:
-        return
-    assert Result.from_json(judged.to_json()).passed
+    judged = judge(clfeval.mars(paper / "wide.csv"), [parse_limit("fail-over", "recall=1")])
+    assert judged.gates
+    assert Result.from_json(judged.to_json()) == judged
+
+
+@pytest.mark.parametrize("limit", ["inf", "-inf", "nan"])
+def test_a_limit_that_is_none_in_json_is_refused(limit: str) -> None:
+    with pytest.raises(clfeval.UsageError, match=f"^--fail-over 'recall={limit}' is not "):
+        parse_limit("fail-over", f"recall={limit}")
 
 
 def test_a_result_without_models_is_refused_by_name() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.api.entry import signature_of
 from clfeval.api.stub import STUB, stub_of
 from clfeval.cli.app import COMMANDS, command_of
 from clfeval.cli.command import built
@@ -120,6 +122,25 @@ def test_a_document_holds_what_is_stated_and_a_signature_what_changes_numbers() 
     assert [option.field for option in changed(paint)] == ["coats", "shade"]
 
 
+def test_no_call_sees_what_another_did_to_a_default() -> None:
+    taken(Paint, {}).walls["north"] = 2.5  # type: ignore[index]
+    assert taken(Paint, {}).walls == {}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_may_be_changed_is_made_anew_for_every_call(command: str) -> None:
+    declared = command_of(command)
+    options = [one for one in declared.options() if isinstance(one.default, dict)]
+    assert options
+    for option in options:
+        for given in ({}, {option.name: option.default}):  # as Python and as a shell leave it out
+            groups = [group for _ in range(2) for group in declared.taken(given)]
+            values = [getattr(group, option.field, None) for group in groups]
+            made = [value for value in values if isinstance(value, dict)]
+            assert made == [{}, {}]
+            assert len({id(one) for one in (*made, option.default)}) == 3
+
+
 # -- the shell --
 
 PAINT = Command("mars", (Paint,), help="Paint it.", examples="", tables="Walls.")
@@ -135,6 +156,21 @@ def test_help_lists_options_in_the_order_of_the_fields_and_hides_other_spellings
     assert places == sorted(places)
     assert "Paint it." in shown
     assert "--tint" not in shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """A group with an option that another one has too."""
+
+    height: Annotated[float, Opt("Of it.", "Wall")] = 2.5
+    hue: Annotated[str, Opt("Of it.", "Wall")] = "red"
+
+
+@pytest.mark.parametrize("door", [built, signature_of], ids=["shell", "python"])
+def test_one_name_in_two_groups_is_refused_at_every_door(door: Callable[[Command], Any]) -> None:
+    twice = Command("mars", (Paint, Wall), help="Paint it.", examples="", tables="Walls.")
+    with pytest.raises(ValueError, match="duplicate parameter name: 'hue'"):
+        door(twice)
 
 
 SPELLINGS = [
@@ -173,12 +209,13 @@ def test_every_option_is_a_keyword_of_the_public_function(command: str) -> None:
     function = getattr(clfeval, command)
     names = list(inspect.signature(function).parameters)
     assert names == ["table", *(one.name for one in FUNCTIONS[command].options()), "on_open"]
-    with pytest.raises(TypeError, match="nosuch"):
+    wanted = rf"^{command}\(\) got an unexpected keyword argument 'nosuch'$"
+    with pytest.raises(TypeError, match=wanted):
         function("t.csv", nosuch=1)
 
 
 def test_a_table_is_required_where_a_command_requires_one() -> None:
-    with pytest.raises(TypeError, match="table"):
+    with pytest.raises(TypeError, match=r"^mars\(\) missing a required argument: 'table'$"):
         clfeval.mars()  # type: ignore[call-arg]
     assert clfeval.tune_jpt(counts=(1, 2, 3, 4)).command == "tune-jpt"
 
@@ -214,19 +251,75 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+# a label may be of any type, and which number of rows is a top is for the table to say
+ANYTHING = {"--positive", "--labels", "mars --top"}
+PROBABILITIES = pl.DataFrame(
+    {"truth": [1, 0, 1, 0], "a": [0.9, 0.1, 0.7, 0.3], "b": [0.8, 0.4, 0.6, 0.2]}
+)
+RANKED = pl.DataFrame(
+    {"model": ["a", "b"], "f1": [0.1, 0.2], "recall": [0.3, 0.2], "npv": [0.5, 0.1]}
+)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: str) -> None:
     declared = command_of(command)
-    refused: list[tuple[str, UsageError]] = []
     for option in declared.options():
+        refused = []
         for value in ODD:
             try:
                 declared.taken({option.name: value})
             except UsageError as error:  # no other kind may come
-                refused.append((option.flag[2:].split("-")[0], error))
-    assert len(refused) > len(ODD)
-    for word, error in refused:
-        assert word in str(error) or error.problems[0].file is not None  # text may name a file
+                refused.append(str(error))
+        assert bool(refused) != bool({option.flag, f"{command} {option.flag}"} & ANYTHING)
+        for message in refused:
+            if message != "nope: no such file [no-such-file]":
+                assert message.startswith((f"{option.flag} ", f"{option.flag}: ", option.name))
+
+
+def answers(command: str, option: str, **others: Any) -> list[str | None]:
+    """Return what a public function says to each odd value; None where it computes."""
+    said: list[str | None] = []
+    for value in ODD:
+        try:
+            getattr(clfeval, command.replace("-", "_"))(**others, **{option: value})
+            said.append(None)
+        except clfeval.ClfevalError as error:  # no other kind may come
+            said.append(str(error))
+    return said
+
+
+def taken_of(said: list[str | None]) -> list[str]:
+    return [repr(value) for value, message in zip(ODD, said, strict=True) if message is None]
+
+
+def test_only_a_number_of_rows_or_a_share_of_them_is_a_top() -> None:
+    said = answers("mars", "top", table=PROBABILITIES)
+    assert taken_of(said) == ["array(3)"]
+    for message in filter(None, said):
+        assert re.match("top '.*' is neither a count nor a fraction ", message)
+
+
+def test_what_is_compared_with_is_a_table() -> None:
+    said = answers("mlcps", "compare", table=RANKED)
+    assert taken_of(said) == []
+    missing = [f"{name}: no such file [no-such-file]" for name in ("nope", "a")]
+    assert [message for message in said if message in missing] == missing
+    for message in filter(None, said):
+        wanted = (
+            r"compare .* is no table \[no-input\]\nhint: a path, a list of paths, or a .* frame"
+        )
+        assert message in missing or re.fullmatch(wanted, message)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
+    more = {"source": "predictions"} if command == "mlcps" else {}
+    said = answers(command, "positive", table=PROBABILITIES, **more)
+    assert taken_of(said) == ["0", "nan"]  # which is no label, as None
+    for message in filter(None, said):
+        assert message.startswith("<frame>: truth has no class '")
+    assert {*answers(command, "labels", table=PROBABILITIES, **more)} == {None}
 
 
 def test_options_import_no_library() -> None:

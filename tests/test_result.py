@@ -202,7 +202,7 @@ def test_lazy_rows_compare_as_the_list() -> None:
     assert rows != "abc"
     assert {"i": 1} in rows
     assert {"i": 7} not in rows
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^unhashable type"):
         hash(rows)
 
 

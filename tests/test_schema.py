@@ -19,7 +19,8 @@ import clfeval
 from clfeval import COMMANDS
 from clfeval.pages import page_of
 from clfeval.result import Estimate, Result
-from clfeval.schema import gated, header, is_wide, json_schema
+from clfeval.schema import gated, header, is_wide
+from tests.table_schema import json_schema
 from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

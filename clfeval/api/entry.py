@@ -9,7 +9,6 @@ which is the same whoever asks for it, and keep the shell's words.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from inspect import Parameter, Signature, cleandoc
 from types import NoneType
 from typing import Any, Protocol, get_args, get_origin
 
-from clfeval.errors import ClfevalError, UsageError
+from clfeval.errors import ClfevalError
 from clfeval.options import Command, Option
 from clfeval.result import Result
 from clfeval.tables.input import with_input
@@ -166,19 +165,3 @@ def _parameter(option: Option) -> Parameter:
         takes = arguments[0] | several if arguments[-1] is Ellipsis else several
     default = None if NoneType in get_args(takes) and not option.default else option.default
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=takes)
-
-
-def tables_of(table: Any) -> Any:
-    """Return a list of paths, or the data frame as it is; UsageError for an empty list."""
-    if isinstance(table, (str, os.PathLike)):
-        table = [table]
-    if isinstance(table, (list, tuple)) and not table:
-        raise UsageError.of("no table given", "no-input")
-    return table
-
-
-def named(table: Any) -> list[Any]:
-    """Return the paths that a table is named by; none for a frame."""
-    if isinstance(table, (list, tuple)):
-        return list(table)
-    return [table] if isinstance(table, str) else []

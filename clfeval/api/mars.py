@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry, tables_of
+from clfeval.api.entry import OnOpen, entry
 from clfeval.counts.count import count
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
@@ -28,6 +28,6 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Resu
     are counted. Raises UsageError and DataError.
     Source: Restrepo et al. 2022, F1000Research 11:391 v2.
     """
-    with open_predictions(tables_of(table), said) as predictions:
+    with open_predictions(table, said) as predictions:
         on_open(predictions)
         return mars_result(count(predictions, top=options.top), options)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry, named, tables_of
+from clfeval.api.entry import OnOpen, entry
 from clfeval.counts.count import count
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.measures.catalog import measure_of
@@ -20,6 +20,7 @@ from clfeval.result import InputFile, Result, Warn
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
+from clfeval.tables.source import paths_of
 
 # of predictions; a metric table has no use for them
 PREDICTED = ("truth", "positive", "labels", "kind", "threshold", "weight")
@@ -43,7 +44,7 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
     Source: Akshay et al. 2023, GigaScience 12: giad108; Derringer and Suich 1980, Journal of
     Quality Technology 12:214.
     """
-    if [*named(table), *named(options.compare)].count("-") > 1:
+    if [*paths_of(table), *paths_of(options.compare)].count("-") > 1:
         raise UsageError.of("named twice: standard input can be read once", "repeated-file", "-")
     read, wanted = _read, options.metric
     if options.source == "predictions":
@@ -89,7 +90,7 @@ def _read(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
-    found = read_metrics(tables_of(table), said, wanted=wanted, transpose=options.transpose)
+    found = read_metrics(table, said, wanted=wanted, transpose=options.transpose)
     on_open(found)
     if found.layout == "wide" and not wanted:  # by name: then somebody knows what they are
         _check_sides(found)
@@ -122,7 +123,7 @@ def _read(
 def _measured(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
-    with open_predictions(tables_of(table), said) as predictions:
+    with open_predictions(table, said) as predictions:
         on_open(predictions)
         counted = count(predictions, any_range=only_ranks(wanted))
         return of_predictions(counted, wanted, options)

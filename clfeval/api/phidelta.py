@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry, named, tables_of
+from clfeval.api.entry import OnOpen, entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.features import count_features
 from clfeval.errors import bad_option
@@ -23,6 +23,7 @@ from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.scan import FILE_NAME
+from clfeval.tables.source import paths_of
 
 
 @entry(PHIDELTA)
@@ -48,7 +49,6 @@ def phidelta(
     to values; `truth_table` is a path or frame. Raises UsageError and DataError.
     Source: Armano 2015, Information Sciences 325:466.
     """
-    tables = tables_of(table)
     if features.features:
         others = ("model", "kind", "threshold", "by")
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
@@ -56,13 +56,11 @@ def phidelta(
             raise bad_option(f"{given[0].flag} is for classifiers, not with --features")
         if said.layout not in (None, "wide", "long"):
             raise bad_option(f"--layout {said.layout} is for classifiers, not with --features")
-        if "-" in named(table) and "-" in named(features.truth_table):
+        if "-" in paths_of(table) and "-" in paths_of(features.truth_table):
             raise bad_option("--truth-table - and the table itself cannot both be standard input")
-        classes = features.truth_table
         with open_features(
-            tables, said, wanted=features.feature,
-            truth_table=None if classes is None else tables_of(classes),
-        ) as opened:  # fmt: skip
+            table, said, wanted=features.feature, truth_table=features.truth_table
+        ) as opened:
             on_open(opened)
             return feature_result(count_features(opened, features.cut), plane, features)
     classifiers.check_together()
@@ -73,6 +71,6 @@ def phidelta(
         if said.by:
             raise bad_option(f"{option} and --by: one at a time")
         said = replace(said, by=(str(run),), run=run)
-    with open_predictions(tables, said, keep_counts=True) as predictions:
+    with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         return classifier_result(read_sample(predictions), plane, classifiers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry, tables_of
+from clfeval.api.entry import OnOpen, entry
 from clfeval.counts.count import read_sample
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
@@ -53,6 +53,6 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
         else:
             given = of_counts(options.counts, said)
         return tune_result(given, options)
-    with open_predictions(tables_of(table), said, keep_counts=True) as predictions:
+    with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         return tune_result(of_table(read_sample(predictions)), options)

@@ -13,12 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from clfeval import COMMANDS
+from clfeval.cli.app import command_of
+from clfeval.cli.output import Output
 from clfeval.errors import UsageError
+from clfeval.limits import Gates
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
-# Options whose value is never a file: where there is nothing to suggest, no files are listed
-_COLUMNS = "--truth --model --id --positive --labels --weight --by --run --reference --feature"
-NO_FILES = (*_COLUMNS.split(), "--measure", "--crossover")
+# Options whose value is a name or a class: where there is nothing to suggest, no files are listed
+_EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, Gates)]
+NO_FILES = (*dict.fromkeys(one.flag for one in _EVERY if one.opt.completes), "--labels")
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,8 +35,7 @@ from clfeval.counts.settle import (
 )
 from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.result import InputFile
-from clfeval.tables.cells import known_labels, natural
-from clfeval.tables.diagnose import Suspicion
+from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import ModelColumns, Predictions
@@ -114,7 +113,7 @@ class Counted:
                     for model, votes in zip(models, grouped.votes, strict=True)
                 ),
                 complete=not judged.missing.any(),
-                whole=slices[None].n.dtype == np.int64,
+                counts=slices[None].n.dtype,
                 rows=sum(file.rows for file in files),
             ),
             top=top,
@@ -124,6 +123,11 @@ class Counted:
     def name(self) -> str:
         """What the table is called in messages."""
         return self.kept.settled.name
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes that are not positive."""
+        return tuple(name for name in self.classes if name != self.positive)
 
     @property
     def truth(self) -> str:
@@ -176,29 +180,26 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
 
     Raises DataError with every problem of the table, found in one second look.
     """
+    if top is not None and opened.roles.threshold:
+        raise bad_option("--top and --threshold both say what is positive: give one")
     try:
+        counted = _count(settle(opened), any_range=any_range or top is not None)
         if top is None:
-            return _count(opened, {}, any_range=any_range)
-        if opened.roles.threshold:
-            raise bad_option("--top and --threshold both say what is positive: give one")
-        first = _count(opened, {}, any_range=True)
-        table, _ = read_scores(first.kept, "all")
-        rows = top_count(top, first.patterns.rows)
+            return counted
+        table, _ = read_scores(counted.kept, "all")
+        rows = top_count(top, counted.patterns.rows)
         cuts, taken = top_cuts(table, rows)
-        return _count(opened, cuts, any_range=True, top=Top(rows, taken))
+        settled = counted.kept.settled
+        settled = replace(settled, thresholds={**settled.thresholds, **cuts})
+        return _count(settled, any_range=True, top=Top(rows, taken))
     except engine_errors() as error:
         raise explained(opened.files, error) from error
 
 
-def _count(
-    opened: Predictions, cuts: Mapping[str, float], *, any_range: bool, top: Top | None = None
-) -> Counted:
-    settled = settle(opened, cuts)
+def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
-        known = sorted(known_labels(settled.classes, settled.roles), key=natural)
-        strict = settled.roles.missing == "error"
-        raise_culprits(settled, Suspicion(known, settled.strange, strict))
+        raise_culprits(settled, settled.classes, settled.strange)
     while True:
         grouped = group(settled)  # the one pass
         judged = judge(grouped, settled)
@@ -254,7 +255,7 @@ class Sample:
             slices=slices,
             files=counted.files,
             positive=counted.positive,
-            negative=tuple(name for name in counted.classes if name != counted.positive),
+            negative=counted.negative,
             roles=counted.roles,
             name=counted.name,
             runs=runs,

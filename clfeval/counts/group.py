@@ -46,12 +46,10 @@ class Grouped:
     text_bytes: int
     no_tail: int
     origin: Ints
-    mode: Mode = "plain"
+    mode: Mode
 
     @classmethod
-    def of(
-        cls, tables: Sequence[nw.DataFrame[Any]], settled: Settled, mode: Mode = "plain"
-    ) -> Grouped:
+    def of(cls, tables: Sequence[nw.DataFrame[Any]], settled: Settled, mode: Mode) -> Grouped:
         """Put what `count_raw` found in each file under one another; absent values are None."""
         what = settled.columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural
+from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural, null_hint
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -36,7 +36,7 @@ FOREIGN = 10  # so many different values, none of them a label, are no labels wi
 # by the code of the first problem; {value} is what it quotes
 HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-    "bad-number": "if '{value}' means missing, add --null-value '{value}'",
+    "bad-number": null_hint("{value}"),
     "bad-weight": "weights count how often a row stands for itself",
     "duplicate-id": "each observation stands in one row",
 }
@@ -73,13 +73,18 @@ def raise_found(
         raise DataError(problems[:KEPT], hint=_hint(problems[0], hints), totals=totals)
 
 
-def raise_culprits(settled: Settled, suspicion: Suspicion) -> None:
+def raise_culprits(
+    settled: Settled, classes: Iterable[str], unknown: Container[str], *,
+    wrong: bool = False, weights: bool = False,
+) -> None:  # fmt: skip
     """Find the rows to blame in every file and raise them all; return if there is none."""
-    known, foreign = suspicion.known, list[Problem]()
+    known = sorted(known_labels(classes, settled.roles), key=natural)
+    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
+    foreign: list[Problem] = []
     for model in () if settled.columns.answer else settled.columns.models:
         texts = settled.texts(model)
         # a column without a single label is an id or a text, no model
-        if model.name in suspicion.unknown and len(texts) >= FOREIGN and not texts & set(known):
+        if model.name in unknown and len(texts) >= FOREIGN and not texts & set(known):
             few = listing(sorted(texts), 3)
             what = f"no value is one of truth's labels {listing(known)}: {few}"
             column = model.columns[0]
@@ -197,9 +202,8 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     missing = bool((judged.missing & ~judged.excused).any())
     surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights)
     if surely or (missing and (strict or grouped.mode == "loose")):
-        known = sorted(known_labels(judged.classes, settled.roles), key=natural)
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
-        raise_culprits(settled, Suspicion(known, judged.unknown, strict, wrong, weights))
+        raise_culprits(settled, judged.classes, judged.unknown, wrong=wrong, weights=weights)
         if surely:
             raise DataError.of("values that fit no role, not found again", "bad-values", name)
     _refuse_unbounded(judged, settled, any_range=any_range)

@@ -27,7 +27,8 @@ class Kept:
     """What tells the rows that were counted, and what they say, from the rest of the files.
 
     positive_values, vote_values: the raw values of truth, and of each label model, that mean the
-    positive class. complete: no row lacks a value; whole: weights are counts. rows: in all.
+    positive class. complete: no row lacks a value. counts: the type of counts, whole numbers or
+    sums of weights. rows: in all.
     """
 
     settled: Settled
@@ -35,13 +36,8 @@ class Kept:
     positive_values: tuple[Any, ...]
     vote_values: tuple[tuple[Any, ...], ...]
     complete: bool
-    whole: bool
+    counts: np.dtype[Any]
     rows: int
-
-    @property
-    def counts(self) -> Any:
-        """The type of counts: whole numbers, or sums of weights."""
-        return np.int64 if self.whole else np.float64
 
     def frames(
         self,

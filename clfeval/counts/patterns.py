@@ -124,7 +124,7 @@ class TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
         if not groups:
             return self
-        together = merged(self.models, dict(groups))
+        together = merged(self.models, groups)
         hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
         return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
 from typing import Any
@@ -73,14 +73,16 @@ def _missing(column: nw.Series[Any]) -> nw.Series[Any]:
 
 def top_count(text: str, rows: int | float) -> float:
     """Turn `0.05`, `5%` or `200` into a number of rows; a fraction is rounded down, exactly."""
+    from fractions import Fraction
+
     try:
         fraction = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
         fraction = Fraction(0)
     share = fraction.denominator != 1 or "." in text or "%" in text
-    if fraction <= 0 or (share and fraction > 1):
+    if not 0 < fraction <= (1 if share else sys.float_info.max):
         hint = "a count like 200, or a fraction like 0.05 or 5%"
-        what = f"--top '{text}' is neither a count nor a fraction"
+        what = f"--top '{text:.60}' is neither a count nor a fraction"
         raise UsageError.of(what, "bad-top", hint=hint)
     count = fraction * Fraction(rows) // 1 if share else fraction
     if count < 1:
@@ -154,12 +156,12 @@ class ScoreCounts:
     positives: Counts
     negatives: Counts
 
-    def digest(self, piece: int = _PIECE) -> str:
+    def digest(self) -> str:
         """Return the sha256 of scores and counts."""
         found = sha256()
         for column in (self.scores, self.positives, self.negatives):
-            for start in range(0, len(column), piece):
-                found.update(column[start : start + piece].astype("<f8").tobytes())
+            for start in range(0, len(column), _PIECE):
+                found.update(column[start : start + _PIECE].astype("<f8").tobytes())
         return found.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:

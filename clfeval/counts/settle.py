@@ -30,7 +30,7 @@ from clfeval.tables.scan import (
 def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
     if roles.positive is not None:
-        if classes and roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
+        if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
             lacking = f"a class truth happens to lack is declared with --labels {roles.positive}"
             hint = suggestion(roles.positive, classes) or lacking
@@ -146,11 +146,11 @@ class Settled:
         return self.peeks[self.columns.source(model)].texts
 
 
-def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
+def settle(opened: Predictions) -> Settled:
     """Settle what the first values leave open, with one look at the whole truth where they do.
 
-    `cuts` replaces thresholds by model. Label columns whose first values are no labels of the whole
-    truth are found strange here, before a column of free text makes every row a group of its own.
+    Label columns whose first values are no labels of the whole truth are found strange here, before
+    a column of free text makes every row a group of its own.
     """
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
@@ -167,7 +167,7 @@ def settle(opened: Predictions, cuts: Mapping[str, float]) -> Settled:
     settled = Settled(
         columns=columns,
         positive=str(positive),
-        thresholds=thresholds | dict(cuts),
+        thresholds=thresholds,
         roles=roles,
         layout=opened.layout,
         files=files,

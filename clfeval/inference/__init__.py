@@ -1,1 +1,1 @@
-"""Inference: intervals and tests on counts, with numpy alone."""
+"""Inference: intervals and tests on counts."""

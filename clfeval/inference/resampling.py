@@ -21,15 +21,13 @@ CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
 
 
-def resampled_counts(
-    n: ArrayLike, *, resamples: int, rng: np.random.Generator, cells: int = CELLS
-) -> Iterator[Ints]:
+def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield counts of resampled rows, some replicates at a time: Multinomial(N, n / N), N = sum n.
 
     Where rows hardly repeat they are drawn one by one, otherwise count by count from binomials: the
-    same distribution. The draws depend on the counts and the stream, not on `cells`.
+    same distribution. The draws depend on the counts and the stream, not on CELLS.
 
-    Shapes: n (m,); yields (b, m), in all `resamples` replicates, each b x m at most `cells` or a
+    Shapes: n (m,); yields (b, m), in all `resamples` replicates, each b x m at most CELLS or a
     single replicate. Each replicate sums to N.
     Errors: ValueError unless counts are a vector of whole numbers above 0 and resamples a whole
     number that is not negative.
@@ -42,7 +40,7 @@ def resampled_counts(
     if resamples < 0 or int(resamples) != resamples:
         raise ValueError("resamples must be a whole number that is not negative")
     counts = given.astype(np.int64)
-    return _draws(counts, int(resamples), rng, max(1, cells // len(counts)))
+    return _draws(counts, int(resamples), rng, max(1, CELLS // len(counts)))
 
 
 def _draws(counts: Ints, resamples: int, rng: np.random.Generator, most: int) -> Iterator[Ints]:

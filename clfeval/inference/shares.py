@@ -294,7 +294,7 @@ def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Float
         return value, np.asarray(value / reach), np.asarray(value * reach)
 
 
-def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
+def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
     """Return the exact interval of a binomial proportion.
 
     low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same;

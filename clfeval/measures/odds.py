@@ -83,6 +83,12 @@ def _power(ratio: Floats) -> Floats:
         return np.asarray(math.sqrt(3) / math.pi * np.log(ratio))
 
 
+# what is told of a table at another class ratio, in the order of columns
+JPT = (
+    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
+    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
+    "expected_cost", "net_benefit",
+)  # fmt: skip
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (
@@ -135,7 +141,7 @@ TUNED = (
     Measure("f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
             "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
             "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
-            averages=True, takes=("beta",)),
+            takes=("beta",)),
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
             "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
             "Elkan 2001, IJCAI 17:973", takes=("stakes",),

@@ -24,6 +24,9 @@ from clfeval.measures.confusion import (
 from clfeval.measures.record import BOTH, Measure
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"
+CORNERS = {  # of the diamond, by rates
+    "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
+}  # fmt: skip
 
 
 def position(tp: Number, fp: Number) -> tuple[Floats, Floats]:

@@ -25,8 +25,8 @@ class Measure:
     best: which way is better; a measure whose best value is zero errs on either side of it.
     low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
     interval: how its limits are found. invariant: it does not change with the class ratio while
-    sensitivity and specificity stay. averages: macro, weighted and micro means over classes exist.
-    twin: the id of which this is another name. takes: settings that `of` and `terms` need.
+    sensitivity and specificity stay. twin: the id of which this is another name.
+    takes: settings that `of` and `terms` need.
 
     share: of which rows it is what part, a pair of counts; then it has exact limits as counted.
     terms: what its interval is made from: of the class shares p and n (linear: a, b, shift of
@@ -48,7 +48,6 @@ class Measure:
     source: str
     aliases: tuple[str, ...] = ()
     invariant: bool = False
-    averages: bool = False
     twin: str | None = None
     takes: tuple[str, ...] = ()
     share: Callable[[Any], tuple[Any, Any]] | None = None

@@ -53,21 +53,26 @@ def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:
-    """Return rows, class totals and their ratio; None where models differ in it, or have no rows.
-
-    The ratio is None where a class is absent too.
-    """
-    counts = sample.slices[None]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    one = len(pairs) == 1 and sample.sampled
-    both: Sequence[Any] = pairs.pop() if one else (None, None)
-    positives, negatives = both
-    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
+    """Return rows, class totals and their ratio of the whole table, as `totals_of` has them."""
+    positives, negatives, ratio = totals_of(sample, None)
     return {
-        "rows": sum(both) if one else None, "positives": positives,
+        "rows": None if positives is None else positives + negatives, "positives": positives,
         "negatives": negatives, "prevalence": ratio and ratio.prevalence,
         "odds": ratio and ratio.odds,
     }  # fmt: skip
+
+
+def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
+    """Return the class totals of a slice and their ratio; None where models differ, or no rows are.
+
+    The ratio is None where a class is absent too.
+    """
+    counts = sample.slices[label]
+    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
+    one = len(pairs) == 1 and sample.sampled
+    positives, negatives = pairs.pop() if one else (None, None)
+    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
+    return positives, negatives, ratio
 
 
 def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:

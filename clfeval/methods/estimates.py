@@ -49,10 +49,10 @@ class Cells:
     n: Floats
 
     @classmethod
-    def at_odds(
-        cls, tp: Counts, fp: Counts, positives: Counts, negatives: Counts, ratio: Floats
-    ) -> Cells:
-        """Return the tables of so many positives and negatives, to be read at these odds."""
+    def picked(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
+        """Return some models, each at odds of its own, (m,) each."""
+        parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        tp, fp, positives, negatives = (part[np.asarray(models)] for part in parts)
         # each share without overflow or loss, whichever class is rare
         with np.errstate(divide="ignore"):
             p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
@@ -62,9 +62,8 @@ class Cells:
     def of(cls, counts: ConfusionCounts, ratios: Sequence[float] | Floats) -> Cells:
         """Return k models at each of g odds, population by population: g k tables."""
         g, k = len(ratios), len(counts.models)
-        cells = (counts.tp, counts.fp, counts.positives, counts.negatives)
-        tp, fp, p, n = (np.tile(part, g) for part in cells)
-        return cls.at_odds(tp, fp, p, n, np.repeat(np.asarray(ratios, np.float64), k))
+        each = np.repeat(np.asarray(ratios, np.float64), k)
+        return cls.picked(counts, np.tile(np.arange(k), g), each)
 
     @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float) -> Cells:
@@ -98,12 +97,6 @@ class Cells:
     def where(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
         return Cells(*(getattr(self, field.name)[index] for field in fields(self)))
-
-    def at(self, index: Ints | Bools, ratio: Floats) -> Cells:
-        """Return some of the tables at other odds."""
-        cells = (self.tp, self.fp, self.positives, self.negatives)
-        tp, fp, p, n = (part[index] for part in cells)
-        return Cells.at_odds(tp, fp, p, n, ratio)
 
 
 def limits(
@@ -155,13 +148,11 @@ def exact_limits(name: str, cells: Cells, *, level: float) -> Limits | None:
     The odds of a share have its limits, transformed.
     """
     measure = CATALOG[name]
-    if measure.share is not None:
-        return clopper_pearson(*measure.share(cells), level=level)
-    of = None if measure.base is None else CATALOG[measure.base].share
-    if of is None:
+    share = measure.share or (measure.base and CATALOG[measure.base].share)
+    if not share:
         return None
-    low, high = clopper_pearson(*of(cells), level=level)
-    return measure.through(low), measure.through(high)
+    low, high = clopper_pearson(*share(cells), level=level)
+    return (low, high) if measure.share else (measure.through(low), measure.through(high))
 
 
 def _region(measure: Measure, cells: Cells, level: float) -> Limits:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import UsageError
-from clfeval.measures.population import Population
+from clfeval.errors import UsageError, bad_option, no_table, suggestion
 from clfeval.notation import shares
 from clfeval.options import Opt, listed, number
+
+if TYPE_CHECKING:
+    from clfeval.measures.population import Population
 
 INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
 
 
-def as_given(_: str, given: Any) -> Any:
-    """Take what is read elsewhere: a table, or the name of its file."""
-    return given
+def table(flag: str, given: Any) -> Any:
+    """Take what is read elsewhere: a frame, or the names of files; UsageError for other things."""
+    several = given if isinstance(given, (list, tuple)) else [given]
+    named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
+    if given is None or named or hasattr(type(given), "columns"):
+        return given
+    raise no_table(given, flag)
+
+
+def measures_among(
+    flag: str, names: Sequence[str], known: Sequence[str], elsewhere: str = ""
+) -> tuple[str, ...]:
+    """Return measures by id, each once; UsageError for names of none that is known.
+
+    elsewhere: said of a measure of the catalogue that is none of these.
+    """
+    from clfeval.measures.catalog import find_measure, one_of, spellings
+
+    found = {name: one_of(name, known) for name in names}
+    for name in (name for name, one in found.items() if one is None):
+        other = find_measure(name) if elsewhere else None
+        what = f"no measure '{name}'" if other is None else f"{other.id} {elsewhere}"
+        hint = suggestion(name, spellings(known)) or f"one of {', '.join(known)}"
+        if "," in name:
+            parts = [part.strip() for part in name.split(",") if part.strip()]
+            hint = f"one at a time: {' '.join(f'{flag} {part}' for part in parts)}"
+        raise UsageError.of(f"{flag}: {what}", "unknown-measure", hint=hint)
+    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
 
 
 def level_of(flag: str, given: Any) -> float:
@@ -23,8 +52,7 @@ def level_of(flag: str, given: Any) -> float:
     level = number(flag, given)
     if not 0 < level <= 1 - 1e-9:
         hint = f"{level / 100:g} for {level:g} %" if 1 < level < 100 else None
-        what = f"{flag} {given} is not between 0 and 1 (at most 0.999999999)"
-        raise UsageError.of(what, "bad-option", hint=hint)
+        raise bad_option(f"{flag} {given} is not between 0 and 1 (at most 0.999999999)", hint)
     return level
 
 
@@ -36,6 +64,19 @@ Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
 ]
+
+
+class Sure:
+    """Options that say how sure the numbers are to be."""
+
+    __slots__ = ()
+    interval: str
+    level: float
+
+    @property
+    def confidence(self) -> float | None:
+        """The level, None where no intervals are wanted."""
+        return None if self.interval == "none" else self.level
 
 
 def _odds(_: str, given: Any) -> tuple[str, ...]:
@@ -64,6 +105,8 @@ class Populations:
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once; UsageError for what is none."""
+        from clfeval.measures.population import Population
+
         found = [
             *map(Population.of_prevalence, self.prevalence),
             *map(Population.of_odds, self.odds),

@@ -43,15 +43,24 @@ class RocPoints:
     @property
     def preference(self) -> Ints:
         """The rank of each point (h,) among ties: larger delta first, then higher threshold."""
-        tp, fp = for_products(self.tp, self.fp)
-        gain = tp * fp[-1] - fp * tp[-1]  # whole numbers, so that equal means equal
-        rank = np.empty(len(gain), np.int64)
-        rank[np.argsort(-gain, kind="stable")] = np.arange(len(gain))
-        return rank
+        return ranks_by_delta(self.tp, self.fp, self.tp[-1:], self.fp[-1:])
 
     def at(self, places: Ints | Bools) -> RocPoints:
         """Return some of the points."""
         return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
+
+
+def ranks_by_delta(tp: Counts, fp: Counts, p: Counts, n: Counts) -> Ints:
+    """Return the ranks of points (..., h), 0 for the largest delta; of equal ones as they come.
+
+    p and n (..., 1) are the class totals.
+    """
+    tp, fp, p, n = for_products(tp, fp, p, n)
+    # whole numbers, so that equal means equal
+    order = np.argsort(fp * p - tp * n, axis=-1, kind="stable")
+    rank = np.empty(order.shape, np.int64)
+    np.put_along_axis(rank, order, np.arange(order.shape[-1]), axis=-1)
+    return rank
 
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
@@ -59,7 +68,7 @@ def roc_points(counts: ScoreCounts) -> RocPoints:
     return _joined(_blocks(counts, max(1, len(counts.scores))))
 
 
-def candidates(counts: ScoreCounts, *, block_size: int = _BLOCK) -> RocPoints:
+def candidates(counts: ScoreCounts) -> RocPoints:
     """Return the points among which, at every odds, the best value of every measure is found.
 
     They are the corners and the vertices of the upper and of the lower convex hull: h of m + 1
@@ -81,7 +90,7 @@ def candidates(counts: ScoreCounts, *, block_size: int = _BLOCK) -> RocPoints:
     With one class only, the corners alone are returned: every measure is undefined there.
     """
     tops, bottoms = [], []
-    for block in _blocks(counts, block_size):
+    for block in _blocks(counts, _BLOCK):
         tops.append(block.at(vertices(block.tp, block.fp)))
         bottoms.append(block.at(vertices(block.fp, block.tp)))
     top, bottom = _joined(tops), _joined(bottoms)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from clfeval.pages.write import exact, show
+from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.write import class_counts, class_names, evenly, exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import many
@@ -16,7 +17,6 @@ SWEPT = 5  # cuts of a sweep shown to a person
 MATRIX_MODELS = 12
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
-SLICE, MODEL = of("slice", "slice") + of("text", "model")
 ROWS = (
     *of("weight", "rows positives negatives"),
     Column("found", "weight", best="max"),
@@ -31,10 +31,6 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
-CELLS = tuple(
-    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
-    for name in ("tp", "fp", "fn", "tn")
-)
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
@@ -64,19 +60,12 @@ def headline(result: Result) -> list[str]:
     """Say what was read, what is positive, and how much of it is found at all."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs)
-    negative = [f"'{name}'" for name in parameters["negative"]]
-    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
-    classes = {
-        "positive": (summary["positives"], f"'{parameters['positive']}'"),
-        "negative": (summary["negatives"], others or "none"),
-    }
-    wanted, label = classes[parameters["target"]]
+    target = parameters["target"]
+    wanted = f"{many(summary[f'{target}s'], f'{target} row')} ({class_names(result)[target]})"
     found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"
-    counts = ", ".join(f"{n:,.10g} {name} ({text})" for name, (n, text) in classes.items())
-    target = many(wanted, f"{parameters['target']} row")
     return [
-        f"MARS of {names}: {many(summary['rows'], 'row')}, {counts}",
-        f"of the {target} ({label}), some model finds {found}, no model {missed}",
+        f"MARS of {names}: {class_counts(result)}",
+        f"of the {wanted}, some model finds {found}, no model {missed}",
     ]
 
 
@@ -166,8 +155,8 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
     """
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    last = len(cuts) - 1
-    kept = list(dict.fromkeys(cuts[round(i * last / (SWEPT - 1))] for i in range(SWEPT) if cuts))
+    some = evenly(cuts, SWEPT)
+    kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in kept]
     note = "all of them: --format csv --table sweep" if len(kept) < len(cuts) else ""
     heads = {one: exact(one) for one in kept}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.write import ABSENT, exact, interval, joined
+from clfeval.measures import plane
+from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.write import ABSENT, class_counts, exact, interval, joined
 from clfeval.result import Cell, Result, Row
 from clfeval.schema import Column, Page, Shown, Source, Table, of
-from clfeval.words import many
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
-CORNERS = ("oracle", "always positive", "anti-oracle", "always negative")
+CORNERS = tuple(plane.CORNERS)
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
 PLACE = of("signed", "phi delta")
@@ -106,33 +106,16 @@ def headline(result: Result) -> list[str]:
         return _of_features(result, names)
     runs = f", {summary['runs']} runs" if summary.get("runs") else ""
     return [
-        f"φ-δ of {names}: {classes(result)}{runs}",
+        f"φ-δ of {names}: {class_counts(result)}{runs}",
         "δ ↑  sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
         "φ    sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
     ]
 
 
-def classes(result: Result) -> str:
-    """Say how many rows there are of each class."""
-    summary, parameters = result.summary, result.parameters
-    if summary["rows"] is None:
-        return "models with class totals of their own"
-    negative = [f"'{name}'" for name in parameters["negative"]]
-    others = " and ".join(negative) if len(negative) < 3 else f"{len(negative)} other classes"
-    return (
-        f"{many(summary['rows'], 'row')}, {summary['positives']:,.10g} positive "
-        f"('{parameters['positive']}'), {summary['negatives']:,.10g} negative ({others or 'none'})"
-    )
-
-
 def _of_features(result: Result, names: str) -> list[str]:
     summary, parameters = result.summary, result.parameters
-    negative = parameters["negative"]
-    others = f"'{negative[0]}'" if len(negative) == 1 else f"{len(negative)} other classes"
     lines = [
-        f"φ-δ of {summary['features']:,} features in {names}: {summary['rows']:,.10g} rows, "
-        f"{summary['positives']:,.10g} positive ('{parameters['positive']}'), "
-        f"{summary['negatives']:,.10g} negative ({others})",
+        f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}",
         "δ    share of positives with the feature - share of negatives with it",
         "φ    their sum - 1: 1 nearly always true, -1 nearly always false",
     ]
@@ -154,9 +137,9 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", all runs' rows together" if "runs" in tables else ""
     read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
-            for row in models[:LISTED]]  # fmt: skip
+            for row in models]  # fmt: skip
     title = f"Position in the diamond{pooled}"
-    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV, total=len(models))
+    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV)
     reference = f"Difference from {result.parameters.get('reference')}, on the same rows"
     for name, title, columns in (
         ("comparisons", reference,
@@ -189,7 +172,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         note = "both intervals exact, each at the square root of the level"
         yield Shown(
             "models", f"Joint {level * 100:g} % region of the point", f"{who} {' '.join(regions)}",
-            models[:LISTED], note=note, between="from .. to",
+            more=CSV, note=note, between="from .. to",
         )  # fmt: skip
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from clfeval.measures.catalog import CATALOG
-from clfeval.result import Cell, Estimate
-from clfeval.schema import Column, Write
-from clfeval.words import DIGITS, close, number
+from collections.abc import Sequence
+from typing import TypeVar
 
+from clfeval.measures.catalog import CATALOG
+from clfeval.result import Cell, Estimate, Result
+from clfeval.schema import Column, Write
+from clfeval.words import DIGITS, close, many, number
+
+T = TypeVar("T")
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 WIDE = 12  # columns of a bar
+NAMED = 4  # names in a sentence
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
@@ -101,6 +106,35 @@ def amount(number: float, digits: int) -> str:
     if not size:
         return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
+
+
+def class_names(result: Result) -> dict[str, str]:
+    """Name the positive class, and the negative ones if they are few."""
+    negative = [f"'{name}'" for name in result.parameters["negative"]]
+    others = " and ".join(negative) if len(negative) < 3 else f"the {len(negative)} other classes"
+    return {"positive": f"'{result.parameters['positive']}'", "negative": others or "none"}
+
+
+def class_counts(result: Result) -> str:
+    """Say how many rows there are, and how many of each class."""
+    summary = result.summary
+    if summary["rows"] is None:
+        return "models with class totals of their own"
+    classes = class_names(result).items()
+    each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
+    return ", ".join([many(summary["rows"], "row"), *each])
+
+
+def evenly(values: Sequence[T], most: int) -> set[T]:
+    """Choose so many values, two or more, at even steps from the first to the last."""
+    last = len(values) - 1
+    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Name the first of many side by side, and count the rest."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def joined(cell: Cell) -> str:

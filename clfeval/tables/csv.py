@@ -96,13 +96,14 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
             problems.append(Problem(what, "nul-byte", source.name, 1))
     if problems:
         codes = {problem.code for problem in problems}
-        hint = "give every column a plain name of its own"
+        hint = NAMES_HINT
         if "duplicate-column" not in codes:
             hint = ENCODING_HINT if "not-utf8" in codes else NUL_HINT
         raise DataError(problems, hint=hint)
 
 
 ENCODING_HINT = "often it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+NAMES_HINT = "give every column a plain name of its own"
 NUL_HINT = r"remove them: tr -d '\0' < FILE > NEW"
 
 
@@ -117,11 +118,12 @@ def one_column_hint(columns: tuple[str, ...], delimiter: str) -> str | None:
     return f"only one column was found: {listing(columns)}"
 
 
+_FIELDS_HINT = "every row needs as many fields as the header; quote fields that hold a delimiter"
 _HINTS = {
     "not-utf8": ENCODING_HINT,
     "nul-byte": NUL_HINT,
-    "short-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
-    "long-row": "every row needs as many fields as the header; quote fields that hold a delimiter",
+    "short-row": _FIELDS_HINT,
+    "long-row": _FIELDS_HINT,
     "cr-only": r"convert line ends: tr -s '\r' '\n' < FILE > NEW",
     "bad-csv": "a quoted field ends with a single quote mark; one inside it is doubled",
 }

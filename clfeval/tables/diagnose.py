@@ -23,10 +23,10 @@ class Suspicion:
     """
 
     known: Sequence[str]
-    unknown: Container[str] = ()
-    strict: bool = True
-    wrong: bool = False
-    weights: bool = False
+    unknown: Container[str]
+    strict: bool
+    wrong: bool
+    weights: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,9 @@ def count_blank(file: TableFile) -> int:
     """Count the lines of a text table that hold no value at all."""
     if file.head is None:
         return 0
-    every = pl.len() - numbered(file).select(pl.len()).collect().item()
-    return int(scan(file, {file.columns[0]: "text"}).to_native().select(every).collect().item())
+    text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
+    blank = pl.all_horizontal(pl.all().is_null()).sum()
+    return int(text.select(blank).collect(engine="streaming").item())
 
 
 def repeated(*row: str) -> Check:

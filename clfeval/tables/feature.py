@@ -76,7 +76,7 @@ class FeatureTable:
 def open_features(
     tables: Any, roles: Input, *, wanted: Sequence[str] = (), truth_table: Any = None
 ) -> Iterator[FeatureTable]:
-    """Open a list of paths, or one data frame, as a feature table; `truth_table` likewise."""
+    """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
         files = stack.enter_context(open_files(tables, roles))
         classes = None
@@ -109,8 +109,7 @@ def _recognised(
     spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
     # a column called word may well be a feature; one called feature is hardly one
-    named = find(rest, Names.FEATURE[:3])
-    named = feature if classes is not None else named
+    named = find(rest, Names.FEATURE[:3]) if classes is None else feature
     if row and named and spare and roles.layout is None:
         what = f"columns '{row}' and '{feature}' look like a sparse table, but what is "
         hint = (
@@ -175,7 +174,7 @@ def _kinds(
         numeric = {n for n in names if schema[n].is_numeric()}
     else:
         peeks = peek(file, null_values)
-        binary = {n for n in names if peeks[n].texts and peeks[n].texts <= {"0", "1"}}
+        binary = {n for n in names if peeks[n].bit}
         numeric = {n for n in names if peeks[n].mostly_numeric}
     return {
         name: "binary" if name in binary else "numeric" if name in numeric else "category"

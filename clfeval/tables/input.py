@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError, listing, suggestion
+from clfeval.errors import UsageError, bad_option, listing, suggestion
 from clfeval.notation import thresholds
 from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
 from clfeval.tables.layouts import LayoutName as LayoutName
@@ -36,7 +36,7 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     chosen = {model: number(flag, value) for model, value in chosen.items()}
     for value in chosen.values():
         if not math.isfinite(value):
-            raise UsageError.of(f"the threshold {value} is no finite number", "bad-option")
+            raise bad_option(f"{flag} {value} is no finite number")
     return chosen
 
 

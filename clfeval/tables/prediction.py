@@ -24,7 +24,7 @@ from clfeval.tables.scan import (
     open_typed,
     peek,
 )
-from clfeval.tables.source import open_sources
+from clfeval.tables.source import open_sources, paths_of
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -107,7 +107,7 @@ class Layout:
     recognise: which columns are what, from the header and the first values; None if it is another.
     rows: lazy frames in which a row is an observation with a column for each answer; one per file,
     unless an observation has rows in several. checks: numbered rows, and what to look for in them.
-    models: finds them where they stand in rows; gathers: an observation has a row per model.
+    models: finds them where they stand in rows, an observation having one for each.
     expand: where a row is a 2 x 2 table, the predictions that it counts.
     asked: the choices of --layout, beside its own name and none, that mean this one too.
     """
@@ -123,9 +123,13 @@ class Layout:
     models: Callable[[Sequence[TableFile], Columns, Mapping[str, Peek], Input], Columns] | None = (
         None
     )
-    gathers: bool = False
     expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
     asked: tuple[str, ...] = ()
+
+    @property
+    def gathers(self) -> bool:
+        """True where an observation has a row for each model."""
+        return self.models is not None
 
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
@@ -140,11 +144,12 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
 
 @contextmanager
 def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
-    """Open a list of paths, or one data frame; all files must have the columns of the first.
+    """Open paths, or one data frame; all files must have the columns of the first.
 
     Temporary copies of pipes and packed files live as long as the block.
     """
-    if not isinstance(tables, (list, tuple)):
+    paths = paths_of(tables)
+    if not paths:
         try:
             frame = nw.from_native(tables).lazy()
         except TypeError as error:
@@ -153,7 +158,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(tables, said) as sources:
+    with open_sources(paths, said) as sources:
         files = []
         for source in sources:
             if source.text:
@@ -247,7 +252,7 @@ class Predictions:
 def open_predictions(
     tables: Any, roles: Input, *, keep_counts: bool = False
 ) -> Iterator[Predictions]:
-    """Open a list of paths, or one data frame, as a prediction table.
+    """Open paths, or one data frame, as a prediction table.
 
     A counts table of one model becomes the predictions it counts, unless `keep_counts`: then the
     layout is `counts`, for `read_confusions`.

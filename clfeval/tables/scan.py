@@ -15,16 +15,16 @@ from typing import Any, Literal, TypeAlias
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
 from clfeval.tables.cells import distinct_texts
-from clfeval.tables.csv import SAMPLE_ROWS, CsvHead
+from clfeval.tables.csv import NAMES_HINT, SAMPLE_ROWS, CsvHead
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows.
 Reading = Literal["bit", "integer", "number", "loose", "text"]
+FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
-FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
@@ -213,7 +213,7 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
             what = f"the name '{name}' of column {position} means several columns to the engine"
             problems.append(Problem(what, "bad-column-name", file, row))
     if problems:
-        raise DataError(problems, hint="give every column a plain name of its own")
+        raise DataError(problems, hint=NAMES_HINT)
 
 
 def unreadable(file: str, form: str, why: object, row: int | None = None) -> DataError:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO, get_args
+from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, UsageError, suggestion
+from clfeval.errors import DataError, UsageError, no_table, suggestion
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
@@ -82,10 +82,22 @@ class SourceFile:
         return Path(self.name).name.encode(errors="replace").decode()
 
 
+def paths_of(table: Any) -> list[str]:
+    """Return the paths a table is named by, one or a list of some; none for a data frame."""
+    if isinstance(table, (str, os.PathLike)):
+        table = [table]
+    if not isinstance(table, (list, tuple)):
+        return []
+    if not table:
+        raise UsageError.of("no table given", "no-input")
+    for path in table:
+        if not isinstance(path, (str, os.PathLike)):
+            raise no_table(path)
+    return [os.fspath(path) for path in table]
+
+
 @contextmanager
-def open_sources(
-    names: Sequence[str | os.PathLike[str]], said: Input
-) -> Iterator[list[SourceFile]]:
+def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
 
     A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
@@ -93,7 +105,7 @@ def open_sources(
     delimiter = None if said.delimiter is None else _one_character(said.delimiter)
     with ExitStack() as stack:
         sources = []
-        for name in _expanded([os.fspath(name) for name in names]):
+        for name in _expanded(names):
             opened = _from_pipe if name == "-" else _from_path
             source = opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
@@ -110,7 +122,7 @@ def _one_character(delimiter: str) -> str:
     return character
 
 
-def _expanded(names: list[str]) -> list[str]:
+def _expanded(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
@@ -180,7 +192,8 @@ def _copied(
 ) -> SourceFile:
     """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
     digest = sha256()
-    path = given = stack.enter_context(_temporary_file())
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clfeval-")))
+    path = given = folder / "given"
     with given.open("wb") as copy:
         chunk = start or stream.read(CHUNK)
         while chunk:
@@ -192,22 +205,12 @@ def _copied(
         raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
     if packing:
-        path = stack.enter_context(_temporary_file())
+        path = folder / "plain"
         unpack(name, given, path, packing)
         magic = _first_bytes(path)
         if not magic:
             raise DataError.of("the packed file is empty", "empty-table", name)
     return SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
-
-
-@contextmanager
-def _temporary_file() -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix="clfeval-")
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        os.unlink(name)
 
 
 def _first_bytes(path: Path) -> bytes:

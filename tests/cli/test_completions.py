@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,9 @@ import typer
 
 from clfeval.cli import complete
 from clfeval.cli.app import COMMANDS, command_of
-from clfeval.cli.completions import FILES, NO_FILES
+from clfeval.cli.completions import FILES
+from clfeval.cli.output import Output
+from clfeval.cli.run import Gates
 
 FOLDER = Path(__file__).parent.parent.parent / "completions"
 PROGRAMS = Path(sys.executable).parent
@@ -105,15 +108,19 @@ def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
         assert str(PROGRAMS).encode() not in kept
 
 
-def test_the_scripts_list_no_files_after_any_option_that_takes_a_name_or_a_class() -> None:
-    names = [
-        option.flag
-        for command in map(command_of, COMMANDS)
-        for option in command.options()
-        if option.opt.completes in ("column", "model", "class") and option.flag != "--row-weight"
+@pytest.mark.parametrize("script", FILES.values())
+def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(script: str) -> None:
+    options = [
+        option for command in map(command_of, COMMANDS) for option in command.options(Output, Gates)
     ]
-    assert "--truth" in names
-    assert set(names) <= set(NO_FILES)
+    text = (FOLDER / script).read_text(encoding="utf-8")
+    listed = re.search(r"--truth[-a-z |]*--labels", text)
+    assert listed is not None
+    named = {option.flag for option in options if option.opt.completes}
+    assert {"--row-weight", "--metric", "--model", "--positive"} <= named
+    assert {*re.split(r"[ |]", listed[0])} == named | {"--labels"}
+    files = {"--compare", "--truth-table", "--desirability", "--save", "--baseline"}
+    assert files < {option.flag for option in options} - named
 
 
 # -- what the program suggests --
@@ -146,9 +153,9 @@ def test_a_table_may_be_a_glob_in_the_home_folder(
 def test_models_are_the_columns_without_a_role_yet(folder: Path) -> None:
     table = {"tables": [str(folder / "names.csv")]}
     assert complete.complete_model(asked(table), "t") == ["two words"]
-    roles = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
+    chosen = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
     names = set(NAMES) - {"wow!", "$HOME", "it's", "#hash"}
-    assert set(complete.complete_model(asked(table | roles), "")) == names
+    assert set(complete.complete_model(asked(table | chosen), "")) == names
 
 
 def test_models_of_a_long_table_are_those_it_names(folder: Path) -> None:

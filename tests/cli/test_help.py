@@ -32,7 +32,7 @@ def test_help_has_the_common_options_and_help_all_has_every_one(command: str) ->
         assert (f"│ {option.flag} " in brief) == option.opt.common, option.flag
     assert len(brief.splitlines()) < 0.7 * len(whole.splitlines())
     assert f"more options: clfeval {command} --help-all" in brief
-    assert "--help-all\n" not in whole
+    assert "more options:" not in whole
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from clfeval.counts.features import wide as feature_rows
+from clfeval.counts.features import wide
 from tests.methods.features.door import cells, features, rows_of, table_text
 
 COLUMNS, ROWS = 20_000, 2_000
@@ -42,7 +42,7 @@ def test_the_size_of_a_block_changes_nothing(
     words = {f"w{j}": dice.choice(["a", "b", "c"], 30).tolist() for j in range(5)}
     frame = pl.DataFrame({"truth": [1, 0, 0] * 10} | numbers | words)
     whole = table_text(features(frame, cut=cut))
-    monkeypatch.setattr(feature_rows, "CELLS", cells_at_once)
+    monkeypatch.setattr(wide, "CELLS", cells_at_once)
     assert table_text(features(frame, cut=cut)) == whole
 
 

@@ -26,8 +26,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 CANCER = FIXTURES / "breast-cancer"
 
 
-def counted(table: Any, **roles: Any) -> tuple[JointCounts, PatternCounts]:
-    with open_predictions(table, Input(**roles)) as predictions:
+def counted(table: Any, **said: Any) -> tuple[JointCounts, PatternCounts]:
+    with open_predictions(table, Input(**said)) as predictions:
         found = count(predictions)
         return found.joint(scores=True), found.patterns
 

@@ -33,8 +33,8 @@ STATISTICS: dict[str, Callable[[Counted], Any]] = {
 
 
 def counted(frame: pl.DataFrame) -> Counted:
-    roles = Input(positive="1", labels=("0",), weight="n", kind="score")
-    with open_predictions(frame, roles) as opened:
+    said = Input(positive="1", labels=("0",), weight="n", kind="score")
+    with open_predictions(frame, said) as opened:
         found = count(opened)
         for statistic in STATISTICS.values():  # while there are rows to look at
             statistic(found)

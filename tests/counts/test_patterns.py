@@ -55,8 +55,8 @@ def same(a: PatternCounts, b: PatternCounts) -> bool:
     )
 
 
-def read(table: object, roles: Input) -> PatternCounts:
-    with open_predictions(table, roles) as predictions:
+def read(table: object, said: Input) -> PatternCounts:
+    with open_predictions(table, said) as predictions:
         return count(predictions).patterns
 
 
@@ -149,9 +149,9 @@ def test_targets_exchange_everything() -> None:
     assert (negative.alarms.tolist(), negative.alarm_n.tolist()) == ([[False, True]], [2])
 
 
-@pytest.mark.parametrize(("stem", "roles"), TABLES, ids=[stem for stem, _ in TABLES])
+@pytest.mark.parametrize(("stem", "said"), TABLES, ids=[stem for stem, _ in TABLES])
 def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
-    stem: str, roles: Input, fixtures: Path, tmp_path: Path
+    stem: str, said: Input, fixtures: Path, tmp_path: Path
 ) -> None:
     folder, name = stem.split("/")
     paths = [fixtures / folder / f"{name}.{suffix}" for suffix in ("csv", "parquet")]
@@ -160,8 +160,8 @@ def test_csv_parquet_and_frame_give_one_digest_whatever_the_row_order(
     # the order of class probabilities decides ties for the largest, so it stays
     columns = frame.columns if name == "probabilities" else frame.columns[::-1]
     frame.reverse().select(columns).write_csv(upside_down)
-    found = [read([path], roles).digest() for path in (*paths, upside_down)]
-    found.append(read(frame.sample(fraction=1.0, shuffle=True, seed=5), roles).digest())
+    found = [read([path], said).digest() for path in (*paths, upside_down)]
+    found.append(read(frame.sample(fraction=1.0, shuffle=True, seed=5), said).digest())
     assert len(set(found)) == 1
 
 

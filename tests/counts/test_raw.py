@@ -54,7 +54,7 @@ def plan(
 
 
 def count(native: Any, what: Settled) -> Grouped:
-    return Grouped.of([count_raw(nw.from_native(native).lazy(), what)], what)
+    return Grouped.of([count_raw(nw.from_native(native).lazy(), what)], what, "plain")
 
 
 def patterns(raw: Grouped, what: Settled) -> PatternCounts:

@@ -26,8 +26,8 @@ from tests.thoroughness import examples
 Table = list[tuple[float, float, float]]  # score, positives, negatives
 
 
-def scores(table: Any, **roles: Any) -> dict[str | None, dict[str, Table]]:
-    with open_predictions(table, Input(**roles)) as predictions:
+def scores(table: Any, **said: Any) -> dict[str | None, dict[str, Table]]:
+    with open_predictions(table, Input(**said)) as predictions:
         counted = count(predictions)
         found: dict[str | None, dict[str, Table]] = {None: {}}
         for i, model in enumerate(counted.models):
@@ -184,11 +184,12 @@ def test_one_model_at_a_time_leaves_out_rows_that_lack_another() -> None:
         assert listed(counted.scores(1)[None]) == [(0.25, 1, 0), (0.5, 1, 0)]
 
 
-def test_the_digest_is_of_the_columns_in_turn() -> None:
+def test_the_digest_is_of_the_columns_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = ScoreCounts(np.array([0.25, 0.5]), np.array([1, 0]), np.array([2, 3]))
     plain = sha256(struct.pack("<6d", 0.25, 0.5, 1, 0, 2, 3)).hexdigest()
     assert counts.digest() == plain
-    assert counts.digest(piece=1) == plain
+    monkeypatch.setattr(score_counts, "_PIECE", 1)
+    assert counts.digest() == plain
 
 
 def test_merging_keeps_whole_numbers_whole() -> None:

@@ -145,8 +145,8 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
             "n": [1, 2, 3, 4, 5, 6],
         }
     )
-    roles = Input(weight="n", by=("site",), missing="drop", positive="1")
-    with open_predictions(ENGINES[engine](frame), roles) as predictions:
+    said = Input(weight="n", by=("site",), missing="drop", positive="1")
+    with open_predictions(ENGINES[engine](frame), said) as predictions:
         counted = counting.count(predictions)
         found = {kind: read_scores(counted.kept, kind) for kind in ("positive", "negative", "all")}
     rows = {

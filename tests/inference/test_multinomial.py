@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare, multinomial
 
+from clfeval.inference import resampling
 from clfeval.inference.resampling import resampled_counts, stream
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -16,9 +17,9 @@ pytestmark = pytest.mark.filterwarnings("error")
 RARE, OFTEN, MIXED = [1] * 40, [30, 10, 60], [1, 5, 1, 2, 9, 1, 1]
 
 
-def drawn(n: list[int], resamples: int, seed: int = 0, **options: int) -> NDArray[np.int64]:
+def drawn(n: list[int], resamples: int, seed: int = 0) -> NDArray[np.int64]:
     rng = stream(seed, "test")
-    return np.concatenate(list(resampled_counts(n, resamples=resamples, rng=rng, **options)))
+    return np.concatenate(list(resampled_counts(n, resamples=resamples, rng=rng)))
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(1, 20))
@@ -56,13 +57,16 @@ def test_the_whole_distribution_of_a_small_table(n: list[int]) -> None:
 
 
 @pytest.mark.parametrize("n", [RARE, OFTEN, MIXED])
-def test_neither_chunks_nor_further_replicates_change_a_draw(n: list[int]) -> None:
+def test_neither_chunks_nor_further_replicates_change_a_draw(
+    n: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = drawn(n, 50)
-    for cells in (1, len(n) * 7, len(n) * 49):
-        np.testing.assert_array_equal(drawn(n, 50, cells=cells), found)
+    for cells in (len(n) * 49, len(n) * 7, 1):
+        monkeypatch.setattr(resampling, "CELLS", cells)
+        np.testing.assert_array_equal(drawn(n, 50), found)
     np.testing.assert_array_equal(drawn(n, 20), found[:20])
     assert (drawn(n, 50, seed=1) != found).any()
-    sizes = [len(part) for part in resampled_counts(n, resamples=50, rng=stream(0, ""), cells=1)]
+    sizes = [len(part) for part in resampled_counts(n, resamples=50, rng=stream(0, ""))]
     assert sizes == [1] * 50
 
 

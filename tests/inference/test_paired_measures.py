@@ -15,10 +15,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from clfeval.inference.paired_measures import correlation, difference, slopes
 from clfeval.inference.score_region import range_over_region
-from clfeval.inference.shares import paired_combination
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
+from tests.inference.test_differences import paired_difference
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,8 +69,7 @@ def test_of_two_rates_it_is_newcombe_for_paired_proportions(table: Numbers) -> N
     a, b, c, _ = table
     n = sum(table)
     first, second = (proportion_confint(k, n, method="wilson") for k in (a + b, a + c))
-    # in the other class both are right in so many rows that it adds nothing
-    expected = paired_combination(1, table, (1e30, 0, 0, 0), level=0.95)
+    expected = paired_difference(*table, level=0.95)
     for rate, other in (((1, 0), (0.3, 0)), ((-2, 0), (-1, 0))):
         rho = correlation(rate, other, table, (1, 2, 3, 4))
         mine = difference((a + b) / n, *first, (a + c) / n, *second, rho)

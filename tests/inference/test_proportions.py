@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from clfeval.inference.shares import clopper_pearson, sign_test
-from clfeval.inference.special import _quantiles, _rough_normal, beta_quantiles
+from clfeval.inference.special import beta_quantiles
 from tests.thoroughness import examples
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
@@ -77,19 +77,14 @@ def test_none_and_all_have_closed_forms(n: int, level: float) -> None:
 
 @pytest.mark.parametrize("level", [*LEVELS, math.sqrt(0.95), 0.99])
 def test_quantiles_found_together_have_the_bits_of_those_found_alone(level: float) -> None:
-    """The search for each starts from its own tail: 1 - (1 - tail) need not be tail."""
-    tail = (1 - level) / 2
+    tail, none = (1 - level) / 2, (np.empty(0), np.empty(0))
     k, n = (each.astype(np.float64) for each in grid(SIZES))
     low, high = (k[k > 0], (n - k + 1)[k > 0]), ((k + 1)[k < n], (n - k)[k < n])
-    for p, z, (a, b), found in zip(
-        (tail, 1 - tail),
-        (-_rough_normal(tail), _rough_normal(1 - tail)),
-        (low, high),
-        beta_quantiles(tail, low, high),
-        strict=True,
-    ):
-        alone = _quantiles(np.full(len(a), p), np.full(len(a), z), a, b)
-        np.testing.assert_array_equal(found, alone)
+    lower, upper = beta_quantiles(tail, low, high)
+    for i, (a, b) in enumerate(zip(*low, strict=True)):
+        assert beta_quantiles(tail, (a[None], b[None]), none)[0] == lower[i]
+    for i, (a, b) in enumerate(zip(*high, strict=True)):
+        assert beta_quantiles(tail, none, (a[None], b[None]))[1] == upper[i]
 
 
 @pytest.mark.parametrize("n", [10, 1000, 10**6, 10**8])
@@ -178,19 +173,19 @@ def test_wider_levels_and_fewer_rows_give_wider_intervals() -> None:
 def test_an_interval_does_not_depend_on_its_company(batch: list[tuple[int, float]]) -> None:
     n = np.array([size for size, _ in batch])
     k = np.array([round(size * share) for size, share in batch])
-    low, high = clopper_pearson(k, n)
+    low, high = clopper_pearson(k, n, level=0.95)
     for i in {0, len(batch) // 2, len(batch) - 1}:
         assert (low[i], high[i]) == bounds(int(k[i]), int(n[i])), "to the last bit"
-    half = clopper_pearson(k[::2], n[::2])
+    half = clopper_pearson(k[::2], n[::2], level=0.95)
     assert (half[0].tolist(), half[1].tolist()) == (low[::2].tolist(), high[::2].tolist())
 
 
 def test_shapes_broadcast_and_no_trial_is_undefined() -> None:
-    low, high = clopper_pearson([[0, 1, 2]], [[2], [4]])
+    low, high = clopper_pearson([[0, 1, 2]], [[2], [4]], level=0.95)
     assert low.shape == high.shape == (2, 3)
     assert (low[1, 2], high[1, 2]) == bounds(2, 4)
-    assert np.isnan(clopper_pearson(0, 0)).all()
-    low, high = clopper_pearson([], [])
+    assert np.isnan(clopper_pearson(0, 0, level=0.95)).all()
+    low, high = clopper_pearson([], [], level=0.95)
     assert (low.shape, high.shape) == ((0,), (0,))
 
 
@@ -203,7 +198,7 @@ def test_a_level_outside_0_to_1_is_refused(level: float) -> None:
 @pytest.mark.parametrize(("k", "n"), [(-1, 2), (3, 2), ([0, 5], [1, 4]), (0, -1)])
 def test_counts_that_are_none_are_refused(k: object, n: object) -> None:
     with pytest.raises(ValueError, match="between 0 and n"):
-        clopper_pearson(k, n)  # type: ignore[arg-type]
+        clopper_pearson(k, n, level=0.95)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ import pytest
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, same_measure
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import Cells, limits
 from clfeval.methods.mlcps.given import MEASURED
-from clfeval.methods.tune_jpt.options import MEASURES
 from clfeval.methods.tune_jpt.tables import formulas
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import EVERY
@@ -110,7 +109,7 @@ def test_what_is_typed_shown_or_stored_finds_it(measure: Measure) -> None:
 def test_every_name_is_looked_up_in_one_place(
     name: str, tuned: str | None, ranked: str | None
 ) -> None:
-    assert (one_of(name, MEASURES), one_of(name, MEASURED)) == (tuned, ranked)
+    assert (one_of(name, JPT), one_of(name, MEASURED)) == (tuned, ranked)
 
 
 def test_records_that_nothing_computes_yet() -> None:

@@ -101,5 +101,5 @@ def test_no_odds(text: str) -> None:
 @pytest.mark.parametrize("text", ["1e17:1", "1:1e400", "1e-320:1e300"])
 def test_odds_that_round_to_certainty_are_none(text: str) -> None:
     """As --prevalence 1 is refused: there a class would have no share at all."""
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="bad-odds"):
         Population.of_odds(text)

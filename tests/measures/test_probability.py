@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from clfeval.measures import scores as probability
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.scores import LEAST, clipped, mean_loss
+from clfeval.measures.scores import LEAST, clipped, log_losses, mean_loss, squared_errors
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -106,6 +105,6 @@ def test_weights_are_repeated_rows(rows: list[tuple[float, bool, int]]) -> None:
 
 @pytest.mark.parametrize("bad", [-1e-9, 1.0000001, np.inf, np.nan])
 def test_what_is_no_probability_is_refused(bad: float) -> None:
-    for function in (probability.squared_errors, probability.log_losses):
+    for function in (squared_errors, log_losses):
         with pytest.raises(ValueError, match="between 0 and 1"):
             function([0.5, bad], [True, False])

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from clfeval.measures import scores as ranking
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.scores import average_precision, ks, roc_auc
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 Function = Callable[..., NDArray[np.float64]]
 FUNCTIONS: dict[str, Function] = {
-    "roc_auc": ranking.roc_auc,
+    "roc_auc": roc_auc,
     "gini": CATALOG["gini"].function,
-    "average_precision": ranking.average_precision,
-    "ks": ranking.ks,
+    "average_precision": average_precision,
+    "ks": ks,
 }
 # a row: score, positives, negatives; rows of equal score stay apart, some rows count nothing
 tables = st.lists(
@@ -87,13 +87,13 @@ def test_by_hand() -> None:
     """Positives at .9, .6, .6; negatives at .6, .3: of 6 pairs 4 won, 2 tied."""
     scores = np.array([0.3, 0.6, 0.6, 0.9])
     positives, negatives = np.array([0, 1, 1, 1]), np.array([1, 1, 0, 0])
-    assert ranking.roc_auc(scores, positives, negatives) == (4 + 2 / 2) / 6
+    assert roc_auc(scores, positives, negatives) == (4 + 2 / 2) / 6
     assert CATALOG["gini"].function(scores, positives, negatives) == 2 * (5 / 6) - 1
     # at .9: P = 1, R = 1/3; at .6: P = 3/4, R = 1
-    average = ranking.average_precision(scores, positives, negatives)
+    average = average_precision(scores, positives, negatives)
     assert average == pytest.approx(1 / 3 * 1 + 2 / 3 * 3 / 4, abs=1e-15)
     # at .9: 1/3 - 0; at .6: 1 - 1/2
-    assert ranking.ks(scores, positives, negatives) == 1 / 2
+    assert ks(scores, positives, negatives) == 1 / 2
 
 
 @pytest.mark.parametrize("digits", [1, 2, 16])
@@ -118,7 +118,7 @@ def test_scikit_learn_and_scipy(seed: int, digits: int) -> None:
         },
         abs=1e-13,
     )
-    plain = ranking.ks(s, t * 1, ~t * 1)
+    plain = ks(s, t * 1, ~t * 1)
     assert plain == pytest.approx(ks_2samp(scores[truth], scores[~truth]).statistic, abs=1e-13)
     # fractional weights, by another kind of arithmetic
     halves = [float(f(s, w * t / 3, w * ~t / 3)) for f in FUNCTIONS.values()]

@@ -82,7 +82,7 @@ def test_mars() -> None:
         # rows of one model: none found, or no other model that could have missed them
         none = None if tp else "nothing_found"
         assert reasons.pop("shine_through", None) == none
-        assert reasons.pop("occlusion") == none or "no_other_model"
+        assert reasons.pop("occlusion") == (none or "no_other_model")
         expected = {
             name: rule(name, tp, fp, fn, tn, tuned=False)
             for name in ("accuracy", "precision", "recall")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from clfeval.options import taken
+from clfeval.options import options_of, taken
 from clfeval.tables.input import Input
 from clfeval.tables.metric import table as metric_tables
 from clfeval.tables.metric.table import MetricTable
@@ -24,6 +24,8 @@ def read_metrics(
     table: Any, *, wanted: Sequence[str] = (), transpose: bool = False, **said: Any
 ) -> MetricTable:
     """Read a list of one path, or a frame, with the options of a table said by name."""
+    known = {option.name for option in options_of(Input)}
+    assert said.keys() <= known, f"no options: {said.keys() - known}"
     given = taken(Input, said)
     return metric_tables.read_metrics(table, given, wanted=wanted, transpose=transpose)
 
@@ -37,8 +39,14 @@ def shown(table: MetricTable) -> Shown:
     """Return models, metrics and values, to be compared."""
     assert table.values.dtype == np.float64
     assert np.isfinite(table.values).all()
-    assert len(table.rows) == len(table.models)
+    assert table.values.shape == (len(table.models), len(table.metrics))
     return table.models, table.metrics, table.values.tolist()
+
+
+def rows_of(table: MetricTable) -> tuple[int | None, ...]:
+    """Return in which row a problem of each model's first value would be said to stand."""
+    places = range(len(table.models))
+    return tuple(table.problem(i, 0, "is low", "too-low").row for i in places)
 
 
 def _read(table: Any, **options: Any) -> MetricTable:

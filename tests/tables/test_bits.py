@@ -70,7 +70,9 @@ def test_an_odd_vote_is_named_and_not_merged(cell: str, with_id: bool) -> None:
 
 @WITH_ID
 def test_a_vote_for_2_is_refused(with_id: bool) -> None:
-    assert "[" in data_message(open(table([("1", "2", "1")], with_id=with_id)).read())  # noqa: SIM115
+    message = data_message(open(table([("1", "2", "1")], with_id=with_id)).read())  # noqa: SIM115
+    assert message.startswith("t.csv: column 'a': scores from 0 to 2 are no probabilities, ")
+    assert "[needs-threshold]" in message
 
 
 @WITH_ID

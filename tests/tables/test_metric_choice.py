@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from clfeval.tables.metric.grid import Places
 from clfeval.tables.metric.table import MetricTable
 from tests.tables.door import write
-from tests.tables.metric_door import data_message, read, read_metrics, shown, usage_message
+from tests.tables.metric_door import data_message, read, read_metrics, rows_of, shown, usage_message
 
 CONTENT = "model,f1,acc,f1[macro],note,odd\nrf,.5,1,.4,7a,1\nsvm,.25,0,.3,7b,\n"
 
@@ -135,9 +136,14 @@ def test_what_the_note_says() -> None:
 
 
 def test_a_table_can_be_made_by_hand() -> None:
-    table = MetricTable("t", "t", None, "wide", ("rf",), ("f1",), np.array([[1.0]]), (None,))
-    assert table.described() == "t: wide metrics; 1 metric: 'f1'"
-    assert str(table.problem(0, 0, "is low", "too-low")) == "t: is low [too-low]"
+    table = MetricTable(
+        name="t", display="t", sha256=None, layout="wide", models=("rf",), metrics=("f1",),
+        values=np.array([[1.0]]), splits=(), by_split=None, sds=None, dropped=0, ignored=(),
+        named_by="models in 'm'", notes=(), places=Places(np.array([[0]]), np.array([[1]])),
+        records=[2], columns=("m", "f1"),
+    )  # fmt: skip
+    assert table.described() == "t: wide metrics; models in 'm'; 1 metric: 'f1'"
+    assert str(table.problem(0, 0, "is low", "too-low")) == "t:2: column 'f1': is low [too-low]"
 
 
 @pytest.mark.slow
@@ -148,7 +154,7 @@ def test_a_hundred_thousand_models() -> None:
     header = ",".join(["model", *(f"x{j}" for j in range(10))])
     table = read("\n".join([header, *lines]))
     assert table.models[:2] == ("m_0", "m_1")
-    assert (len(table.models), table.rows[-1]) == (100_000, 100_001)
+    assert (len(table.models), rows_of(table)[-1]) == (100_000, 100_001)
     np.testing.assert_array_equal(table.values, values)
     turned = read_metrics(["t.csv"], missing="drop", model=["m_9999*"], wanted=["x9", "x0"])
     assert len(turned.models) == 11

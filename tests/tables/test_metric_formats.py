@@ -23,6 +23,7 @@ from tests.tables.metric_door import (
     data_message,
     read,
     read_metrics,
+    rows_of,
     shown,
 )
 
@@ -83,7 +84,7 @@ def test_every_layout_in_every_format_is_the_same_table(layout: str, way: str) -
 def test_columns_that_are_models_in_every_format(way: str) -> None:
     table = read_metrics(WAYS[way](TRANSPOSED), transpose=True)
     assert shown(table) == EXPECTED
-    assert table.rows == (None, None, None)
+    assert len(set(rows_of(table))) == 1  # that of the metric
 
 
 @pytest.mark.parametrize("way", FILES)
@@ -98,7 +99,7 @@ def test_a_file_is_named_and_hashed_as_given(way: str) -> None:
 def test_a_frame_has_no_name_and_no_hash(way: str) -> None:
     table = read_metrics(WAYS[way](WIDE))
     assert (table.name, table.display, table.sha256) == ("<frame>", "<frame>", None)
-    assert table.rows == (1, 2, 3)
+    assert rows_of(table) == (1, 2, 3)
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])

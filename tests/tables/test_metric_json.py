@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from tests.tables.metric_door import data_message, read, shown
+from tests.tables.metric_door import data_message, read, rows_of, shown
 
 EXPECTED = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
 FORMS = (
@@ -81,7 +81,7 @@ def test_keys_that_a_record_lacks_are_missing() -> None:
 def test_records_without_a_value_count_and_are_nothing_else() -> None:
     table = read(json.dumps([RECORDS[0], {}, {"model": None}, RECORDS[1]]), "t.json")
     assert shown(table) == EXPECTED
-    assert table.rows == (1, 4)
+    assert rows_of(table) == (1, 4)
 
 
 def test_lines_are_named_as_lines() -> None:

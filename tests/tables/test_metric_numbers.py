@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.tables.metric_door import data_message, frame_message, read, read_metrics
+from tests.tables.metric_door import data_message, frame_message, read, read_metrics, rows_of
 
 GAP = "hint: fill the cells, or add --missing drop to leave such models out"
 NULL = "hint: if '{0}' means missing, add --null-value '{0}'"
@@ -50,7 +50,7 @@ def test_missing(text: str) -> None:
     content = f"model,f1\nrf,.5\nsvm,{text}\n"
     assert data_message(content) == (f"t.csv:3: column 'f1': missing [missing-value]\n{GAP}")
     table = read(content, missing="drop")
-    assert (table.models, table.rows, table.dropped) == (("rf",), (2,), 1)
+    assert (table.models, rows_of(table), table.dropped) == (("rf",), (2,), 1)
 
 
 @pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "1e400"])
@@ -116,7 +116,7 @@ def test_long_text_is_cut() -> None:
 
 def test_dropped_models_are_counted_and_those_without_a_name_too() -> None:
     table = read("model,f1,acc\nrf,.5,\n,.25,1\nsvm,.5,1\n", missing="drop")
-    assert (table.models, table.rows, table.dropped) == (("svm",), (4,), 2)
+    assert (table.models, rows_of(table), table.dropped) == (("svm",), (4,), 2)
 
 
 def test_only_chosen_metrics_and_models_must_be_there() -> None:

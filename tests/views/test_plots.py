@@ -35,7 +35,7 @@ def test_a_bar_is_as_long_as_its_value(count: int) -> None:
 
 def test_more_bars_than_fit_are_cut_after_the_longest() -> None:
     drawn = bars("t", [f"m{i}" for i in range(50)], [float(i) for i in range(50)], 60)
-    assert " m49 49┤" in drawn or "m49 49┤" in drawn
+    assert "m49 49┤" in drawn
     assert "m19 19┤" not in drawn
 
 

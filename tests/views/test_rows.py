@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+import clfeval
 from clfeval.pages.write import exact, heading, interval, show
 from clfeval.result import Estimate, Result
 from clfeval.schema import Column, Shown
-from clfeval.views.render import section
+from clfeval.views.render import section, sections
 from clfeval.words import number
+from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.views.ranked import ranked
 
 
 @pytest.mark.parametrize(
@@ -72,3 +75,32 @@ def test_a_section_puts_the_interval_beside_its_value() -> None:
 def test_a_table_without_intervals_needs_no_level() -> None:
     result = Result("other", "", (), {}, {}, {"models": [{"model": "a", "hits": 2}]})
     assert section(Shown("models", "t", "model hits"), result).rows == (("a", "2"),)
+
+
+def test_long_tables_of_metrics_say_what_they_leave_out() -> None:
+    metrics = [f"metric {i}" for i in range(63)]
+    values = {"rf": [0.9] * 63, "svm": [0.8] * 62 + [0.95], "lda": [0.7] * 63}
+    goals = dict.fromkeys(metrics, (0.5, 1.0))
+    parts = [
+        *sections(ranked(values, metrics, sensitivity=True)),
+        *sections(ranked(values, metrics, goals=goals)),
+        *sections(ranked(values, metrics, compare=values)),
+    ]
+    # of 63 metrics 60 are shown; MLcps, order-free and mean agree or not besides them
+    for title, name, left in (
+        ("Weights at which another model passes", "dethroning", 3),
+        ("What is wanted", "desirability", 3),
+        ("Agreement with", "agreement", 6),
+    ):
+        part = next(part for part in parts if part.title.startswith(title))
+        assert len(part.rows) == 60
+        said = f"{left} more rows; all of them: --format csv --table {name}"
+        assert part.note.split("; together")[0] == said
+
+
+def test_long_tables_of_the_diamond_say_what_they_leave_out() -> None:
+    result = clfeval.phidelta(counts_frame({f"m{i}": Cells(8, 3, 2, 7) for i in range(64)}))
+    for title in ("Position in the diamond", "Rates", "Joint 95 % region"):
+        part = next(part for part in sections(result) if part.title.startswith(title))
+        assert len(part.rows) == 60
+        assert part.note.startswith("4 more rows; all of them: --format csv")

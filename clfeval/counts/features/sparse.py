@@ -218,16 +218,11 @@ def _with_zeros(
 ) -> ScoreCounts:
     """Add the rows without an entry, whose value is 0."""
     shown = (values != 0) & (positives + negatives > 0)
-    values, positives, negatives = values[shown], positives[shown], negatives[shown]
-    rest = (totals[0] - positives.sum(), totals[1] - negatives.sum())
-    place = int(np.searchsorted(values, 0.0))
+    columns = [values[shown], positives[shown], negatives[shown]]
+    rest = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
     if sum(rest):
-        values = np.insert(values, place, 0.0)
-        positives, negatives = (
-            np.insert(column, place, zeros)
-            for column, zeros in zip((positives, negatives), rest, strict=True)
-        )
-    return ScoreCounts(values, positives, negatives)
+        columns = [np.append(column, zeros) for column, zeros in zip(columns, rest, strict=True)]
+    return ScoreCounts.of(*columns)
 
 
 def _pairs_differ(entries: Frame) -> bool:
@@ -252,7 +247,7 @@ def complain_sparse(table: FeatureTable) -> None:
         checks.append(bad_number(table.value))
         checks += [missing_value(table.value, number=True)] if strict else []
     if table.truth:
-        truth = pl.col(table.truth).cast(pl.String)
+        truth = text_of(table.truth)
         known = truth.drop_nulls().first().over(row)
         what = "'{value}' where an earlier entry of this row has '{extra}'"
         bad = (truth != known) & pl.col(row).is_not_null()

@@ -76,9 +76,9 @@ def found(counts: TargetCounts) -> int | float:
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
-def score_subsets(counts: TargetCounts, members: Bools, *, cells: int = _CELLS) -> SubsetScores:
+def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
-    step = max(1, cells // max(1, len(counts.hit_n) + len(counts.alarm_n)))
+    step = max(1, _CELLS // max(1, len(counts.hit_n) + len(counts.alarm_n)))
     starts = range(0, max(1, len(members)), step)
     parts = [_score_some(counts, members[start : start + step]) for start in starts]
     names = SubsetScores.__slots__
@@ -182,17 +182,15 @@ class Choice:
     method: str
 
 
-def best_subsets(
-    counts: TargetCounts, sizes: int, *, exact_models: int = EXACT_MODELS
-) -> list[Choice]:
+def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
     Ties go to less effort, then to the models that come first. Exact: all subsets of up to
-    `exact_models`, of more models maximum coverage as an integer program, with the greedy choice
+    20 models, of more maximum coverage as an integer program, with the greedy choice
     beside it (each step adds the model that covers most of what is left) wherever the two differ.
     """
     sizes = min(sizes, len(counts.models))
-    if len(counts.models) <= exact_models:
+    if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
         of_size = every.sizes
         return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
@@ -207,11 +205,9 @@ def best_subsets(
     return choices
 
 
-def best_within_effort(
-    counts: TargetCounts, effort: float, *, exact_models: int = EXACT_MODELS
-) -> Choice | None:
+def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
     """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
-    if len(counts.models) <= exact_models:
+    if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
         fits = (every.effort <= effort) & every.members.any(axis=1)
         return _best(every, fits) if fits.any() else None

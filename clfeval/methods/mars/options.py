@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import Interval, Level
+from clfeval.methods.options import Interval, Level, Sure
 from clfeval.notation import count_or_all, groups
 from clfeval.options import Command, Opt, listed, mapping
 
@@ -24,7 +24,7 @@ def _top(_: str, given: Any) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MarsOptions:
+class MarsOptions(Sure):
     """What to compute, for which class, under which rule."""
 
     occlusion: Annotated[
@@ -86,11 +86,6 @@ class MarsOptions:
         for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} has no members")
-
-    @property
-    def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
-        return self.level if self.interval == "exact" else None
 
 
 MARS = Command(

@@ -68,8 +68,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
         parameters=parameters(
             "positive negative target occlusion level interval missing top sweep groups by",
             {
-                "positive": counted.positive,
-                "negative": [name for name in counted.classes if name != counted.positive],
+                "positive": counted.positive, "negative": list(counted.negative),
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
             said, options,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,15 +10,15 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
-from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
-from clfeval.inference.resampling import CELLS, resampled_counts, stream
-from clfeval.measures.catalog import CATALOG, computed, find_measure, one_of, spellings
+from clfeval.errors import DataError, Problem, UsageError, listing
+from clfeval.inference.resampling import resampled_counts, stream
+from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import why
 from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
-from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.estimates import estimate, fractional_weights
 from clfeval.methods.mlcps.options import MlcpsOptions
+from clfeval.methods.options import measures_among
 from clfeval.result import InputFile, Warn
 
 # a bias is neither better high nor low; the others tell what stands there by another name
@@ -140,24 +139,14 @@ class Given:
         return None if self.replicates is None else len(self.replicates)
 
 
-def measure_names(names: Sequence[str], option: str = "--metric") -> tuple[str, ...]:
+def measure_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the measures by id, each once; UsageError for names of none that is computed here."""
-    found = []
-    for name in names:
-        one = one_of(name, MEASURED)
-        if one is None:
-            other = find_measure(name)
-            what = f"no measure '{name}'"
-            if other is not None:
-                what = f"{other.id} is not computed from predictions here"
-            raise UsageError.of(f"{option}: {what}", "unknown-measure", hint=_hint(option, name))
-        found.append(one)
-    return tuple(dict.fromkeys(found))
+    return measures_among("--metric", names, MEASURED, "is not computed from predictions here")
 
 
 def only_ranks(metrics: Sequence[str]) -> bool:
     """Tell whether only the order of scores matters to what is measured."""
-    return bool(metrics) and set(measure_names(metrics)) <= set(OF_RANKING)
+    return bool(metrics) and set(metrics) <= set(OF_RANKING)
 
 
 def measured(
@@ -183,10 +172,9 @@ def measured(
     replicates = None
     if drawn:
         rng = stream(seed, "mlcps")
-        draws = resampled_counts(joint.n, resamples=drawn, rng=rng, cells=CELLS)
+        draws = resampled_counts(joint.n, resamples=drawn, rng=rng)
         replicates = np.concatenate([measure(counts) for counts in draws])
-    others = [one for one in counted.classes if one != counted.positive]
-    if len(others) > 1:
+    if len(others := counted.negative) > 1:
         text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
         notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
     if resamples is None and drawn < RESAMPLES:
@@ -250,20 +238,10 @@ def _reasons(
         return found
     cells = _cells(joint)(joint.n[None])
     for i, j in places:
-        if math.isnan(values[i, j]):
-            table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
-            found[i, j] = why(CATALOG[names[j]].undefined, table)
-        else:
-            found[i, j] = "infinite" if values[i, j] > 0 else "minus_infinite"
+        table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
+        undefined = CATALOG[names[j]].undefined
+        found[i, j] = str(estimate(values[i, j].item(), undefined=undefined, table=table).reason)
     return found
-
-
-def _hint(option: str, name: str) -> str:
-    """Suggest a measure by id or alias, or to repeat the option."""
-    if "," in name:
-        parts = [part.strip() for part in name.split(",") if part.strip()]
-        return f"one at a time: {' '.join(f'{option} {part}' for part in parts)}"
-    return suggestion(name, spellings(MEASURED)) or f"one of {', '.join(MEASURED)}"
 
 
 def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptions) -> Given:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Level, as_given
+from clfeval.methods.options import INTERVALS, Level, table
 from clfeval.options import READING, Command, Opt, mapping, number, pair
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "How firm"  # panels
@@ -25,7 +25,7 @@ MOST = 1e15  # of a scale's ends
 
 
 def _weights(flag: str, given: Any) -> dict[str, float]:
-    if isinstance(given, (str, os.PathLike)):
+    if isinstance(given, (str, os.PathLike)) and given != "":
         from clfeval.methods.mlcps.wishes import read_weights
 
         weights = read_weights(given)
@@ -67,7 +67,7 @@ def _wishes(flag: str, given: Any) -> tuple[Any, ...]:
         return ()
     from clfeval.methods.mlcps.wishes import read_wishes, wishes_of
 
-    if isinstance(given, (str, os.PathLike)):
+    if isinstance(given, (str, os.PathLike)) and given != "":
         return read_wishes(given)
     return wishes_of(mapping(flag, given, "metrics to wishes, and no file"))
 
@@ -148,7 +148,7 @@ class MlcpsOptions:
         Any,
         Opt(
             "A second table of the same models, such as training: do they rank alike?",
-            FIRM, metavar="OTHER", accept=as_given, reads=True, common=True,
+            FIRM, metavar="OTHER", accept=table, reads=True, common=True,
         ),
     ] = None  # fmt: skip
     interval: Annotated[

@@ -139,9 +139,7 @@ def _wish_notes(wish: Wish, given: Given) -> Iterator[Warn]:
         yield Warn("wish-direction", text)
 
 
-def mlcps_result(
-    given: Given, options: MlcpsOptions, said: Any, *, other: Given | None = None
-) -> Result:
+def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given | None) -> Result:
     """Rank the models by MLcps, or by desirability where there are wishes.
 
     Errors: UsageError and DataError of `scales_of`; UsageError where weights are to be varied and

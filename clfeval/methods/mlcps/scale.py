@@ -16,8 +16,8 @@ from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.result import Warn
 
-# of a result of clfeval, what has no place in a polygon is left out rather than refused
 NARROW = 0.05  # of the scale
+# of a result of clfeval, what has no place in a polygon is left out rather than refused
 SCALELESS = ("no-direction", "unbounded-metric", "above-one")
 
 

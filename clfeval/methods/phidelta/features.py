@@ -81,7 +81,7 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     return places if options.top is None else places[: options.top]
 
 
-def feature_table(ranked: Ranked, level: float | None, selected: Ints | None = None) -> Rows:
+def feature_table(ranked: Ranked, level: float | None, selected: Ints | None) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is."""
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())

@@ -9,17 +9,13 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.inference.special import halved
 from clfeval.measures.confusion import Confusion, mutual_information
-from clfeval.measures.plane import position, tilted
+from clfeval.measures.plane import CORNERS, position, tilted
 from clfeval.measures.population import Population
 from clfeval.result import Row
 
 STEPS = 64  # points of a curved line
 
 Line = tuple[Floats, Floats]  # tp and fp of its points
-
-CORNERS = {
-    "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
-}  # fmt: skip
 
 
 def corner_rows(populations: Sequence[Population]) -> list[Row]:

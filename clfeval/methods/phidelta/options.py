@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations, as_given
+from clfeval.methods.options import Interval, Level, Populations, Sure, table
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -32,7 +32,7 @@ def _isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
     for name, values in lines.items():
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"one of {', '.join(ISOMETRICS)}"
-            raise UsageError.of(f"{flag}: no line for '{name}'", "bad-option", hint=hint)
+            raise bad_option(f"{flag}: no line for '{name}'", hint)
         for value in values:
             if not 0 <= value <= 1:
                 raise bad_option(f"{flag} {name}={value:g} is not in 0..1")
@@ -57,7 +57,7 @@ def _cut(flag: str, given: Any) -> CutChoice | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PlaneOptions(Populations):
+class PlaneOptions(Sure, Populations):
     """What classifiers and features share: intervals, populations, lines of equal measure."""
 
     isometrics: Annotated[
@@ -71,11 +71,6 @@ class PlaneOptions(Populations):
     ] = field(default_factory=dict)  # fmt: skip
     interval: Interval = "exact"
     level: Level = 0.95
-
-    @property
-    def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
-        return self.level if self.interval == "exact" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -159,7 +154,7 @@ class FeatureOptions:
         Any,
         Opt(
             "The class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=as_given, reads=True,
+            FEATURES, metavar="FILE", accept=table, reads=True,
         ),
     ] = None  # fmt: skip
     cut: Annotated[

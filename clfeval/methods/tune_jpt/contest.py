@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -96,9 +96,9 @@ def crossings(contest: Contest, ratios: Floats, values: Floats, i: int, j: int) 
         # with more positives the model of higher sensitivity leads
         return [Crossing(j, i, ratio) if d_tp > 0 else Crossing(i, j, ratio)]
     signs, out = contest.signs(values, i, j), []
-    for a, b in pairwise(np.flatnonzero(signs)):
-        if signs[a] == signs[b] or np.isnan(signs[a : b + 1]).any():
-            continue
+    told = np.flatnonzero(signs)
+    turns = np.flatnonzero(signs[told[:-1]] * signs[told[1:]] < 0)  # never beside a NaN
+    for a, b in zip(told[turns], told[turns + 1], strict=True):
         low, high = ratios[a].item(), ratios[b].item()
         for _ in range(_HALVINGS):
             middle = float(np.sqrt(low * high))
@@ -205,7 +205,7 @@ class Contest:
 
     def standing(self, models: Ints, ratios: Floats) -> Standing:
         """Return what is to be said of models at ratios, (m,) each, before they are compared."""
-        cells = Cells.of(self.counts, [1.0]).at(models, ratios)
+        cells = Cells.picked(self.counts, models, ratios)
         value = self.measure(cells.tuned)
         found = np.full((5, len(ratios)), np.nan)
         found[0] = value
@@ -274,7 +274,7 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     ahead = standing[:, np.repeat(at * k + leaders, k)]
     _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
     sure = (low > 0).reshape(len(places), k)
-    cells = Cells.of(contest.counts, [1.0]).where(leaders)
+    cells = Cells.picked(contest.counts, leaders, ratios)
     best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
     rows: list[Row] = []
     for g, (kind, population) in enumerate(places):

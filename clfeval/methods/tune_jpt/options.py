@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval import notation
-from clfeval.errors import UsageError, bad_option, suggestion
+from clfeval.errors import UsageError, bad_option
 from clfeval.measures.population import Population
-from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations
+from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations, Sure, measures_among
 from clfeval.options import Command, Opt, listed
 
 if TYPE_CHECKING:
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
-# the order of columns
-MEASURES = (
-    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
-    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
-    "expected_cost", "net_benefit",
-)  # fmt: skip
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
 FULL_SWEEP = "1:1000..1000:1"
 REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
@@ -36,10 +30,11 @@ ROWS = 1000  # of the tables shown
 def kinds() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return which measures move with the class ratio, which do not, which ask for stakes."""
     from clfeval.measures.catalog import CATALOG
+    from clfeval.measures.odds import JPT
 
-    staked = tuple(name for name in MEASURES if "stakes" in CATALOG[name].takes)
-    fixed = tuple(name for name in MEASURES if CATALOG[name].invariant)
-    return tuple(n for n in MEASURES if n not in (*fixed, *staked)), fixed, staked
+    staked = tuple(name for name in JPT if "stakes" in CATALOG[name].takes)
+    fixed = tuple(name for name in JPT if CATALOG[name].invariant)
+    return tuple(n for n in JPT if n not in (*fixed, *staked)), fixed, staked
 
 
 def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[Population, ...]:
@@ -66,13 +61,19 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
 def _measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return measure_ids([str(one) for one in listed(given)], flag)
+    return _known(flag, [str(one) for one in listed(given)])
 
 
 def _measure(flag: str, given: Any) -> str | None:
     if not isinstance(given, (str, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return None if given is None else measure_ids([given], flag)[0]
+    return None if given is None else _known(flag, [given])[0]
+
+
+def _known(flag: str, names: Sequence[str]) -> tuple[str, ...]:
+    from clfeval.measures.odds import JPT
+
+    return measures_among(flag, names, JPT)
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
@@ -90,7 +91,7 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TuneOptions(Populations):
+class TuneOptions(Sure, Populations):
     """Targets, measures, stakes, and how sure the numbers are to be."""
 
     counts: Annotated[
@@ -205,19 +206,16 @@ class TuneOptions(Populations):
     level: Level = 0.95
 
     @property
-    def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
-        return None if self.interval == "none" else self.level
-
-    @property
     def measures(self) -> tuple[str, ...]:
         """The measures shown, in the order of columns."""
+        from clfeval.measures.odds import JPT
+
         moving, fixed, staked = kinds()
         # sums over everybody, or what holds for each case by itself
         shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
         chosen = self.measure or shown.get(str(self.ratio), (*moving, *fixed))
         asked = (*chosen, *staked) if self.stakes is not None else chosen
-        return tuple(name for name in MEASURES if name in asked)
+        return tuple(name for name in JPT if name in asked)
 
     @property
     def tuned(self) -> tuple[str, ...]:
@@ -246,23 +244,12 @@ class TuneOptions(Populations):
 
     @property
     def stakes(self) -> Stakes | None:
-        """What errors cost and right answers bring; UsageError for what decides nothing."""
+        """What errors cost and right answers bring; None where nobody says."""
         if self.cost is None:
-            if self.benefit is not None:
-                raise bad_option("--benefit adds to --cost FP:FN: give both")
             return None
         from clfeval.measures.odds import Stakes
 
-        for option, both in (("--cost", self.cost), ("--benefit", self.benefit or (0.0, 0.0))):
-            if not all(0 <= one < math.inf for one in both):
-                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
-        stakes = Stakes(*self.cost, *(self.benefit or ()))
-        if not (stakes.fp + stakes.tn > 0 and stakes.fn + stakes.tp > 0):
-            raise bad_option(
-                f"--cost {self.cost[0]:g}:{self.cost[1]:g}: where one kind of error is free, the "
-                "best answer is always the other"
-            )
-        return stakes
+        return Stakes(*self.cost, *(self.benefit or ()))
 
     def check(self) -> None:
         """Raise UsageError for what no computation accepts, or does not go together."""
@@ -273,9 +260,9 @@ class TuneOptions(Populations):
             raise bad_option("--ratio chooses measures, and --measure names them: give one")
         if self.crossover is not None and CATALOG[self.crossover].best == "zero":
             raise bad_option(f"--crossover {self.crossover}: neither more nor less of it is better")
-        stakes = self.stakes
+        self._check_stakes()
         for name in kinds()[2]:
-            if stakes is None and name in (*self.measure, self.crossover):
+            if self.cost is None and name in (*self.measure, self.crossover):
                 hint = "--cost FP:FN, such as --cost 1:10 where a miss costs ten false alarms"
                 what = f"{name} needs to know what errors cost"
                 raise UsageError.of(what, "needs-cost", hint=hint)
@@ -291,19 +278,21 @@ class TuneOptions(Populations):
             given = ",".join(f"{x:g}" for x in prior)
             raise bad_option(f"--prevalence-beta {given}: two numbers from 0.001 to 1e18, as 2,98")
 
-
-def measure_ids(names: Sequence[str], option: str = "--measure") -> tuple[str, ...]:
-    """Return the measures of tune-jpt by id or alias; UsageError for names it has not."""
-    from clfeval.measures.catalog import one_of, spellings
-
-    found = {name: one_of(name, MEASURES) for name in names}
-    for name in (name for name, one in found.items() if one is None):
-        hint = suggestion(name, spellings(MEASURES)) or f"one of {', '.join(MEASURES)}"
-        if "," in name:
-            parts = " ".join(f"{option} {part.strip()}" for part in name.split(","))
-            hint = f"one at a time: {parts}"
-        raise UsageError.of(f"{option}: no measure '{name}'", "unknown-measure", hint=hint)
-    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
+    def _check_stakes(self) -> None:
+        """Raise UsageError for costs and benefits that decide nothing."""
+        if self.cost is None:
+            if self.benefit is not None:
+                raise bad_option("--benefit adds to --cost FP:FN: give both")
+            return
+        (fp, fn), (tp, tn) = self.cost, self.benefit or (0.0, 0.0)
+        for option, both in (("--cost", (fp, fn)), ("--benefit", (tp, tn))):
+            if not all(0 <= one < math.inf for one in both):
+                raise bad_option(f"{option} {both[0]:g}:{both[1]:g}: numbers from 0 up")
+        if not (fp + tn > 0 and fn + tp > 0):
+            raise bad_option(
+                f"--cost {fp:g}:{fn:g}: where one kind of error is free, the best answer is "
+                "always the other"
+            )
 
 
 TUNE_JPT = Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
-from math import inf, isnan
+from math import inf
 from operator import index
 from typing import Any
 
@@ -350,12 +350,10 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
     for name, rate in rates.items():
         if rate is None:
             other = next(key for key in rates if key != name)
-            what = f"--{other} alone says nothing of the other class: add --{name}"
-            raise UsageError.of(what, "bad-option")
-        if not 0 <= rate <= 1 or isnan(rate):
+            raise bad_option(f"--{other} alone says nothing of the other class: add --{name}")
+        if not 0 <= rate <= 1:
             hint = "a share, for example 0.95 for 95 %" if rate > 1 else None
-            what = f"--{name} {rate:g} is not between 0 and 1"
-            raise UsageError.of(what, "bad-option", hint=hint)
+            raise bad_option(f"--{name} {rate:g} is not between 0 and 1", hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)

@@ -15,9 +15,10 @@ from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
+from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
     Cells,
     Estimates,
@@ -27,7 +28,7 @@ from clfeval.methods.estimates import (
     limits,
     rows_of,
 )
-from clfeval.methods.tune_jpt.options import MEASURES, ROWS, TuneOptions
+from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.result import Estimate, Row
 
 Formula = Callable[[Confusion], Floats]
@@ -36,21 +37,12 @@ MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # 
 SWEEP = "slice model prevalence odds ratio"
 
 
-def sample_of(given: Sample, label: str | None) -> Population | None:
-    """Return the class ratio of a slice; None where models differ in it or nothing was counted."""
-    counts = given.slices[label]
-    pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
-    if not given.sampled or len(pairs) != 1 or 0 in next(iter(pairs)):
-        return None
-    return Population.of_counts(*pairs.pop())
-
-
 def places_of(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
     """Return the populations of a slice by kind, its own where its models share one.
 
     Swept odds are for the whole table only.
     """
-    sample = sample_of(given, label)
+    sample = totals_of(given, label)[-1]
     return [
         *([("sample", sample)] if sample is not None else []),
         ("1:1", BALANCED),
@@ -123,7 +115,7 @@ class Tuner:
         own = over(counts.positives, counts.negatives)
         found_at = [one and (own[i] if kind == "sample" else one.ratio) for i, kind, one in places]
         ratios = np.array(found_at, np.float64)
-        cells = Cells.of(counts, [1.0]).at(np.array(models), ratios)
+        cells = Cells.picked(counts, models, ratios)
         counted = np.array([kind == "sample" for kind in kinds])
         found, failed = self._estimates(cells, np.array(models), counted)
         total, per = (counts.positives + counts.negatives).tolist(), cells.tuned.per(ROWS)
@@ -177,7 +169,7 @@ class Tuner:
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
     """Return what computes each measure, with the weight of recall and the stakes filled in."""
     known = computed("confusion", beta=beta, stakes=stakes)
-    return {name: known[name] for name in MEASURES if name in known}
+    return {name: known[name] for name in JPT if name in known}
 
 
 def bootstrap_limits(
@@ -227,7 +219,7 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     ]
     models, kinds, populations = zip(*places, strict=True)
     ratios = np.array([one.ratio for one in populations])
-    cells = Cells.of(tuner.counts, [1.0]).at(np.array(models), ratios)
+    cells = Cells.picked(tuner.counts, models, ratios)
     p = rows * np.array([one.prevalence for one in populations])
     n = np.where(ratios < 1, rows - p, rows / (1 + ratios))
     tp, fp = cells.rates
@@ -272,13 +264,13 @@ def range_rows(tuner: Tuner, ends: tuple[float, float]) -> list[Row]:
     rows: list[Row] = []
     known = formulas(options.beta, options.stakes)
     for i, model in enumerate(tuner.counts.models):
-        one = Cells.of(tuner.counts, [1.0]).where(np.array([i]))
+        one = Cells.picked(tuner.counts, [i], np.ones(1))
         for name in options.measures:
             still = CATALOG[name].invariant
             row: dict[str, Any] = {"slice": tuner.labels[i], "model": model, "measure": name}
             for side, sign in (("lowest", -1), ("highest", 1)):
                 ratio = low if still else _extreme(known[name], one, low, high, sign)
-                row[side] = _valued(tuner, name, known[name], one, ratio)
+                row[side] = _valued(tuner, name, known[name], i, ratio)
                 row[f"{side}_at"] = at_end.get(ratio, ratio / (1 + ratio))
             rows.append(row)
     return rows
@@ -298,7 +290,7 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
     for i, model in enumerate(counts.models):
         rng = stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
-        one = Cells.of(counts, [1.0]).where(np.array([i]))
+        one = Cells.picked(counts, [i], np.ones(1))
         tp, fp = one.rates
         whole = bool(one.positives[0] and one.negatives[0])
         if tuner.level is not None and whole:
@@ -328,10 +320,10 @@ def _spread(values: Floats, level: float) -> dict[str, float | int | None]:
     return {**finite, "failed": failed}
 
 
-def _valued(tuner: Tuner, name: str, measure: Formula, one: Cells, ratio: float) -> Estimate:
-    here = one.at(np.array([0]), np.array([ratio]))
-    value = measure(one.counted if CATALOG[name].invariant else here.tuned)
-    return column(value, tuner.limits(name, here), one, CATALOG[name].tuned)[0]
+def _valued(tuner: Tuner, name: str, measure: Formula, model: int, ratio: float) -> Estimate:
+    here = Cells.picked(tuner.counts, [model], np.array([ratio]))
+    value = measure(here.counted if CATALOG[name].invariant else here.tuned)
+    return column(value, tuner.limits(name, here), here, CATALOG[name].tuned)[0]
 
 
 def _extreme(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:

@@ -12,14 +12,13 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import column, estimate
-from clfeval.methods.roc import RocPoints, candidates, unbeaten, vertices
+from clfeval.methods.roc import RocPoints, candidates, ranks_by_delta, unbeaten, vertices
 from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
 from clfeval.result import Estimate, Row, Rows
@@ -48,6 +47,9 @@ def threshold_tables(
     known = formulas(options.beta, options.stakes)
     chosen = {name: known[name] for name in options.tuned}
     by_slice: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    places = {label: places_of(given, label, options) for label in given.slices}
+    ratios = {label: np.array([at.ratio for _, at in there]) for label, there in places.items()}
+    repeats = repeats_of(given)
     digests: list[str] = []
     unbounded: list[str] = []
     for i, model in enumerate(counted.models):
@@ -65,13 +67,11 @@ def threshold_tables(
             )
             if not (p and n) or model.name in unbounded:
                 continue
-            places = places_of(given, label, options)
-            ratios = np.array([place.ratio for _, place in places])
             by_slice[label] += threshold_rows(
-                label, model.name, candidates(scores), places, chosen,
+                label, model.name, candidates(scores), places[label], chosen,
                 (given.thresholds.get(model.name), Confusion(tp, fp, p - tp, n - fp)),
                 honest_estimates(
-                    scores, ratios, chosen, folds=options.folds, repeats=repeats_of(given),
+                    scores, ratios[label], chosen, folds=options.folds, repeats=repeats,
                     rng=stream(options.seed, f"folds\0{model.name}\0{label or ''}"),
                 ),
             )  # fmt: skip
@@ -245,7 +245,7 @@ _MOST = 10**9  # rows that numpy deals exactly
 
 def honest_estimates(
     counts: ScoreCounts, ratios: Floats, measures: Mapping[str, Formula], *, folds: int,
-    repeats: int, rng: np.random.Generator, most: int = _GROUPS,
+    repeats: int, rng: np.random.Generator,
 ) -> dict[str, list[Estimate]]:  # fmt: skip
     """Return, by measure, the cross-fitted value of the best threshold at each of g odds (g,).
 
@@ -256,7 +256,7 @@ def honest_estimates(
     scores that were chosen from. The judged counts are added up over the folds and averaged over
     the repeats, each with a new deal, and the measure is that of this one table at the odds.
 
-    Choosing among `most` thresholds is as good as among more: above that many distinct scores
+    Choosing among 8192 thresholds is as good as among more: above that many distinct scores
     (fewer with more than 512 folds) neighbours are put together, into groups of about equal rows
     and of ever fewer ones towards both ends. From 10**9 rows in a class on, each row is dealt by
     itself, which at that number is even to a hundredth of a percent.
@@ -285,7 +285,7 @@ def honest_estimates(
         }
     judged = dict.fromkeys(measures, (np.zeros(len(ratios)), np.zeros(len(ratios))))
     folds = min(folds, max(totals))  # others would be empty
-    groups = grouped(counts, max(_FEWEST, min(most, _DEALT // folds)))
+    groups = grouped(counts, max(_FEWEST, min(_GROUPS, _DEALT // folds)))
     for _ in range(repeats):
         dealt = (deal(groups[0], folds, rng), deal(groups[1], folds, rng)[::-1])
         for name, more in _judged(*dealt, ratios, measures).items():
@@ -338,10 +338,7 @@ def _judged(
     cuts = _candidates(tp, fp)
     p, n = tp[:, -1:], fp[:, -1:]
     tp, fp = np.take_along_axis(tp, cuts, axis=1), np.take_along_axis(fp, cuts, axis=1)
-    y, x, most, others = for_products(tp, fp, p, n)
-    order = np.argsort(x * most - y * others, axis=1, kind="stable")
-    rank = np.empty(order.shape, np.int64)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
+    rank = ranks_by_delta(tp, fp, p, n)
     tables, folds = Confusion(tp, fp, p - tp, n - fp).normalised(), np.arange(len(cuts))
     found = {}
     for name, (place, _) in _peaks(tables, tables.tuned(1.0), rank, ratios, measures).items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from clfeval.pages.mars import MODEL
+from clfeval.pages.columns import MODEL
 from clfeval.pages.mlcps.sections import Best, ends, shown
-from clfeval.pages.write import ARROWS, show
+from clfeval.pages.write import ARROWS, show, some
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many
@@ -192,21 +192,17 @@ def _scored(result: Result) -> Iterator[str]:
     weights = parameters["weights"].items()
     if weights:
         weighted = [f"{name} (weight {w:g})" if w != 1 else name for name, w in weights]
-        yield f"metrics in this order: {_some(weighted)}"
+        yield f"metrics in this order: {some(weighted, NAMED)}"
     flipped = [name for name, way in parameters["directions"].items() if way == "min"]
     scales = {m: s for m, s in parameters["scales"].items() if s is not None and list(s) != [0, 1]}
     rescaled = [f"{metric} from {ends(scale)}" for metric, scale in scales.items()]
-    said = [f"rescaled to 0..1: {_some(rescaled)}"] if rescaled else []
-    said += [f"flipped, as lower is better: {_some(flipped)}"] if flipped else []
+    said = [f"rescaled to 0..1: {some(rescaled, NAMED)}"] if rescaled else []
+    said += [f"flipped, as lower is better: {some(flipped, NAMED)}"] if flipped else []
     if said:
         yield "; ".join(said)
     if parameters["interval"] == "bootstrap":
         level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
         yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" * (len(names) > NAMED))
 
 
 PAGE = Page("mlcps", TABLES, headline, shown, charts)

@@ -318,16 +318,16 @@ def _dethroning(best: Best) -> Shown:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none])
     right = ["weight", "together"]
-    return best.table("dethroning", title, columns, rows[:LISTED], note=note, right=right)
+    return best.table("dethroning", title, columns, rows, note=note, right=right)
 
 
 def _goals(best: Best) -> Shown:
-    wanted = best.of_table("desirability")[0][:LISTED]
+    wanted = best.of_table("desirability")[0]
     columns: dict[str, Source] = {
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
     }  # fmt: skip
     title, right = "What is wanted", ["weight"]
-    return best.table("desirability", title, columns, wanted, right=right, total=0)
+    return best.table("desirability", title, columns, wanted, right=right, total=None)
 
 
 def _desirability(best: Best, digits: int) -> Shown:
@@ -364,7 +364,7 @@ def _agreement(best: Best) -> Shown:
     }  # fmt: skip
     models = many(int(str(rows[0]["models"])), "model")
     title = f"Agreement with {best.result.parameters['compare']} on {models}"
-    return best.table("agreement", title, columns, rows[:LISTED])
+    return best.table("agreement", title, columns, rows)
 
 
 def _move(row: Row) -> str:

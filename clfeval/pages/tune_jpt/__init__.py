@@ -7,26 +7,20 @@ from itertools import pairwise
 from math import floor, inf, log10
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.phidelta import classes
+from clfeval.measures.odds import JPT
+from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
-from clfeval.pages.write import exact
+from clfeval.pages.write import class_counts, exact, some
 from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 RULES = ("score >= t", "never positive", "always positive")
 KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
-NAMES = (
-    "tar tor ppv npv ppv_odds npv_odds epa f_beta f_odds mcc ic sensitivity specificity j_index "
-    "phi delta lr_pos lr_neg dor dp expected_cost net_benefit"
-)
 MEASURES = tuple(
     Column(name, KINDS.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
-    for name in NAMES.split()
+    for name in JPT
 )
-
-
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
 AT = (*of("prevalence", "prevalence"), *of("odds", "odds"))
@@ -97,14 +91,14 @@ def charts(result: Result) -> Iterator[Chart]:
         yield _measure(name, rows, result)
     rows = [row for row in Look(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
-    points = [(_x(row), _number(row["threshold"])) for row in rows]
+    points = [(_x(row), value_of(row["threshold"])) for row in rows]
     if any(y is not None for _, y in points):
         curves = tuple(Series(one.name, tuple(map(_steps, one.parts)))
                        for one in _curves(rows, points))  # fmt: skip
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: it is best to call nothing positive")] if lacking else []
         title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
-        yield _chart(title, result, rows, curves, key=key)
+        yield _chart(title, result, rows, curves, (), key)
 
 
 def _measure(name: str, rows: Sequence[Row], result: Result) -> Chart:
@@ -132,7 +126,7 @@ def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
 
 def _chart(
     title: str, result: Result, rows: Sequence[Row], curves: tuple[Series, ...],
-    marks: Sequence[Mark] = (), key: Sequence[Note] = (), *, log: bool = False,
+    marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
     """Put the populations on top of the curves: the targets, and the sample if models share it."""
     odds = {_x(row): str(row["odds"]) for row in rows}
@@ -221,10 +215,6 @@ def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
 
 
-def _number(cell: Cell) -> float | None:
-    return float(cell) if isinstance(cell, (int, float)) else None
-
-
 TARGETS = 4  # populations named on top
 SAID = 3  # sentences; the tables have them all
 ANSWERS = (("ppv", "positive"), ("npv", "negative"))
@@ -234,16 +224,14 @@ def headline(result: Result) -> list[str]:
     """Say what was read, what share of it is positive, and which populations follow."""
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs) or "given rates"
-    read = classes(result) if counted(result) else "sensitivity and specificity, no rows"
+    read = class_counts(result) if counted(result) else "sensitivity and specificity, no rows"
     lines = [f"joint probability tables of {names}: {read}"]
     if summary["odds"] is not None:
         at = f"prevalence {exact(summary['prevalence'])}, odds {summary['odds']}"
         lines.append(f"in the sample: {at} (positives : negatives)")
     targets = [f"{one['odds']} (prevalence {exact(one['prevalence'])})"
                for one in ({"odds": "1:1", "prevalence": 0.5}, *parameters["targets"])]  # fmt: skip
-    left = len(targets) - 1 - TARGETS
-    also = f" and {left} more" if left > 0 else ""
-    lines.append(f"tuned to positives : negatives {', '.join(targets[: 1 + TARGETS])}{also}")
+    lines.append(f"tuned to positives : negatives {some(targets, 1 + TARGETS)}")
     sweep = parameters.get("sweep")
     if sweep:
         lines[-1] += f"; swept from {sweep['from']} to {sweep['to']} at {sweep['points']} odds"

@@ -11,7 +11,7 @@ from typing import Any
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.pages.write import ABSENT, amount, exact, title_of
+from clfeval.pages.write import ABSENT, amount, evenly, exact, some, title_of
 from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import close
@@ -90,12 +90,6 @@ def place(row: Row) -> str:
 def odds_of(row: Row) -> str:
     """Write the odds; a sample without one of the classes has none."""
     return ABSENT if row["odds"] is None else str(row["odds"])
-
-
-def several(names: Sequence[str]) -> str:
-    """Name some models, and count the rest."""
-    left = len(names) - FEW
-    return ", ".join(names[:FEW]) + (f" and {left} more" if left > 0 else "")
 
 
 def shown(result: Result, digits: int) -> Iterator[Shown]:
@@ -232,12 +226,12 @@ def _winners(look: Look) -> Iterator[Shown]:
 
     def best(row: Row) -> str:
         names = ahead(row)
-        return f"undecided: {several(names)}" if len(names) > 1 else leading(row)
+        return f"undecided: {some(names, FEW)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
         """Name the leader, whose value is shown, and then those it does not beat for sure."""
         leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
-        unsure = f", not for sure over {several(others)}" if others else ""
+        unsure = f", not for sure over {some(others, FEW)}" if others else ""
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{unsure}"
 
     named = {**look.who(model=False), **look.named}
@@ -302,8 +296,7 @@ def best_threshold(row: Row) -> Cell:
 def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     """Show thresholds at a few evenly spaced odds, a column for each measure."""
     ratios = sorted({float(str(row["ratio"])) for row in rows})
-    last = len(ratios) - 1
-    kept = {ratios[round(i * last / (SWEPT - 1))] for i in range(SWEPT)}
+    kept = evenly(ratios, SWEPT)
     lines: dict[tuple[str, str, float], dict[str, Cell]] = {}
     for row in rows:
         ratio = float(str(row["ratio"]))

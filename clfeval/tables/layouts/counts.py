@@ -12,7 +12,7 @@ from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.layouts import wide
-from clfeval.tables.prediction import Columns, Layout
+from clfeval.tables.prediction import Columns
 from clfeval.tables.scan import Peek, TableFile, scan
 
 
@@ -120,12 +120,11 @@ def _count(cell: object) -> int | None:
     return int(text) if text and int(text) <= MOST else None
 
 
-LAYOUT = Layout(
+LAYOUT = replace(
+    wide.LAYOUT,  # of the predictions that they count
     name="counts",
     needs="model, tp, fp, fn, tn",
     lacking="no counts table",
     recognise=recognise,
-    rows=wide.rows,  # of the predictions that they count
-    checks=wide.checks,
     expand=expand_counts,
 )

@@ -185,5 +185,4 @@ LAYOUT = Layout(
     rows=rows,
     checks=checks,
     models=models,
-    gathers=True,
 )

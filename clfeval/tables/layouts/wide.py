@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from clfeval.errors import DataError, listing
 from clfeval.late import nw, pl
@@ -146,13 +147,11 @@ LAYOUT = Layout(
     checks=checks,
 )
 
-
-PROBABILITIES = Layout(
+PROBABILITIES = replace(
+    LAYOUT,
     name="probabilities",
     needs="rf:cat, .pred_cat or prob_cat for truth's classes",
     lacking="no class probabilities",
     recognise=fold,
-    rows=rows,
-    checks=checks,
     asked=("wide",),
 )

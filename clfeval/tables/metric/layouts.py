@@ -57,7 +57,7 @@ def _columns(grid: Grid, named: int) -> dict[str, int]:
     """Return those beside the names, but for the row numbers a data frame was written with."""
     return {
         name: i
-        for name, i in grid.place.items()
+        for i, name in enumerate(grid.columns)
         if i != named and not (is_index(name) and not grid.numbers(i).texts)
     }
 
@@ -105,7 +105,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     ignored += [name for name in every if name not in measured and name not in rows]
     columns = np.array([rest[name] for name in models])[:, None]
     places = Places(np.array([list(rows.values())]), columns)
-    return Sheet("wide", models, tuple(rows), places, rows=None, ignored=ignored)
+    return Sheet("wide", models, tuple(rows), places, turned=True, ignored=ignored)
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
@@ -181,11 +181,10 @@ _PARTS = ("slice", "population", "odds")
 
 def _measured(grid: Grid) -> dict[str, int]:
     """Return the columns of measures: estimates in JSON, four columns each in CSV."""
-    place = grid.place
     return {
         name: i
-        for name, i in place.items()
-        if all(name + end in place for end in _BESIDE)
+        for i, name in enumerate(grid.columns)
+        if all(name + end in grid.columns for end in _BESIDE)
         or is_estimate(next((cell for cell in grid.cells[i] if cell is not None), None))
     }
 
@@ -311,13 +310,11 @@ def _scattered(
     _refuse_twice(grid, columns, list(every), list(found), (i[used], j[used], keep[used]))
     records = np.full((k, n), -1)
     records[i[used], j[used]] = keep[used]
-    first = keep[np.unique(i, return_index=True)[1]]
     return Sheet(
         layout="result" if grid.result else "long",
         models=list(every),
         metrics=list(found),
         places=Places(records, np.array([[columns.value]])),
-        rows=[grid.rows[record] for record in first],
         named=columns.model,
         reasons={} if columns.reason is None else {columns.value: columns.reason},
         ignored=[name for name in others if name not in measured and name not in found],

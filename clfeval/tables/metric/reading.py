@@ -28,19 +28,18 @@ from clfeval.tables.csv import (
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
-from clfeval.tables.source import BINARY, SourceFile, open_sources
+from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
 
 def read_grid(table: Any, said: Input) -> Grid:
-    """Read a list of one path, or a data frame; cells that are null values become None.
+    """Read one path, or a data frame; cells that are null values become None.
 
     Records without any value are left out, and count as rows all the same.
     """
-    if isinstance(table, (list, tuple)):
-        with open_sources(table, said) as sources:
+    if paths := paths_of(table):
+        with open_sources(paths, said) as sources:
             if len(sources) != 1:
-                what = "one metric table at a time" if sources else "no table given"
-                raise UsageError.of(what, "several-tables" if sources else "no-input")
+                raise UsageError.of("one metric table at a time", "several-tables")
             grid = _of_file(sources[0], said.id)
     else:
         grid = _of_frame(table)

@@ -26,7 +26,7 @@ class Sheet:
     models: Sequence[str | None]
     metrics: Sequence[str]
     places: Places
-    rows: Sequence[int] | None  # of the models; None where columns are models
+    turned: bool = False  # columns are models, rows metrics
     named: int | None = None  # the column of the models' names
     reasons: Mapping[int, int] = field(default_factory=dict)  # columns that say why cells are empty
     sds: Sequence[int] = ()  # columns, one for each metric, below 0 for none
@@ -54,7 +54,7 @@ def by_rows(
     """
     keep = range(len(grid.rows)) if keep is None else keep
     places = Places(np.array(keep)[:, None], np.array([list(columns.values())]))
-    return Sheet(layout, models, tuple(columns), places, [grid.rows[i] for i in keep], named)
+    return Sheet(layout, models, tuple(columns), places, named=named)
 
 
 def chosen(
@@ -145,5 +145,4 @@ def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
         sheet,
         models=[sheet.models[i] for i in models],
         places=sheet.places.kept(models),
-        rows=None if sheet.rows is None else [sheet.rows[i] for i in models],
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
@@ -45,23 +46,23 @@ def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
     return kept(sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted]))
 
 
-def without_missing(grid: Grid, sheet: Sheet) -> tuple[Sheet, int]:
-    """Leave out the models that lack a value or a name, and count them."""
-    _, status = grid.gathered(sheet.places, sheet.reasons)
+def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp]:
+    """Return the numbers of the models that lack neither a value nor a name."""
     lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
         raise no_rows(grid, "every model has missing values, and --missing drop left it out")
-    return kept(sheet, np.flatnonzero(~lacking)), int(lacking.sum())
+    return np.flatnonzero(~lacking)
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
     """Refuse models without a name and those named twice."""
-    if sheet.rows is None:
-        return  # columns are models: the header was checked
+    if sheet.turned:
+        return  # the header was checked
     if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
         return
-    problems = name_problems(grid, sheet.rows, sheet.models, sheet.named, "duplicate-model")
+    rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
+    problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
     totals = Counter(problem.code for problem in problems)
     hint = "every model needs a name of its own; --missing drop leaves nameless ones out"
     if totals["duplicate-model"]:
@@ -78,7 +79,7 @@ def check_values(grid: Grid, sheet: Sheet, status: Status) -> None:
     """Refuse a sheet with a gap, a text or an infinite value; every one of them is named."""
     if not status.any():
         return
-    pairs = np.argwhere(status) if sheet.rows is not None else np.argwhere(status.T)[:, ::-1]
+    pairs = np.argwhere(status.T)[:, ::-1] if sheet.turned else np.argwhere(status)
     problems = [_problem(grid, sheet, i, j, int(status[i, j])) for i, j in pairs[:KEPT].tolist()]
     totals: Counter[str] = Counter()
     for code, count in zip(CODES, np.bincount(status.ravel(), minlength=len(CODES)), strict=True):
@@ -118,14 +119,10 @@ def _hint(problem: Problem, metric: str) -> str:
     return f"{null_hint(value)}; {others}"
 
 
-_NOWHERE = Places(np.full((1, 1), -1), np.full((1, 1), -1))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricTable:
     """Raw values (k, n) of models by metrics, all finite, and where each of them stands.
 
-    `rows` are those of the models in the file, its header row 1; None where columns are models.
     by_split: (s, k, n) of cross-validation splits; sds: (k, n), NaN where a metric has none.
     """
 
@@ -136,21 +133,20 @@ class MetricTable:
     models: tuple[str, ...]
     metrics: tuple[str, ...]
     values: Floats
-    rows: tuple[int | None, ...]
-    splits: tuple[str, ...] = ()
-    by_split: Floats | None = None
-    sds: Floats | None = None
-    dropped: int = 0
-    ignored: tuple[str, ...] = ()
-    named_by: str = ""
-    notes: tuple[str, ...] = ()
-    places: Places = field(default=_NOWHERE)
-    records: Sequence[int] = ()  # the row of each record
-    columns: tuple[str, ...] = ()
+    splits: tuple[str, ...]
+    by_split: Floats | None
+    sds: Floats | None
+    dropped: int
+    ignored: tuple[str, ...]
+    named_by: str
+    notes: tuple[str, ...]
+    places: Places
+    records: Sequence[int]  # the row of each record
+    columns: tuple[str, ...]
 
     def described(self) -> str:
         """Say in one line how the table was read."""
-        parts = [f"{self.name}: {self.layout} metrics", *([self.named_by] if self.named_by else [])]
+        parts = [f"{self.name}: {self.layout} metrics", self.named_by]
         count = len(self.metrics)
         parts.append(f"{count:,} metric{'s' * (count != 1)}: {listing(self.metrics, 4)}")
         if self.splits:
@@ -166,14 +162,13 @@ class MetricTable:
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
         record, column = self.places.of(i, j)
-        place = (self.records[record], self.columns[column]) if record >= 0 else ()
-        return Problem(what, code, self.name, *place)
+        return Problem(what, code, self.name, self.records[record], self.columns[column])
 
 
 def read_metrics(
     table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False
 ) -> MetricTable:
-    """Read a list of one path, or a data frame (never changed), as a metric table.
+    """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
@@ -184,11 +179,12 @@ def read_metrics(
         raise bad_option(what)
     grid = read_grid(table, said)
     sheet = with_models(grid, lay_out(grid, said, wanted, transpose=transpose), said.model)
-    dropped = 0
-    if said.missing == "drop":
-        sheet, dropped = without_missing(grid, sheet)
-    check_names(grid, sheet)
     values, status = grid.gathered(sheet.places, sheet.reasons)
+    models = len(sheet.models)
+    if said.missing == "drop":
+        left = without_missing(grid, sheet, status)
+        sheet, values, status = kept(sheet, left), values[left], status[left]
+    check_names(grid, sheet)
     check_values(grid, sheet, status)
     sds = by_split = None
     if max(sheet.sds, default=-1) >= 0:
@@ -208,11 +204,10 @@ def read_metrics(
         models=tuple(map(str, sheet.models)),
         metrics=tuple(sheet.metrics),
         values=values,
-        rows=(None,) * len(sheet.models) if sheet.rows is None else tuple(sheet.rows),
         splits=() if by_split is None else tuple(sheet.splits),
         by_split=by_split,
         sds=sds,
-        dropped=dropped,
+        dropped=models - len(sheet.models),
         ignored=tuple(sheet.ignored),
         named_by=_named_by(grid, sheet),
         notes=tuple(notes),
@@ -223,7 +218,7 @@ def read_metrics(
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:
-    if sheet.rows is None:
+    if sheet.turned:
         return "models are columns"
     if sheet.named is None:
         return "models by their parameters"

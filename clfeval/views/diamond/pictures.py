@@ -10,7 +10,7 @@ from math import isclose
 
 from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.write import REASONS, exact, show
-from clfeval.result import Cell, Estimate, Result, Row
+from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import Point
 from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
 from clfeval.words import plain
@@ -86,7 +86,7 @@ def scenes(result: Result) -> tuple[Iterator[Scene], int]:
     """Return what to draw for each population, equal classes first, and how many more there are."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        at, prevalence = pair(row["phi_b"], row["delta_b"]), decimal(row["prevalence"])
+        at, prevalence = pair(row["phi_b"], row["delta_b"]), value_of(row["prevalence"])
         if at and prevalence is not None and not isclose(prevalence, 0.5):
             corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = at
     others = [
@@ -105,8 +105,8 @@ def isometrics(result: Result, population: Diamond, chars: str = DOTTED) -> tupl
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
-        value, at = decimal(row["value"]), pair(row[f"phi{suffix}"], row[f"delta{suffix}"])
-        here = isclose(decimal(row["prevalence"]) or 0.0, population.prevalence)
+        value, at = value_of(row["value"]), pair(row[f"phi{suffix}"], row[f"delta{suffix}"])
+        here = isclose(value_of(row["prevalence"]) or 0.0, population.prevalence)
         if here and value is not None and at:
             branches = found.setdefault((str(row["measure"]), value), {})
             branches.setdefault(str(row["branch"]), []).append(at)
@@ -123,16 +123,9 @@ def marker(index: int) -> str:
     return MARKERS[index] if index < len(MARKERS) else REST
 
 
-def decimal(cell: Cell) -> float | None:
-    """Return a cell's number, or None when it has none."""
-    if isinstance(cell, Estimate):
-        return cell.value
-    return float(cell) if isinstance(cell, (int, float)) else None
-
-
 def pair(phi: Cell, delta: Cell) -> Point | None:
     """Return a point when both its coordinates are defined."""
-    x, y = decimal(phi), decimal(delta)
+    x, y = value_of(phi), value_of(delta)
     return None if x is None or y is None else (x, y)
 
 
@@ -154,7 +147,7 @@ def model_scene(result: Result, population: Diamond) -> Scene:
     known = {  # as the table of populations has them
         str(row["model"]): (row["phi_b"], row["delta_b"])
         for row in (() if runs or population.balanced else result.whole("populations"))
-        if isclose(decimal(row["prevalence"]) or 0.0, population.prevalence)
+        if isclose(value_of(row["prevalence"]) or 0.0, population.prevalence)
     }
     mean = "_mean" if runs else ""
     placed, dots = [], []

@@ -1,4 +1,4 @@
-"""Input: which corner a feature is drawn to, and none where nobody can tell."""
+"""The role of a feature: which corner it is drawn to, and none where nobody can tell."""
 
 from __future__ import annotations
 

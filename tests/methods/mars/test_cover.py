@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from clfeval.counts.patterns import PatternCounts, TargetCounts
-from clfeval.methods.mars import coverage as cover
+from clfeval.methods.mars import coverage
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
     GREEDY,
@@ -23,6 +26,18 @@ from tests.strategies import counts_of, names, tables
 from tests.thoroughness import examples
 
 TARGETS = st.sampled_from(["positive", "negative"])
+# greedy takes the big model c first; the best pair is a and b, 5 + 5 rows
+TRAP = [
+    Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
+    Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
+]  # fmt: skip
+
+
+def by_program(choose: Callable[..., Any], *given: Any) -> Any:
+    """Choose as among more models than can be enumerated."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coverage, "EXACT_MODELS", 0)
+        return choose(*given)
 
 
 def members_of(choice: Choice) -> tuple[int, ...]:
@@ -95,6 +110,7 @@ def test_within_effort_by_hand() -> None:
 
 
 @examples(40)
+@example(TRAP, "positive")
 @given(tables(), TARGETS)
 def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -> None:
     counts = counts_of(rows).targets(target)
@@ -104,7 +120,7 @@ def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -
         size: ref.covered(rows, best_by_hand(rows, target, size), target)
         for size in range(1, k + 1)
     }
-    choices = best_subsets(counts, k, exact_models=0)
+    choices = by_program(best_subsets, counts, k)
     exact = [choice for choice in choices if choice.method == PROGRAM]
     greedy = [choice for choice in choices if choice.method == GREEDY]
     assert [covered_by(choice) for choice in exact] == list(expected.values())
@@ -117,7 +133,7 @@ def test_integer_program_agrees_with_enumeration(rows: list[Row], target: str) -
 @examples(40)
 @given(tables(), TARGETS, st.integers(0, 40))
 def test_integer_program_within_effort(rows: list[Row], target: str, limit: int) -> None:
-    choice = best_within_effort(counts_of(rows).targets(target), limit, exact_models=0)
+    choice = by_program(best_within_effort, counts_of(rows).targets(target), limit)
     most = most_within(rows, target, limit)
     if choice is None:
         assert not most, "nothing fits, or what fits covers nothing"
@@ -128,16 +144,11 @@ def test_integer_program_within_effort(rows: list[Row], target: str, limit: int)
 
 
 def greedy_trap() -> TargetCounts:
-    """Greedy takes the big model c first; the best pair is a and b, 5 + 5 rows."""
-    rows = [
-        Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
-        Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
-    ]  # fmt: skip
-    return counts_of(rows).targets("positive")
+    return counts_of(TRAP).targets("positive")
 
 
 def test_greedy_is_shown_beside_the_program_only_where_it_finds_less() -> None:
-    choices = best_subsets(greedy_trap(), 2, exact_models=0)
+    choices = by_program(best_subsets, greedy_trap(), 2)
     assert [(choice.method, members_of(choice), covered_by(choice)) for choice in choices] == [
         (PROGRAM, (2,), 6),
         (PROGRAM, (0, 1), 10),
@@ -151,7 +162,7 @@ def test_the_program_returns_subsets_of_the_size_asked_for() -> None:
         "positive"
     )  # the first model finds all there is
     sizes = [len(members_of(choice)) for choice in best_subsets(counts, 3)]
-    exact = [c for c in best_subsets(counts, 3, exact_models=0) if c.method == PROGRAM]
+    exact = [c for c in by_program(best_subsets, counts, 3) if c.method == PROGRAM]
     assert [len(members_of(choice)) for choice in exact] == sizes == [1, 2, 3]
 
 
@@ -183,7 +194,7 @@ def test_the_effort_limit_holds_to_the_row_for_large_counts(big: int, part: str)
         "2*big + 2": 2 * big + 2, "2*big + 3": 2 * big + 3, "2*big + 4": 2 * big + 4,
     }[part]  # fmt: skip
     rows = crowd(big)
-    choice = best_within_effort(counts_of(rows).targets("positive"), limit, exact_models=0)
+    choice = by_program(best_within_effort, counts_of(rows).targets("positive"), limit)
     assert choice is None or ref.effort(rows, members_of(choice)) <= limit
     assert (None if choice is None else covered_by(choice)) == most_within(rows, "positive", limit)
 
@@ -191,7 +202,7 @@ def test_the_effort_limit_holds_to_the_row_for_large_counts(big: int, part: str)
 def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits() -> None:
     """The last model claims a million and one rows, the third only one: it fits a limit of 1."""
     counts = counts_of([Row(1, (0, 0, 0, 1), 10**6), Row(1, (0, 0, 1, 1))]).targets("positive")
-    choice = best_within_effort(counts, 1, exact_models=0)
+    choice = by_program(best_within_effort, counts, 1)
     assert choice is not None
     assert (covered_by(choice), choice.scores.effort[0]) == (1, 1)
 
@@ -199,7 +210,7 @@ def test_a_limit_far_below_the_largest_pattern_still_finds_what_fits() -> None:
 def test_the_program_writes_nothing_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     """The solver prints from C++, past sys.stdout, where the result alone belongs."""
     for limit in (10**9 + 3, 2 * 10**9 + 2):
-        best_within_effort(counts_of(crowd(10**9)).targets("positive"), limit, exact_models=0)
+        by_program(best_within_effort, counts_of(crowd(10**9)).targets("positive"), limit)
     assert capfd.readouterr().out == ""
 
 
@@ -210,7 +221,9 @@ def test_greedy_that_beats_an_unfinished_program_is_not_withheld(
     counts = greedy_trap()
     poor = counts_of([Row(1, (1, 0, 0))]).targets("positive")
     first = best_subsets(poor, 1)[0]
-    unfinished = cover.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
-    monkeypatch.setattr(cover, "_program", lambda *_, **__: Choice(unfinished, "not proved best"))
-    choices = best_subsets(counts, 1, exact_models=0)
+    unfinished = coverage.score_subsets(counts, first.scores.members)  # model a alone: 5 of 10
+    monkeypatch.setattr(
+        coverage, "_program", lambda *_, **__: Choice(unfinished, "not proved best")
+    )
+    choices = by_program(best_subsets, counts, 1)
     assert max(map(covered_by, choices)) == 6  # c, which greedy takes first

@@ -163,7 +163,7 @@ def test_one_group_leaves_the_rule_all_of_the_group_itself_unchanged() -> None:
     assert scores[(1,)] == (2, 6, 0, 1, 4)  # C2, C3: rows 2, 4; claimed 1-5 and 9; EFN row 7
 
 
-def test_many_models_in_small_steps() -> None:
+def test_many_models_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(3)
     rows = [
         Row(
@@ -176,7 +176,8 @@ def test_many_models_in_small_steps() -> None:
     counts = counts_of(rows).targets("positive")
     whole = by_subset(score_all_subsets(counts))
     subsets = members_matrix(list(ref.subsets_of(9)), 9)
-    assert by_subset(score_subsets(counts, subsets, cells=1000)) == whole
+    monkeypatch.setattr(coverage, "_CELLS", 1000)
+    assert by_subset(score_subsets(counts, subsets)) == whole
     assert whole[(0, 4, 8)] == by_hand_one(rows, (0, 4, 8))
 
 

@@ -31,10 +31,10 @@ CANCER = Path(__file__).parents[3] / "fixtures" / "breast-cancer"
 
 
 def measures(
-    table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **roles: Any
+    table: Any, *names: str, resamples: int | None = 0, seed: int = 0, **said: Any
 ) -> Given:
-    cuts = {"any_range": True} if roles.pop("any_range", False) else {}
-    with open_predictions(table, Input(**roles)) as predictions:
+    cuts = {"any_range": True} if said.pop("any_range", False) else {}
+    with open_predictions(table, Input(**said)) as predictions:
         counted = count(predictions, **cuts)
         return measured(counted, names, resamples=resamples, seed=seed)
 

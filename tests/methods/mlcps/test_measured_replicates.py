@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from clfeval.errors import UsageError
+from clfeval.inference import resampling
 from clfeval.methods.mlcps import given as module
 from clfeval.methods.mlcps.given import Given
 from tests.methods.mlcps.test_measured import measures, scored
@@ -123,7 +124,7 @@ def test_seeds_chunks_and_further_measures(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(replicates(frame, resamples=15), found[:15])
     np.testing.assert_array_equal(replicates(frame, "brier", "f1"), found[..., [7, 2]])
     for cells in (1, 7 * len(frame)):
-        monkeypatch.setattr(module, "CELLS", cells)
+        monkeypatch.setattr(resampling, "CELLS", cells)
         np.testing.assert_array_equal(replicates(frame), found)
 
 

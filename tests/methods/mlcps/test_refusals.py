@@ -221,7 +221,8 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
 )  # fmt: skip
 def test_options_no_computation_accepts(options: dict[str, object], tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
-    with pytest.raises(UsageError):
+    flag = {"source": "--from"}.get(name := next(iter(options)), f"--{name.replace('_', '-')}")
+    with pytest.raises(UsageError, match=f"^{flag} "):
         at_shell(clfeval.mlcps)(path, **options)  # type: ignore[arg-type]
 
 

@@ -114,12 +114,12 @@ def test_of_many_classes_one_is_held_against_the_rest() -> None:
         {"weight": 2.0}, {"desirability": 1}, {"direction": ["f1"]}, {"rescale": ["f1"]},
         {"id": 3}, {"metric": [1]}, {"metric": 5}, {"weight": {"f1": 10**400}},
         {"level": 10**400}, {"transpose": True, "layout": "long"},
-        {"source": "predictions", "interval": "none", "resamples": 500},
+        {"resamples": 500, "source": "predictions", "interval": "none"},
     ],
     ids=lambda options: str(options)[:40],
 )  # fmt: skip
 def test_odd_arguments_are_refused_in_our_words(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=f"^--{next(iter(options))} "):
         at_shell(clfeval.mlcps)(FRAME, **options)
 
 

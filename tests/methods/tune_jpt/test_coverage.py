@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import clfeval
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.methods.estimates import Cells as Tables
 from clfeval.methods.estimates import limits
 from tests.methods.tune_jpt.reference import Cells, row_of
@@ -19,9 +20,9 @@ CHANCES = [binom.pmf(TP, ROWS, x) * binom.pmf(FP, ROWS, y) for x, y in TRUE_RATE
 
 
 def all_limits(name: str, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.full(TP.size, ROWS)
-    tables = Tables.at_odds(TP, FP, rows, rows, np.full(TP.size, ratio))
-    return limits(name, tables, level=0.95)
+    tables = np.column_stack([TP, FP, ROWS - TP, ROWS - FP]).tolist()
+    counts = ConfusionCounts.of_cells([f"m{i}" for i in range(TP.size)], tables)
+    return limits(name, Tables.of(counts, [ratio]), level=0.95)
 
 
 def truth(name: str, x: float, y: float, ratio: float) -> float:

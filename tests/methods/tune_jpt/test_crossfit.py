@@ -25,13 +25,11 @@ Rows = list[tuple[float, int]]  # score, truth
 
 def honest(
     counts: ScoreCounts, names: Sequence[str], odds: Sequence[float] = (1.0,), *,
-    folds: int = 10, repeats: int = 5, seed: int = 0, **sizes: int,
+    folds: int = 10, repeats: int = 5, seed: int = 0,
 ) -> dict[str, list[Estimate]]:  # fmt: skip
     chosen = {name: KNOWN[name] for name in names}
     rng = np.random.default_rng(seed)
-    return honest_estimates(
-        counts, np.array(odds), chosen, folds=folds, repeats=repeats, rng=rng, **sizes
-    )
+    return honest_estimates(counts, np.array(odds), chosen, folds=folds, repeats=repeats, rng=rng)
 
 
 def in_turn(counts: np.ndarray, folds: int, rng: object) -> np.ndarray:
@@ -180,7 +178,8 @@ def test_groups_of_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("tar", "mcc", "f_beta")
     monkeypatch.setattr(thresholds, "deal", in_turn)
     coarse = honest(counts, names, ODDS, repeats=1)
-    fine = honest(counts, names, ODDS, repeats=1, most=n)
+    monkeypatch.setattr(thresholds, "_GROUPS", n)
+    fine = honest(counts, names, ODDS, repeats=1)
     for name in names:
         for a, b in zip(fine[name], coarse[name], strict=True):
             assert a.value == pytest.approx(b.value, rel=0.01)

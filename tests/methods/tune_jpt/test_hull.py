@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods import roc as hull
+from clfeval.methods import roc
 from clfeval.methods.roc import candidates, roc_points, unbeaten, vertices
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
@@ -66,8 +66,8 @@ def test_vertices_are_those_above_every_line(given_steps: list[Pair]) -> None:
 def test_passes_and_plain_chain_agree(given_steps: list[Pair], few: int) -> None:
     points = chain(given_steps)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hull, "_FEW", 0)
-        patch.setattr(hull, "_PATIENCE", 1000 * few)
+        patch.setattr(roc, "_FEW", 0)
+        patch.setattr(roc, "_PATIENCE", 1000 * few)
         assert [points[i] for i in found(points)] == upper(points)
 
 
@@ -78,7 +78,7 @@ def test_several_chains_at_once(chains: list[list[Pair]]) -> None:
     joined = [point for part in parts for point in part]
     starts = [i == 0 for part in parts for i in range(len(part))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hull, "_FEW", 8)
+        patch.setattr(roc, "_FEW", 8)
         places = found(joined, starts)
     expected, before = [], 0
     for part in parts:
@@ -103,12 +103,13 @@ def test_against_scipy(seed: int) -> None:
     assert (np.diff(points.thresholds) < 0).all()
 
 
-def test_blocks_make_no_difference() -> None:
+def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     counts = ScoreCounts(np.arange(5000.0), *rng.integers(0, 3, (2, 5000)))
     whole = candidates(counts)
     for size in (1, 7, 64, 4999):
-        parts = candidates(counts, block_size=size)
+        monkeypatch.setattr(roc, "_BLOCK", size)
+        parts = candidates(counts)
         for name in ("thresholds", "tp", "fp"):
             assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
 

@@ -200,7 +200,7 @@ def test_rows_with_a_gap_are_refused_or_dropped(missing: str) -> None:
         [frame, pl.DataFrame({"truth": [1], "m0": [None], "m1": [1]}, schema=frame.schema)]
     )
     if missing == "error":
-        with pytest.raises(clfeval.errors.DataError):
+        with pytest.raises(clfeval.DataError, match="column 'm0': missing "):
             tune(gap)
     else:
         assert every_row(tune(gap, missing="drop")) == every_row(tune(frame))

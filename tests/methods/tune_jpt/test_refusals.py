@@ -123,7 +123,7 @@ def test_predictions_of_one_class_cannot_be_tuned(lacking: int) -> None:
 
 
 def test_nothing_or_two_things_to_tune() -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"^nothing to tune "):
         at_shell(clfeval.tune_jpt)()
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"^a table and --counts each say what to tune"):
         at_shell(clfeval.tune_jpt)(pl.DataFrame({"truth": [1, 0], "m": [1, 0]}), counts=TABLE)
