@@ -27,9 +27,17 @@ DECIDES = (
     ("order\ndecides", "order_dependent", "the order of the metrics decides"),
     ("weights\ndecide", "weight_dependent", "weights decide"),
 )
-_AREA = "MLcps: area of the metrics' polygon; normalised: as a share of the largest"
-_OVERALL = "D: geometric mean of the desirabilities"
-_FIRST = "P(first): share of the resamples, ties counted for each"
+WORDS = {
+    "mlcps": "area of the polygon that the metrics span",
+    "normalised": "the area as a share of the largest there can be",
+    "desirability": "geometric mean of how desirable each value is, 0 to 1",
+    "first": "share of the resamples in which the model is first, ties counted for each",
+    "split_wins": "in so many splits the model is first",
+    "mean": "of the metrics themselves, unweighted",
+    "pareto": "no other model is as good in every metric and better in one",
+}
+_WISHED = "no other model is as good by every wish and metric and better by one"
+_BROKEN = "deals broken: so many values are worth nothing, which makes D 0"
 _PLAIN = "mean, SD: of the metrics themselves, unweighted"
 _FIRM = (
     "order-free: mean area over all orders of the metrics, between lowest and highest; ranks: over "
@@ -73,6 +81,11 @@ class Best:
         """True where desirability ranks them."""
         return bool(self.result.parameters["ranked_by"] == "desirability")
 
+    @property
+    def score(self) -> str:
+        """How the score that ranks them is called."""
+        return SCORES[str(self.result.parameters["ranked_by"])]
+
     def of_table(self, name: str) -> list[list[Row]]:
         """Return the rows of each in a table of as many rows for every model, in their order."""
         table = self.result.tables[name]
@@ -86,7 +99,7 @@ class Best:
 
     def table(
         self, name: str, title: str, columns: Mapping[str, Source],
-        rows: Sequence[Row] | None = None, **more: Any,
+        rows: Sequence[Row] | None = None, /, **more: Any,
     ) -> Shown:  # fmt: skip
         """Show the models' rows of a table, or other rows of it."""
         rows = self.rows if rows is None else rows
@@ -105,9 +118,21 @@ def ends(limits: Sequence[object]) -> str:
 def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order: of every ranking, then what it has only if asked for."""
     best, tables = Best.of(result), result.tables
+    if tables.get("weights"):
+        yield _weights(best)
+    if tables.get("dethroning"):
+        yield _dethroning(best)
+    if tables.get("desirability"):
+        yield _desirability(best, digits)
+        yield _goals(best)
+    if tables.get("compared"):
+        yield _compared(best)
+    if tables.get("agreement"):
+        yield _agreement(best)
     yield _ranking(best)
     yield _firm(best)
-    yield from _ranks(best)
+    if result.summary["models"] > 1:
+        yield _ranks(best)
     if len(tables["metrics"]):
         yield _metrics(best)
     if tables.get("redundant"):
@@ -122,38 +147,39 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         columns = {"model": "model", "mean MLcps ↑": "split_mean", "SD": "split_sd",
                    "first in": "split_wins"}  # fmt: skip
         title = f"Over the {len(tables['splits']) // len(tables['models'])} splits"
-        yield best.table("models", title, columns, note="each split: --format csv --table splits")
-    if tables.get("weights"):
-        yield _weights(best)
-    if tables.get("dethroning"):
-        yield _dethroning(best)
-    if tables.get("desirability"):
-        yield _goals(best)
-        yield _desirability(best, digits)
-    if tables.get("agreement"):
-        yield _agreement(best)
-    if tables.get("compared"):
-        columns = {"model": "model", "here": "here", "there": "there", "rank here": "rank_here",
-                   "rank there": "rank_there", "there it stands": _move}  # fmt: skip
-        rows = best.found_in(tables["compared"])
-        yield best.table("compared", f"The models in {result.parameters['compare']}", columns, rows)
+        note = "each split: --format csv --table splits"
+        yield best.table("models", title, columns, note=note, name="splits")
 
 
 def _ranking(best: Best) -> Shown:
-    """Show the scores, best first; the bar is of the score that ranks."""
+    """Show one line a model, best first; the bar is of the score that ranks."""
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
-    columns: dict[str, Source] = {
-        "rank": lambda row: show(row["rank"]), "model": "model",
+    columns: dict[str, Source] = {"model": "model", "rank": lambda row: show(row["rank"])}
+    if by:
+        columns["D ↑"] = "desirability"
+    if broken := any(row.get("dealbreakers") for row in best.rows):
+        columns["deals\nbroken"] = _broken
+    columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
+    if "first" in first:
+        columns["P(first)"] = "first"
+    if "split_wins" in first:
+        columns["splits\nwon"] = "split_wins"
+    columns |= {
+        "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: bar(value_of(row.get(score))),
-        **({"D ↑": "desirability"} if "desirability" in first else {}), "MLcps ↑": "mlcps",
-        "normalised ↑": "normalised", **({"P(first)": "first"} if "first" in first else {}),
     }  # fmt: skip
-    if "dealbreakers" in first:
-        columns["dealbreakers"] = lambda row: joined(row["dealbreakers"])
-    notes = [_AREA, *([_OVERALL] if by else []), *([_FIRST] if "first" in first else [])]
+    words = {**WORDS, **({"pareto": _WISHED} if by else {})}
     title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
-    return best.table("models", title, columns, note="; ".join(notes), right=["bar"])
+    return best.table(
+        "models", title, columns, right=["rank", "bar"], rank="main",
+        lead="desirability" if by else "mlcps", words=words, note=_BROKEN * broken,
+    )  # fmt: skip
+
+
+def _broken(row: Row) -> int:
+    deals = row["dealbreakers"]
+    return len(deals) if isinstance(deals, list) else 0
 
 
 def _firm(best: Best) -> Shown:
@@ -172,33 +198,27 @@ def _firm(best: Best) -> Shown:
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
     )
+    if any(row.get("dealbreakers") for row in best.rows):
+        columns["dealbreakers"] = lambda row: joined(row["dealbreakers"])
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN
-    return best.table("models", title, columns, note=note, right=["ranks"])
+    return best.table("models", title, columns, note=note, right=["ranks"], name="firm")
 
 
-def _ranks(best: Best) -> Iterator[Shown]:
-    """Show the ranks by every score, of the models for which they differ."""
+def _ranks(best: Best) -> Shown:
+    """Show the ranks by every score, and whether they hold."""
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
-    differ = [row for row in rows if len({row[name] for name in scores if name != "sd"}) > 1
-              or row["order_dependent"] or row["weight_dependent"]]  # fmt: skip
-    if not differ:
-        return
     columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
     notes = ["SD: the smallest first"]
     for head, name, words in DECIDES if best.result.parameters["orders"] else ():
-        known = [row for row in differ if row[name] is not None]
+        known = [row for row in rows if row[name] is not None]
         if known:
             columns[head] = _depends(name)
-        if len(known) < len(differ):
+        if len(known) < len(rows):
             notes.append(f"{f'{UNKNOWN}: ' if known else ''}whether {words} is not known")
-    same = len(rows) - len(differ)
-    if same:
-        keep = "keeps" if same == 1 else "keep"
-        notes.append(f"{same} of the best {len(rows)} {keep} one rank by every score but SD")
-    yield best.table("ranks", "Rank by each score", columns, differ, note="; ".join(notes))
+    return best.table("ranks", "Rank by each score", columns, rows, note="; ".join(notes))
 
 
 def _depends(name: str) -> Source:
@@ -236,7 +256,7 @@ def _changes(best: Best) -> Iterator[Shown]:
     title = "MLcps if one metric is left out or has double weight"
     if not rows:
         none = {"what": "no model changes its rank"}
-        yield best.table("metrics", title, {"result": "what"}, [none])
+        yield best.table("metrics", title, {"result": "what"}, [none], name="changes")
         return
 
     def first(word: str) -> Source:
@@ -255,7 +275,7 @@ def _changes(best: Best) -> Iterator[Shown]:
     notes = [f"{many(same, 'more metric')}: no rank moves"] if same else []
     if any(row["winner_without"] is None for row in rows[:LISTED]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
-    yield best.table("metrics", title, columns, rows, note="; ".join(notes))
+    yield best.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")
 
 
 def _dominance(best: Best) -> Shown:
@@ -277,7 +297,9 @@ def _weights(best: Best) -> Shown:
     draws = best.result.parameters["draws"]
     title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
     rows, right = [row for (row,) in best.of_table("weights")], ["bar", "passes the\nfirst at"]
-    return best.table("weights", title, columns, rows, note=_SHARE, right=right)
+    return best.table(
+        "weights", title, columns, rows, note=_SHARE, right=right, rank="asked", lead="share"
+    )
 
 
 def _factor(row: Row) -> str:
@@ -316,9 +338,10 @@ def _dethroning(best: Best) -> Shown:
     never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
     if never and not joint:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
-        return best.table("dethroning", title, {"result": "what"}, [none])
+        return best.table("dethroning", title, {"result": "what"}, [none], rank="asked")
     right = ["weight", "together"]
-    return best.table("dethroning", title, columns, rows[:LISTED], note=note, right=right)
+    rows = rows[:LISTED]
+    return best.table("dethroning", title, columns, rows, note=note, right=right, rank="asked")
 
 
 def _goals(best: Best) -> Shown:
@@ -327,7 +350,7 @@ def _goals(best: Best) -> Shown:
         "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
     }  # fmt: skip
     title, right = "What is wanted", ["weight"]
-    return best.table("desirability", title, columns, wanted, right=right, total=0)
+    return best.table("desirability", title, columns, wanted, right=right, total=0, name="goals")
 
 
 def _desirability(best: Best, digits: int) -> Shown:
@@ -351,7 +374,19 @@ def _desirability(best: Best, digits: int) -> Shown:
         notes.insert(0, f"{left}--format csv --table desirability")
         more = {"total": 0}
     title, note = "How desirable each value is, 0 to 1", "; ".join(notes)
-    return best.table("desirability", title, columns, rows, note=note, right=right, **more)
+    return best.table(
+        "desirability", title, columns, rows, note=note, right=right, rank="asked", **more
+    )
+
+
+def _compared(best: Best) -> Shown:
+    columns: dict[str, Source] = {
+        "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
+        "rank there": "rank_there", "there it stands": _move,
+    }  # fmt: skip
+    rows = best.found_in(best.result.tables["compared"])
+    title = f"The models in {best.result.parameters['compare']}, by {best.score}"
+    return best.table("compared", title, columns, rows, rank="asked")
 
 
 def _agreement(best: Best) -> Shown:
@@ -364,7 +399,7 @@ def _agreement(best: Best) -> Shown:
     }  # fmt: skip
     models = many(int(str(rows[0]["models"])), "model")
     title = f"Agreement with {best.result.parameters['compare']} on {models}"
-    return best.table("agreement", title, columns, rows[:LISTED])
+    return best.table("agreement", title, columns, rows[:LISTED], rank="asked")
 
 
 def _move(row: Row) -> str:
