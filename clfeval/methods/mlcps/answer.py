@@ -9,6 +9,7 @@ from clfeval.result import Answer, LazyRows, Result, Row, estimate, value_of
 from clfeval.words import between, close, listed, many, named, number
 
 MOSTLY = 0.5
+FEW = 4  # models that are named where one of them is first
 _UNKNOWN = "without intervals"
 AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
 
@@ -104,6 +105,7 @@ def _borne_out(
     if not by and one:
         said += _weights(result, best[0], result.tables["ranks"][places[0]])
     if not by:
+        said += _factors(result)
         said += _splits(result, places, who)
     share = value_of(rows[0].get("first"))
     if one and share is not None:
@@ -120,6 +122,10 @@ def _tries(who: str, most: bool, words: str) -> Said:
     return most, words if most else f"{who} is first only {words}"
 
 
+def _one_of(names: Sequence[str]) -> str:
+    return named(names, word="or") if len(names) <= FEW else f"one of {many(len(names), 'model')}"
+
+
 def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     """Say in how many orders of the metrics that is so, and who else is first in some."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
@@ -127,11 +133,10 @@ def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     if by:  # D knows no order: the area only stands beside it
         decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
         if others:
-            yield False, f"{named(winners, word='or')} is first by MLcps{decides}"
+            yield False, f"{_one_of(winners)} is first by MLcps{decides}"
     elif others:
         orders = "another order" if len(others) == 1 else "other orders"
-        first = f"{named(others, word='or')} is first, alone or tied,"
-        yield False, f"{first} in {orders} of the metrics"
+        yield False, f"{_one_of(others)} is first, alone or tied, in {orders} of the metrics"
     elif winners and looked:
         if looked["all"]:
             yield True, "in every order of the metrics"
@@ -145,11 +150,6 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     if shares:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
         yield _tries("it", share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
-        factors = [(value, str(row["model"])) for row in shares
-                   if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
-        if factors:
-            least, other = min(factors)
-            yield False, f"{named([other])} can be first if weights change {least:.3g}-fold"
         return
     if rank["weight_dependent"] is False:
         yield True, "with any weights above 0 in this order"
@@ -162,10 +162,19 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
         winners, which = (list(dict.fromkeys(names)) for names in zip(*changes, strict=True))
-        others, metric = (named(names, word="or") for names in (winners, which))
-        yield False, f"{others} is first if one metric is {spared}doubled ({metric})"
+        metric = named(which, word="or")
+        yield False, f"{_one_of(winners)} is first if one metric is {spared}doubled ({metric})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"
+
+
+def _factors(result: Result) -> Iterator[Said]:
+    """Say who needs the least change of all weights to be first."""
+    factors = [(value, str(row["model"])) for row in result.tables.get("weights", ())
+               if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
+    if factors:
+        least, other = min(factors)
+        yield False, f"{named([other])} can be first if weights change {least:.3g}-fold"
 
 
 def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
