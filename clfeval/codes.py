@@ -179,7 +179,7 @@ ANSWERS: Mapping[str, str] = {
     "no-better-pair": "No two models find more than the best one alone.",
     "no-leader": "What models are compared by is undefined for all of them.",
     "no-position": "What decides who is best is undefined: a class has no row.",
-    "no-score": "No model has a score.",
+    "no-score": "No model has a score, or all have 0.",
     "no-target": "No row is of the target class.",
     "none-desirable": "Every model breaks a deal.",
     "not-told-apart": "These models may be as good as the best one.",

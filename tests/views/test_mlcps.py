@@ -63,7 +63,7 @@ def test_the_bar_is_of_what_ranks() -> None:
     assert last == {"model": "knn", "bar": "·" * 12, "D ↑": "0.000"}
     assert column(part, "deals\nbroken") == ["0", "0", "0", "0", "1"]
     firm = titled(RESULTS["goals"], "How firm")
-    assert column(firm, "dealbreakers") == ["", "", "", "", "roc_auc"]
+    assert column(firm, "dealbreakers") == ["–", "–", "–", "–", "roc_auc"]
     assert "deals\nbroken" not in titled(RESULTS["pair"], "Ranking").headings
 
 

@@ -39,6 +39,12 @@ def test_splits_weights_and_desirability() -> None:
     assert titled(RESULTS["goals"], "What").rows[0] == ("accuracy", "maximize from 0.5 to 1", "1")
 
 
+def test_names_with_commas_in_a_list_cannot_mislead() -> None:
+    models = {"a, b": (0.9, 0.9, 0.9), "c": (0.8, 0.8, 0.8), "d": (0.7, 0.7, 0.7)}
+    part = titled(ranked(models, ("x", "y", "z")), "Dominated models")
+    assert part.rows == (("c", "'a, b'"), ("d", "'a, b' and c"))
+
+
 def test_weights_that_decide_nothing_are_one_line() -> None:
     alone = ranked({"rf": (0.8, 0.6, 0.7, 0.5)}, sensitivity=True)
     part = titled(alone, "Weights at which another model passes rf")

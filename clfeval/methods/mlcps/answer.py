@@ -34,6 +34,8 @@ def mlcps_answer(
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
         return (Answer("none-desirable", "No model meets what is wanted: every D is 0."),)
+    if not value.value:
+        return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
     tie = ", a tie," if len(best) > 1 else ""
     by = "desirability" if score == "desirability" else "MLcps"
     who = f"First by {by}: {named(best)}{tie} with {_score(score, rows[0])}"

@@ -8,10 +8,10 @@ from heapq import nsmallest
 from math import inf
 from typing import Any
 
-from clfeval.pages.write import ABSENT, ARROWS, bar, joined, show
+from clfeval.pages.write import ABSENT, ARROWS, bar, show
 from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, value_of
 from clfeval.schema import Shown, Source
-from clfeval.words import close, listed, many
+from clfeval.words import close, many, named, quoted
 
 BEST = 20  # models shown to a person; files get them all
 PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
@@ -199,7 +199,7 @@ def _firm(best: Best) -> Shown:
         "yes" if row["pareto"] else f"no: under {row['dominated_by']}"
     )
     if any(row.get("dealbreakers") for row in best.rows):
-        columns["dealbreakers"] = lambda row: joined(row["dealbreakers"])
+        columns["dealbreakers"] = lambda row: _names(row["dealbreakers"])
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
     note = _FIRM if polygon else _PLAIN
@@ -333,7 +333,7 @@ def _dethroning(best: Best) -> Shown:
     if joint:
         columns["together"] = lambda row: f"{row['joint']:.3g}"
         winner = joint[0]["joint_winner"]
-        note = f"together: the smallest change of all weights that puts {winner} first"
+        note = f"together: the smallest change of all weights that puts {quoted(str(winner))} first"
     title = f"Weights at which another model passes {first}"
     never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
     if never and not joint:
@@ -410,4 +410,4 @@ def _move(row: Row) -> str:
 
 
 def _names(cell: Cell) -> str:
-    return listed(cell) if isinstance(cell, list) and cell else ABSENT
+    return named(cell) if isinstance(cell, list) and cell else ABSENT

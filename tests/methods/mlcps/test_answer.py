@@ -115,6 +115,16 @@ def test_without_a_score_nobody_is_first() -> None:
     assert sentence(RESULTS["two"], "no-score") is None
 
 
+def test_where_all_areas_are_0_nobody_is_first() -> None:
+    # every second metric is 0, so no two neighbours span a triangle
+    flat = ranked({"a": (0.9, 0.0, 0.9, 0.0), "b": (0.7, 0.0, 0.5, 0.0)})
+    assert said(flat) == "MLcps is 0 for every model, so none is first."
+    assert flat.answer[0].models == ()
+    one = ranked({"a": (0.9, 0.0, 0.9, 0.0), "b": (0.7, 0.1, 0.5, 0.0)})
+    assert sentence(one, "no-score") is None
+    assert text(one, "first").startswith("First by MLcps: b with 0.060 (0.030 of the largest area)")
+
+
 def test_where_every_deal_is_broken_nobody_is_first() -> None:
     goals = {"x": (0.9, 1.0), "y": (0.0, 1.0)}
     result = ranked({"a": (0.9, 0.5), "b": (0.5, 0.9)}, ("x", "y"), goals=goals)
@@ -235,6 +245,21 @@ def test_a_rank_no_weights_change_is_said_so() -> None:
     assert text(firm, "firm") == (
         "It is first in every order of the metrics and whichever metric is doubled."
     )
+
+
+def test_many_that_could_be_first_are_counted() -> None:
+    result = replace(RESULTS["thirty"], summary={
+        **RESULTS["thirty"].summary, "winners": [f"model {i}" for i in range(1, 8)],
+        "best": ["model 1"],
+    })  # fmt: skip
+    words = "But one of 6 models is first, alone or tied, in other orders of the metrics"
+    assert text(answered(result), "fragile").startswith(words)
+
+
+def test_of_those_that_tie_it_is_said_who_passes_them_by_other_weights() -> None:
+    # of the three that are left the fake has the second pass at 1.25
+    result = ranked(TIE, ("a", "b", "c"), sensitivity=True)
+    assert text(result, "fragile") == "But x can be first if weights change 1.25-fold."
 
 
 def test_a_sample_of_orders_is_not_all_of_them() -> None:
