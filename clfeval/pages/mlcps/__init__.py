@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from clfeval.pages.mars import MODEL
-from clfeval.pages.mlcps.sections import Best, ends, shown
+from clfeval.pages.mlcps.best import Best
+from clfeval.pages.mlcps.sections import ends, shown
 from clfeval.pages.write import ARROWS, show
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
