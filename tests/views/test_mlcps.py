@@ -93,6 +93,22 @@ def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("width", "most"), [(80, 40), (140, 30)])
+@pytest.mark.parametrize("name", ["five", "tie", "one model", "predictions", "splits"])
+def test_without_options_there_is_one_screen_with_the_answer_on_top(
+    name: str, width: int, most: int
+) -> None:
+    lines = as_text(RESULTS[name], width=width).splitlines()
+    assert len(lines) <= most
+    assert RESULTS[name].answer[0].text.startswith(lines[1])
+
+
+def test_what_an_option_asks_for_stands_directly_under_the_answer() -> None:
+    for name, title in (("weighted", "How often"), ("goals", "How des"), ("compared", "The mod")):
+        lines = as_text(RESULTS[name], width=140).splitlines()
+        assert lines[lines.index("") + 1].startswith(title)
+
+
 def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -> None:
     lines = as_text(RESULTS["predictions"], width=80).splitlines()
     head = next(line for line in lines if line.startswith("model "))
