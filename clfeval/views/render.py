@@ -44,6 +44,12 @@ class Strip:
     numeric: bool
     words: str = ""  # what the column means
 
+    @property
+    def name(self) -> str:
+        """The heading on one line, without that of intervals that stand under their values."""
+        lines = self.heading.split("\n")
+        return " ".join(line for line in lines if not line.endswith(INTERVAL))
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -75,7 +81,7 @@ class Section:
         """What its columns and signs mean."""
         signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
         said = [", ".join(signs)] if signs else []
-        heads = {" ".join(strip.heading.split("\n")): strip.words for strip in self.strips}
+        heads = {strip.name: strip.words for strip in self.strips}
         return said + [f"{head}: {words}" for head, words in heads.items() if words]
 
 

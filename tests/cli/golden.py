@@ -69,6 +69,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "tune.json": (0, f"tune-jpt {TEST} --odds 1:100 -f json --points 3"),
     "tune.md": (0, f"tune-jpt {TEST} --odds 1:100 -f markdown"),
     "mlcps-80.txt": (80, f"mlcps {METRICS} --plot"),
+    "mlcps-all.txt": (80, f"mlcps {METRICS} --show all"),
     "mlcps-140.txt": (
         140,
         f"mlcps {METRICS} --weight-sensitivity --weight fixtures/metrics/weights.yaml --plot",
@@ -88,6 +89,11 @@ COMMANDS: dict[str, tuple[int, str]] = {
         80,
         f"mlcps {SCORES} --from predictions --metric f1 --metric roc_auc"
         " --metric specificity --metric brier --resamples 200 --plot",
+    ),
+    "mlcps-shown.txt": (
+        100,
+        f"mlcps {SCORES} --from predictions --metric f1 --metric roc_auc"
+        " --metric brier --resamples 200 --show intervals --show radars",
     ),
     "mlcps.csv": (0, f"mlcps {METRICS} -f csv --weight recall=2"),
     "mlcps.json": (0, f"mlcps {METRICS} -f json --model svm --model tree --weight-sensitivity"),

@@ -81,7 +81,7 @@ def test_a_table_is_enough() -> None:
     assert done.err.startswith("m.csv: wide metrics; models in 'model'; 3 metrics: 'recall', ")
     assert done.out.startswith("MLcps of m.csv: 3 models, 3 metrics\n")
     for name, row in VALUES.items():
-        (line,) = (line for line in done.out.splitlines() if line.split()[1:2] == [name])
+        (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name} "))
         assert f"{area(row):.3f}" in line.split(), name
     found = scores(rank("m.csv", "-q", "-f", "json"))
     assert found == pytest.approx({name: area(row) for name, row in VALUES.items()}, rel=1e-12)
@@ -161,7 +161,7 @@ def many() -> str:
 @pytest.mark.parametrize("form", thinned(["csv", "json"], ["json"]))
 def test_a_reader_that_leaves_early_ends_us_quietly(form: str) -> None:
     Path("many.csv").write_text(many(), encoding="utf-8")
-    command = f"clfeval mlcps many.csv -q -f {form} --table models"
+    command = f"clfeval mlcps many.csv -q -f {form}"
     done = shell(f"{command} | head -1; exit ${{PIPESTATUS[0]}}")
     assert (done.code, len(done.out.splitlines()), done.err) == (141, 1, "")
 

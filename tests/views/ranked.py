@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from math import pi, sin
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.result import Cell, Estimate, InputFile, LazyRows, Result, Row, Rows
 from tests.views.ranked_optional import agreed, desired, moved_weights
 
@@ -131,7 +133,7 @@ def ranked(
         there = over_orders(np.array([list(compare[name]) for name in names]))[0]
         tables |= agreed(names, over[0], there, (ranks[by], dense(there)), metrics)
     winners = [name for name, rank in zip(names, best_over, strict=True) if rank == 1]
-    return Result(
+    made = Result(
         command="mlcps", signature="clfeval mlcps",
         inputs=(InputFile("metrics.csv", None, 1000 if spread is not None else k),),
         parameters={
@@ -154,6 +156,20 @@ def ranked(
         },
         tables=tables,
     )  # fmt: skip
+    return answered(made)
+
+
+def answered(result: Result) -> Result:
+    """Let a result say what its tables say; with intervals the second is not told apart."""
+    ranks = [row["rank"] for row in result.tables["models"]]
+    first, second = ([i for i, rank in enumerate(ranks) if rank == place] for place in (1, 2))
+    tested = result.parameters["interval"] == "bootstrap"
+    return replace(result, answer=mlcps_answer(result, first, second if tested else None))
+
+
+def said(result: Result) -> str:
+    """Return what a result answers, sentence after sentence."""
+    return " ".join(sentence.text for sentence in result.answer)
 
 
 def scaled(

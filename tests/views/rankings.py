@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clfeval.methods.mlcps.answer import mlcps_answer
 from clfeval.result import Estimate, LazyRows, Result, Row
 from clfeval.views.render import Section, sections
 from tests.views.ranked import FIVE, METRICS, TWO, ranked
@@ -77,4 +78,5 @@ def crowd(few: Result, k: int) -> tuple[Result, list[int]]:
     tables = {**few.tables, **{name: row_of(name) for name in patterns}, "dominance": []}
     best = [f"m{k - 1}"]
     summary = {**few.summary, "models": k, "best": best, "winners": best, "pareto_front": 1}
-    return replace(few, tables=tables, summary=summary), made
+    result = replace(few, tables=tables, summary=summary)
+    return replace(result, answer=mlcps_answer(result, [k - 1], None)), made

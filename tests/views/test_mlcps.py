@@ -8,48 +8,10 @@ import pytest
 
 from clfeval.pages.write import bar, heading
 from clfeval.result import Estimate
-from clfeval.views.render import headline, reasons, sections
+from clfeval.views.render import fold, headline, reasons, sections
 from clfeval.views.terminal import as_text
 from tests.views.ranked import METRICS, ranked
 from tests.views.rankings import RESULTS, column, titled
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        # areas .96 and .98 in this order; in others it is the other way round
-        ("two", "first by MLcps: svm, on the Pareto front as every model is; but rf, alone or "
-                "tied, in another order of the metrics, and rf if one metric is left out or "
-                "doubled"),
-        ("one model", "one model: nothing to rank it against"),
-        ("tie", "first by MLcps: rf and svm, a tie, on the Pareto front; so one of them in every "
-                "order of the metrics"),
-        ("predictions", "so in every order of the metrics and in 75.0 % of the resamples; but"),
-        ("weighted", "so with 81.2 % of the weights drawn; but rf, alone or tied, in another "
-                     "order of the metrics, and rf if weights change 1.25-fold"),
-        ("goals", "first by desirability: rf, on the Pareto front; so in 75.0 % of the resamples; "
-                  "but rf or svm by MLcps (the order of the metrics decides)"),
-        ("pair", "first by desirability: svm, on the Pareto front"),
-        ("compared", "compared with test.csv: the same first; Kendall's τ of the ranks 0.700"),
-    ],
-)  # fmt: skip
-def test_the_verdict_says_who_is_first_and_what_decides(name: str, words: str) -> None:
-    assert words in " ".join(headline(RESULTS[name]))
-
-
-def test_a_first_place_in_few_resamples_does_not_bear_itself_out() -> None:
-    result = RESULTS["predictions"]
-    rows = [{**row, "first": Estimate(0.375)} for row in result.tables["models"]]
-    few = replace(result, tables={**result.tables, "models": rows})
-    words = " ".join(headline(few))
-    assert "so in every order of the metrics; but" in words
-    assert words.endswith(", and only in 37.5 % of the resamples")
-
-
-def test_of_those_that_tie_it_is_said_who_is_off_the_front() -> None:
-    rows = [{**row, "pareto": row["model"] == "rf"} for row in RESULTS["tie"].tables["models"]]
-    result = replace(RESULTS["tie"], tables={**RESULTS["tie"].tables, "models": rows})
-    assert "a tie, not all on the Pareto front (off it: svm)" in " ".join(headline(result))
 
 
 def test_the_headline_says_what_was_read_and_how_it_was_changed() -> None:
@@ -57,36 +19,39 @@ def test_the_headline_says_what_was_read_and_how_it_was_changed() -> None:
         "MLcps of metrics.csv: 5 models, 4 metrics",
         "metrics in this order: accuracy, f1 (weight 2), mcc (weight 0.5), roc_auc",
     ]
-    assert headline(RESULTS["predictions"])[0].endswith("of 1,000 rows (positive: 'ill')")
-    assert headline(RESULTS["predictions"])[2] == "rescaled to 0..1: mcc from -1..1"
-    assert headline(RESULTS["thirty"])[2] == "flipped, as lower is better: brier"
+    first, metrics, intervals = headline(RESULTS["predictions"])
+    assert first == "MLcps of metrics.csv: 5 models, 4 metrics of 1,000 rows (positive: 'ill')"
+    assert metrics.endswith(" roc_auc; rescaled to 0..1: mcc from -1..1")
+    assert intervals.startswith("95 % intervals: bootstrap, 2,000 resamples of the rows, ")
 
 
-def test_a_first_model_below_another_is_named_with_that_one() -> None:
-    rows = [{**row, "pareto": row["model"] != "svm", "dominated_by": "rf"}
-            for row in RESULTS["five"].tables["models"]]  # fmt: skip
-    result = replace(RESULTS["five"], tables={**RESULTS["five"].tables, "models": rows})
-    assert "svm, not on the Pareto front (under rf)" in " ".join(headline(result))
+def test_the_headline_names_as_many_metrics_as_a_line_or_two_hold() -> None:
+    # 40 characters and a comma and a blank: three are 126 of at most 130
+    names = [f"{i}" + 39 * "x" for i in range(5)]
+    line = headline(ranked({"a": [0.5] * 5, "b": [0.6] * 5}, names))[1]
+    assert line == f"metrics in this order: {', '.join(names[:3])} and 2 more"
+    names = [f"{i}" + 99 * "x" for i in range(5)]
+    line = headline(ranked({"a": [0.5] * 5, "b": [0.6] * 5}, names))[1]
+    assert line == f"metrics in this order: {', '.join(names[:2])} and 3 more"
+    assert column(titled(RESULTS["thirty"], "Metrics, in"), "metric")[4] == "brier ↓"
 
 
-def test_a_rank_no_weights_change_is_said_so() -> None:
+def test_no_rank_is_left_out_though_none_changes() -> None:
     firm = ranked({"best": (0.9, 0.9, 0.9), "other": (0.6, 0.7, 0.8)}, ("a", "b", "c"))
-    rows = [{**row, "weight_dependent": False} for row in firm.tables["ranks"]]
-    result = replace(firm, tables={**firm.tables, "ranks": rows})
-    assert headline(result)[-1] == (
-        "first by MLcps: best, on the Pareto front; so in every order of the metrics and "
-        "with any weights above 0 in this order"
-    )
-    assert [part.title for part in sections(result) if "Rank by" in part.title] == []
+    part = titled(firm, "Rank by")
+    assert column(part, "model") == ["best", "other"]
+    assert column(part, "MLcps") == column(part, "highest") == ["1", "2"]
 
 
 def test_the_ranking_has_the_best_first_with_a_bar_of_its_share() -> None:
     part = titled(RESULTS["two"], "Ranking")
-    assert part.headings == ("rank", "model", "bar", "MLcps ↑", "normalised ↑")
+    assert part.headings == (
+        "model", "", "rank", "MLcps ↑", "normalised ↑", "mean ↑", "Pareto\nfront", "bar",
+    )  # fmt: skip
     # of 2, the area of a square: 12 * .49 = 5.88 and 12 * .48 = 5.76 cells, in eighths 7 and 6
     assert part.rows == (
-        ("1", "svm", "█████▉······", "0.980", "0.490"),
-        ("2", "rf", "█████▊······", "0.960", "0.480"),
+        ("svm", "*", "1", "0.980", "0.490", "0.700", "yes", "█████▉······"),
+        ("rf", "", "2", "0.960", "0.480", "0.700", "yes", "█████▊······"),
     )
     assert column(titled(RESULTS["tie"], "Ranking"), "rank") == ["1", "1", "2"]
 
@@ -94,9 +59,67 @@ def test_the_ranking_has_the_best_first_with_a_bar_of_its_share() -> None:
 def test_the_bar_is_of_what_ranks() -> None:
     part = titled(RESULTS["goals"], "Ranking")
     assert "(bar: D, full at 1)" in part.title
-    last = part.rows[-1]
-    assert (last[1], last[2], last[3]) == ("knn", "·" * 12, "0.000")
-    assert column(part, "dealbreakers") == ["", "", "", "", "roc_auc"]
+    last = {head: column(part, head)[-1] for head in ("model", "bar", "D ↑")}
+    assert last == {"model": "knn", "bar": "·" * 12, "D ↑": "0.000"}
+    assert column(part, "deals\nbroken") == ["0", "0", "0", "0", "1"]
+    firm = titled(RESULTS["goals"], "How firm")
+    assert column(firm, "dealbreakers") == ["–", "–", "–", "–", "roc_auc"]
+    assert "deals\nbroken" not in titled(RESULTS["pair"], "Ranking").headings
+
+
+def test_a_sign_marks_the_first_and_whoever_cannot_be_told_from_it() -> None:
+    for name, signs in (
+        ("tie", ["*", "*", ""]), ("predictions", ["*", "≈", "", "", ""]), ("five", ["*", *[""] * 4])
+    ):  # fmt: skip
+        assert column(titled(RESULTS[name], "Ranking"), "") == signs
+
+
+def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None:
+    def titles(name: str, *names: str) -> list[str]:
+        return [one.title.split(",")[0] for one in fold(RESULTS[name], names).opened]
+
+    assert titles("predictions") == titles("splits") == ["Ranking"]
+    assert titles("weighted") == [
+        "How often each is first if weights are drawn at random (1",
+        "Weights at which another model passes svm", "Ranking",
+    ]  # fmt: skip
+    assert titles("goals") == ["How desirable each value is", "Ranking"]
+    assert titles("compared") == [
+        "The models in test.csv", "Agreement with test.csv on 5 models", "Ranking",
+    ]  # fmt: skip
+    assert titles("goals", "goals") == ["How desirable each value is", "What is wanted", "Ranking"]
+    assert fold(RESULTS["goals"]).also == (
+        "goals", "firm", "ranks", "metrics", "changes", "dominance", "intervals", "plots",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "most"), [(80, 40), (140, 30)])
+@pytest.mark.parametrize("name", ["five", "tie", "one model", "predictions", "splits"])
+def test_without_options_there_is_one_screen_with_the_answer_on_top(
+    name: str, width: int, most: int
+) -> None:
+    lines = as_text(RESULTS[name], width=width).splitlines()
+    assert len(lines) <= most
+    assert RESULTS[name].answer[0].text.startswith(lines[1])
+
+
+def test_what_an_option_asks_for_stands_directly_under_the_answer() -> None:
+    for name, title in (("weighted", "How often"), ("goals", "How des"), ("compared", "The mod")):
+        lines = as_text(RESULTS[name], width=140).splitlines()
+        assert lines[lines.index("") + 1].startswith(title)
+
+
+def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -> None:
+    lines = as_text(RESULTS["predictions"], width=80).splitlines()
+    head = next(line for line in lines if line.startswith("model "))
+    assert head.split()[:6] == ["model", "rank", "MLcps", "↑", "95", "%"]
+    # rf ½ (.7052 + .697 + .7905 + .7998) = 1.496, half of it .748
+    (row,) = (line for line in lines if line.startswith("rf "))
+    assert row.split()[:7] == ["rf", "*", "1", "1.496", "[1.466,", "1.526]", "0.748"]
+    assert lines[-3] == "  on a wider screen also: bar"
+    wide = as_text(RESULTS["predictions"], width=140)
+    assert "on a wider screen" not in wide
+    assert "Pareto front: no other model is as good in every metric and better in one" in wide
 
 
 @pytest.mark.parametrize(
@@ -138,14 +161,14 @@ def test_without_a_polygon_only_what_exists_is_shown_and_the_rest_explained() ->
     result = RESULTS["pair"]
     assert column(titled(result, "Ranking"), "MLcps ↑") == ["–"] * 5
     assert titled(result, "How firm").headings == ("model", "mean\n↑", "SD", "Pareto\nfront")
-    assert not any(part.title.startswith("Rank by") for part in sections(result))
+    assert column(titled(result, "Rank by"), "D") == ["1", "2", "3", "4", "5"]
     # means .76 and .75, D √(.8 * .05) = .2 and √(.5 * .375) = .43
     goals = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0)}
     other = ranked({"a": (0.9, 0.62), "b": (0.75, 0.75)}, METRICS[:2], goals=goals)
     part = titled(other, "Rank by")
     assert part.headings == ("model", "mean", "SD", "D")
     assert part.rows == (("b", "2", "1", "1"), ("a", "1", "2", "2"))
-    assert reasons(result) == [
+    assert reasons(result, fold(result, ("all",)).opened) == [
         "– MLcps, normalised, order-free, lowest and highest are undefined: fewer than 3 metrics "
         "make no polygon"
     ]
@@ -191,6 +214,6 @@ def test_a_model_without_score_is_last_and_unranked() -> None:
              for row in five.tables["ranks"]]  # fmt: skip
     tables = {**five.tables, "models": models, "ranks": ranks}
     result = replace(five, tables=tables, summary={**five.summary, "best": []})
-    assert titled(result, "Ranking").rows[-1][:2] == ("–", "svm")
-    assert "no model has a score, so none is first" in headline(result)
+    assert column(titled(result, "Ranking"), "model")[-1] == "svm"
+    assert column(titled(result, "Ranking"), "rank")[-1] == "–"
     assert "a metric has no value" in as_text(result)

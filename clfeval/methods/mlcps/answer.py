@@ -2,76 +2,145 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from clfeval.result import Answer, Result, Row, estimate, value_of
-from clfeval.words import close, listed, many, named, number
+from clfeval.result import Answer, LazyRows, Result, Row, estimate, value_of
+from clfeval.words import between, close, listed, many, named, number
 
 MOSTLY = 0.5
+FEW = 4  # models that are named where one of them is first
+_UNKNOWN = "without intervals"
+AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
 
 
-def mlcps_answer(result: Result, places: Sequence[int]) -> tuple[Answer, ...]:
+def mlcps_answer(
+    result: Result, places: Sequence[int], equal: Sequence[int] | None
+) -> tuple[Answer, ...]:
     """Say who is first and how firmly, and whether another table has the same first model.
 
-    places: of the first models, in the tables of one row for each model.
+    places: of the first models, in the tables of one row for each model; equal: of those that
+    cannot be told from the first, None where nothing tells.
     """
-    return (_verdict(result, places), *_compared(result))
-
-
-def _verdict(result: Result, places: Sequence[int]) -> Answer:
     best = tuple(result.summary["best"])
-    if result.summary["models"] == 1:
-        return Answer("one-model", "One model: nothing to rank it against.")
     if not best:
-        return Answer("no-score", "No model has a score, so none is first.")
-    by = result.parameters["ranked_by"] == "desirability"
-    score = "desirability" if by else "mlcps"
+        return (Answer("no-score", "No model has a score, so none is first."),)
+    score = result.parameters["ranked_by"]
     rows = [result.tables["models"][i] for i in places]
     value = estimate(rows[0].get(score))
-    if by and not value.value:
-        text = "No model meets what is wanted: every D is 0 (dealbreakers below)."
-        return Answer("none-desirable", text)
-    who = f"First by {'desirability' if by else 'MLcps'}: {named(best)}"
-    who += ", a tie" if len(best) > 1 else ""
-    said = [*_orders(result, best, by=by)]
-    if not by and len(best) == 1:
-        said += _weights(result, best[0], result.tables["ranks"][places[0]])
-    splits = len({row["split"] for row in result.tables.get("splits", ())})
-    if splits and not by:
-        wins = int(str(rows[0]["split_wins"]))
-        said.append(_tries(2 * wins > splits, f"in {wins} of {splits} splits"))
-    share = value_of(rows[0].get("first"))
-    if len(best) == 1 and share is not None:
-        said.append(_tries(share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
-    firm, not_so = ([words for holds, words in said if holds == wanted] for wanted in (True, False))
-    so = f"; so {listed(firm)}" if firm else ""
-    but = f"; but {', and '.join(not_so)}" if not_so else ""
-    text = f"{who}, {_front(result, rows)}{so}{but}."
-    return Answer("first", text, best, score, value.value, value.low, value.high)
+    numbers = (score, value.value, value.low, value.high)
+    if result.summary["models"] == 1:
+        text = f"One model: nothing to rank it against; {named(best)} has {_score(score, rows[0])}."
+        return (Answer("one-model", text, best, *numbers),)
+    if score == "desirability" and not value.value:
+        return (Answer("none-desirable", "No model meets what is wanted: every D is 0."),)
+    if not value.value:
+        return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
+    tie = ", a tie," if len(best) > 1 else ""
+    by = "desirability" if score == "desirability" else "MLcps"
+    who = f"First by {by}: {named(best)}{tie} with {_score(score, rows[0])}"
+    text = f"{who}{_margin(result, score, value.value)}, {_front(result, rows)}."
+    return (
+        Answer("first", text, best, *numbers),
+        *_told_apart(result, best, equal),
+        *_borne_out(result, best, places, rows),
+        *_compared(result, best),
+    )
+
+
+def _score(score: str, row: Row) -> str:
+    """Write the score that ranks, of MLcps also as a share of the largest area."""
+    value, share = estimate(row.get(score)), value_of(row.get("normalised"))
+    if value.value is None:
+        return "no score"
+    words = between(value.value, value.low, value.high)
+    if score == "desirability":
+        return f"D {words}"
+    return f"{words} ({number(share)} of the largest area)" if share is not None else words
+
+
+def _margin(result: Result, score: str, value: float | None) -> str:
+    """Say how far below the second are."""
+    ranks = result.tables["ranks"]
+    columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
+    column = columns[score] if score in columns else [row[score] for row in ranks]
+    second = [i for i, rank in enumerate(column) if rank == 2]
+    if not second or value is None:
+        return ""
+    less = value_of(result.tables["models"][second[0]].get(score))
+    names = [str(ranks[i]["model"]) for i in second]
+    return f", {number(value - less)} above {named(names)}" if less is not None else ""
+
+
+def _told_apart(
+    result: Result, best: Sequence[str], equal: Sequence[int] | None
+) -> Iterator[Answer]:
+    """Say who may be as good as the first, as far as the rows tell."""
+    models = result.tables["models"]
+    if len(best) == len(models):
+        return
+    if equal is None:
+        lacking = "from metrics alone" if result.parameters["from"] == "metrics" else _UNKNOWN
+        yield Answer("untested", f"Whether the lead is chance cannot be told {lacking}.")
+        return
+    if not equal:
+        text = "Each other model has less, and chance does not explain it."
+        yield Answer("told-apart", text, tuple(best))
+        return
+    rows = [models[i] for i in equal]
+    names = tuple(str(row["model"]) for row in rows)
+    they = "it" if len(best) == 1 else "they"
+    text = f"On these rows {they} cannot be told from {named(names, most=6, word='or')}."
+    yield Answer("not-told-apart", text, names)
 
 
 Said = tuple[bool, str]  # whether it bears out who is first, and the words
 
 
-def _tries(most: bool, words: str) -> Said:
-    return most, words if most else f"only {words}"
+def _borne_out(
+    result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row]
+) -> Iterator[Answer]:
+    """Say under which other conditions the same model is first, and under which another is."""
+    by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
+    who = "it" if one else "one of them"
+    said = [*_orders(result, best, by=by)]
+    if not by and one:
+        said += _weights(result, best[0], result.tables["ranks"][places[0]])
+    if not by:
+        said += _factors(result)
+        said += _splits(result, places, who)
+    share = value_of(rows[0].get("first"))
+    if one and share is not None:
+        said.append(_tries(who, share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
+    firm, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
+    if firm:
+        text = f"{who[0].upper()}{who[1:]} is first {listed(firm)}."
+        yield Answer("firm", text, tuple(best))
+    if fragile:
+        yield Answer("fragile", f"But {', and '.join(fragile)}.")
+
+
+def _tries(who: str, most: bool, words: str) -> Said:
+    return most, words if most else f"{who} is first only {words}"
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return named(names, word="or") if len(names) <= FEW else f"one of {many(len(names), 'model')}"
 
 
 def _orders(result: Result, best: Sequence[str], *, by: bool) -> Iterator[Said]:
     """Say in how many orders of the metrics that is so, and who else is first in some."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
-    others = [name for name in winners if name not in best]
+    others = [name for name in winners if name not in set(best)]
     if by:  # D knows no order: the area only stands beside it
         decides = " (the order of the metrics decides)" if len(winners) > 1 else ""
         if others:
-            yield False, f"{named(winners, word='or')} by MLcps{decides}"
+            yield False, f"{_one_of(winners)} is first by MLcps{decides}"
     elif others:
         orders = "another order" if len(others) == 1 else "other orders"
-        yield False, f"{named(others, word='or')}, alone or tied, in {orders} of the metrics"
+        yield False, f"{_one_of(others)} is first, alone or tied, in {orders} of the metrics"
     elif winners and looked:
-        if len(best) > 1:
-            yield True, "one of them in every order of the metrics"
-        elif looked["all"]:
+        if looked["all"]:
             yield True, "in every order of the metrics"
         else:
             yield True, f"in all {many(looked['looked_at'], 'order')} of the metrics looked at"
@@ -82,27 +151,41 @@ def _weights(result: Result, best: str, rank: Row) -> Iterator[Said]:
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
         share = next(value_of(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        yield _tries(share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
-        factors = [(value, str(row["model"])) for row in shares
-                   if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
-        if factors:
-            yield False, "{1} if weights change {0:.3g}-fold".format(*min(factors))
+        yield _tries("it", share >= MOSTLY, f"with {close(100 * share, 1)} % of the weights drawn")
         return
     if rank["weight_dependent"] is False:
         yield True, "with any weights above 0 in this order"
         return
     changes = [
-        (str(winner), str(row["metric"]))
+        (AND_MORE.sub("", str(winner)), str(row["metric"]))
         for row in metrics for winner in (row["winner_without"], row["winner_doubled"])
-        if winner is not None and str(winner).split(" (and ")[0] != best
+        if winner is not None and AND_MORE.sub("", str(winner)) != best
     ]  # fmt: skip
     spared = "left out or " * any(row["winner_without"] is not None for row in metrics)
     if changes:
-        winners, doubled = (dict.fromkeys(names) for names in zip(*changes, strict=True))
-        others, which = named(list(winners), word="or"), listed(list(doubled), word="or")
-        yield False, f"{others} if one metric is {spared}doubled ({which})"
+        winners, which = (list(dict.fromkeys(names)) for names in zip(*changes, strict=True))
+        metric = named(which, word="or")
+        yield False, f"{_one_of(winners)} is first if one metric is {spared}doubled ({metric})"
     elif metrics:
         yield True, f"whichever metric is {spared}doubled"
+
+
+def _factors(result: Result) -> Iterator[Said]:
+    """Say who needs the least change of all weights to be first."""
+    factors = [(value, str(row["model"])) for row in result.tables.get("weights", ())
+               if (value := value_of(row.get("factor"))) is not None]  # fmt: skip
+    if factors:
+        least, other = min(factors)
+        yield False, f"{named([other])} can be first if weights change {least:.3g}-fold"
+
+
+def _splits(result: Result, places: Sequence[int], who: str) -> Iterator[Said]:
+    """Say in how many splits one of the first models is first."""
+    rows, k = result.tables.get("splits", ()), result.summary["models"]
+    splits = len(rows) // k
+    if splits:
+        wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
+        yield _tries(who, 2 * wins > splits, f"in {wins} of {splits} splits")
 
 
 def _front(result: Result, rows: Sequence[Row]) -> str:
@@ -113,27 +196,36 @@ def _front(result: Result, rows: Sequence[Row]) -> str:
     if not below:
         return "on the Pareto front"
     if len(rows) == 1:
-        return f"not on the Pareto front (under {rows[0]['dominated_by']})"
+        return f"not on the Pareto front (under {named([str(rows[0]['dominated_by'])])})"
     return f"not all on the Pareto front (off it: {named([str(row['model']) for row in below])})"
 
 
-def _compared(result: Result) -> list[Answer]:
+def _compared(result: Result, best: Sequence[str]) -> Iterator[Answer]:
     """Say whether another table of metrics has the same first model."""
     rows = result.tables.get("agreement", ())
     if not rows:
-        return []
+        return
     decides, other = result.parameters["ranked_by"], result.parameters["compare"]
     row = next((row for row in rows if row["measure"] == decides), rows[0])
+    here, there = (tuple(names) if isinstance(names, list) else ()
+                   for names in (row["top_here"], row["top_there"]))  # fmt: skip
+    places = result.tables["compared"]
+    value = next((value_of(one["there"]) for one in places if one["model"] in there[:1]), None)
+    if row["same_top"]:
+        first = "the same first"
+    elif decides == "desirability" and not value:
+        first, there = "no model meets there what is wanted", ()
+    else:
+        first = f"{'first there' if {*here} & {*there} else 'another first'}, {named(there)}"
     tau = value_of(row.get("kendall"))
-    there = row["top_there"]
-    first = named(there) if isinstance(there, list) and there else "none"
-    same = "the same first" if row["same_top"] else f"another first, {first}"
-    words = f"; Kendall's τ of the ranks {number(tau)}" if tau is not None else ""
-    both, lacking = row["models"], ""
-    gone = [name for name in result.summary["best"] if name not in {
-        entry["model"] for entry in result.tables["compared"]}]  # fmt: skip
-    if both != result.summary["models"]:
+    words = ""
+    if tau is not None:
+        words = f"; Kendall's τ of the ranks {number(tau)} (1: the same order)"
+    lacking = ""
+    if row["models"] != result.summary["models"]:
+        both = {one["model"] for one in places}
+        gone = [name for name in best if name not in both]
         lacking = f"{named(gone)} not in it; " if gone else ""
-        lacking += f"among the {both} models of both, "
-    text = f"Compared with {other}: {lacking}{same}{words}."
-    return [Answer("compared", text, tuple(there) if isinstance(there, list) else ())]
+        lacking += f"among the {row['models']} models of both, "
+    text = f"Compared with {other}: {lacking}{first}{words}."
+    yield Answer("compared", text, there)

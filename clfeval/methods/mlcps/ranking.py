@@ -165,7 +165,8 @@ class Ranking:
     (k,), among them `desirability` where wanted; limits: of scores with replicates; first: share
     of replicates in which a model is first; failed: those without a score, of the model that has
     most of them. ranks: by each score, 0 where it is undefined; `main` is the score that decides,
-    `best` who is first by it. under (k,): a front model that dominates, -1 on the front.
+    `best` who is first by it, `equal` who cannot be told from the first, None without replicates.
+    under (k,): a front model that dominates, -1 on the front.
     """
 
     given: Given
@@ -181,6 +182,7 @@ class Ranking:
     ranks: Mapping[str, Ints]
     main: str
     best: list[int]
+    equal: list[int] | None
     better: Floats
     under: Ints
     orders: OrderRanks | None
@@ -203,8 +205,9 @@ def ranking_of(
     d, wished, scores = scored(given.values)
     main = "desirability" if wishes else "mlcps"
     ranks = {name: dense_ranks(-x if name == "sd" else x) for name, x in scores.items()}
+    best = firsts(ranks[main])
     limits: dict[str, Limits] = {}
-    first, failed = None, 0
+    first, equal, failed = None, None, 0
     if given.replicates is not None:
         step = max(1, _PIECE // max(1, given.values.size))
         parts = np.split(given.replicates, range(step, len(given.replicates), step))
@@ -213,14 +216,31 @@ def ranking_of(
         limits = {name: percentiles(x, level=options.level)[:2] for name, x in columns.items()}
         first = np.asarray((dense_ranks(columns[main].T) == 1).mean(axis=1))
         failed = int(np.isnan(columns[main]).sum(axis=0).max())
+        equal = _not_told_apart(columns[main], ranks[main], best, options.level)
     better = _better(given, d, scales, wished, wishes)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     ranked = all_orders and len(scales) >= RAYS
     orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
         given, options, scales, weights, d, wished, scores, limits, first,
-        failed, ranks, main, firsts(ranks[main]), better, under(better, by_rank), orders,
+        failed, ranks, main, best, equal, better, under(better, by_rank), orders,
     )  # fmt: skip
+
+
+def _not_told_apart(replicates: Floats, ranks: Ints, best: list[int], level: float) -> list[int]:
+    """Return who may be as good as the first, best first: not sure to be behind it.
+
+    The others are told from it where the interval of the difference over the same resamples
+    excludes 0, each at 1 - (1 - level) / others (Bonferroni), so that all hold together.
+
+    Shapes: replicates (r, k), ranks (k,).
+    """
+    others = [i for i in np.argsort(ranks, kind="stable").tolist() if ranks[i] > 1]
+    if not others:
+        return []
+    ahead = replicates[:, best[:1]] - replicates[:, others]
+    low, _, _ = percentiles(ahead, level=1 - (1 - level) / len(others))
+    return [i for i, end in zip(others, low.tolist(), strict=True) if not end > 0]
 
 
 def _better(

@@ -165,4 +165,4 @@ def mlcps_result(given: Given, options: MlcpsOptions, said: Any, *, other: Given
         summary=summary_of(ranking), tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
     )  # fmt: skip
-    return replace(result, answer=mlcps_answer(result, ranking.best))
+    return replace(result, answer=mlcps_answer(result, ranking.best, ranking.equal))

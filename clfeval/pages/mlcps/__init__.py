@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from clfeval.pages.columns import MODEL
-from clfeval.pages.mlcps.sections import Best, ends, shown
-from clfeval.pages.write import ARROWS, show, some
+from clfeval.pages.mlcps.best import Best
+from clfeval.pages.mlcps.sections import ends, shown
+from clfeval.pages.write import ARROWS, show
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
-from clfeval.words import many
+from clfeval.words import many, quoted
 
 BOOT, BY_D = "interval=bootstrap", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
@@ -126,7 +128,7 @@ def _profile(best: Best, metrics: list[str]) -> Chart:
             for name, values in zip(best.names, _values(best), strict=True)
         ),
         left=best.result.summary["models"] - len(best.rows),
-        key=(Note("--format csv --table profile"),),
+        key=(Note("--format csv --table profile"),), name="profile",
     )  # fmt: skip
 
 
@@ -141,6 +143,7 @@ def _radars(best: Best, metrics: list[str]) -> Chart:
             Series(str(row["model"]), values=values, letter=letter, words=show(row["mlcps"]))
             for letter, row, values in zip(LETTERS, best.rows, _values(best), strict=False)
         ),
+        name="radars",
     )  # fmt: skip
 
 
@@ -155,7 +158,7 @@ def _spread(best: Best, series: list[Series]) -> Chart:
     return Chart(
         "points", "SD of the metrics over MLcps: good and even models are at the lower right",
         Axis("MLcps"), Axis("SD"), tuple(series),
-        key=(Note(f"{DOT} {many(more, 'more model')}{sample}"),) if more else (),
+        key=(Note(f"{DOT} {many(more, 'more model')}{sample}"),) if more else (), name="scatter",
     )  # fmt: skip
 
 
@@ -164,7 +167,7 @@ def _point(row: Row) -> Point | None:
     return None if x is None or y is None else (x, y)
 
 
-NAMED = 12  # metrics named on top
+NAMED = 130  # characters of names of metrics on top, about
 
 
 def headline(result: Result) -> list[str]:
@@ -180,29 +183,38 @@ def _read(result: Result) -> str:
     names = ", ".join(item.name for item in files) or "given values"
     read = f"{many(summary['models'], 'model')}, {many(summary['metrics'], 'metric')}"
     if result.parameters["from"] == "predictions" and files:
-        read += f", from predictions of {many(files[0].rows, 'row')}"
+        read += f" of {many(files[0].rows, 'row')}"
         positive = result.parameters.get("positive")
         read += f" (positive: '{positive}')" if positive is not None else ""
     return f"MLcps of {names}: {read}"
 
 
 def _scored(result: Result) -> Iterator[str]:
-    """Name the metrics in the order of the rays, those not taken as they stand, and the limits."""
+    """Name the metrics in the order of the rays, those that were rescaled, and the limits."""
     parameters = result.parameters
     weights = parameters["weights"].items()
     if weights:
-        weighted = [f"{name} (weight {w:g})" if w != 1 else name for name, w in weights]
-        yield f"metrics in this order: {some(weighted, NAMED)}"
-    flipped = [name for name, way in parameters["directions"].items() if way == "min"]
-    scales = {m: s for m, s in parameters["scales"].items() if s is not None and list(s) != [0, 1]}
-    rescaled = [f"{metric} from {ends(scale)}" for metric, scale in scales.items()]
-    said = [f"rescaled to 0..1: {some(rescaled, NAMED)}"] if rescaled else []
-    said += [f"flipped, as lower is better: {some(flipped, NAMED)}"] if flipped else []
-    if said:
-        yield "; ".join(said)
+        weighted = [f"{quoted(name)} (weight {w:g})" if w != 1 else quoted(name)
+                    for name, w in weights]  # fmt: skip
+        scales = [(metric, scale) for metric, scale in parameters["scales"].items()
+                  if scale is not None and list(scale) != [0, 1]]  # fmt: skip
+        rescaled = _some([f"{quoted(metric)} from {ends(scale)}" for metric, scale in scales])
+        said = f"; rescaled to 0..1: {rescaled}" if scales else ""
+        yield f"metrics in this order: {_some(weighted)}{said}"
     if parameters["interval"] == "bootstrap":
         level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
         yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"
 
 
-PAGE = Page("mlcps", TABLES, headline, shown, charts)
+def _some(names: Sequence[str]) -> str:
+    """List as many as a line or two hold, at least the first two."""
+    ends_at = accumulate(len(name) + 2 for name in names)
+    most = max(sum(end <= NAMED for end in ends_at), 2)
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
+PAGE = Page(
+    "mlcps", TABLES, headline, shown, charts, parts=("firm", "changes", "goals"),
+    plots=("profile", "radars", "scatter"),
+)  # fmt: skip

@@ -1,0 +1,153 @@
+"""Tables of a ranking that an option asks for: other weights, wishes, another table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.pages.mlcps.best import SCORES, Best, names_in
+from clfeval.pages.write import ABSENT, bar, show
+from clfeval.result import Estimate, Row, value_of
+from clfeval.schema import Shown, Source
+from clfeval.words import many, quoted
+
+MATRIX = 24  # metrics side by side
+BREAKER = "✗"
+_SHARE = (
+    "share: of weights drawn evenly from all that add up to one, by MLcps and by the order-free "
+    "score; ×f: where each weight w may be anything from w/f to f w, the model can pass the first"
+)
+
+
+def asked(best: Best, digits: int) -> Iterator[Shown]:
+    """Yield them in reading order."""
+    tables = best.result.tables
+    if tables.get("weights"):
+        yield _weights(best)
+    if tables.get("dethroning"):
+        yield _dethroning(best)
+    if tables.get("desirability"):
+        yield _desirability(best, digits)
+        yield _goals(best)
+    if tables.get("compared"):
+        yield _compared(best)
+    if tables.get("agreement"):
+        yield _agreement(best)
+
+
+def _weights(best: Best) -> Shown:
+    columns: dict[str, Source] = {
+        "model": "model", "bar": lambda row: bar(value_of(row.get("share"))), "share": "share",
+        "order-free\nshare": "share_order_free", "passes the\nfirst at": _factor,
+    }  # fmt: skip
+    draws = best.result.parameters["draws"]
+    title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
+    rows, right = [row for (row,) in best.of_table("weights")], ["bar", "passes the\nfirst at"]
+    return best.table(
+        "weights", title, columns, rows, note=_SHARE, right=right, rank="asked", lead="share"
+    )
+
+
+def _factor(row: Row) -> str:
+    if (value := value_of(row.get("factor"))) is not None:
+        return f"×{value:.3g}"
+    return "is first" if _is_first(row) else "never"
+
+
+def _is_first(row: Row) -> bool:
+    cell = row["factor"]
+    return isinstance(cell, Estimate) and cell.reason == "winner"
+
+
+def _dethroning(best: Best) -> Shown:
+    rows = best.result.tables["dethroning"]
+    first = next(row["model"] for row in best.result.tables["weights"] if _is_first(row))
+
+    def beyond(side: str, word: str) -> Source:
+        def write(row: Row) -> str:
+            value = value_of(row.get(side))
+            return "never" if value is None else f"{word} {value:.3g}: {row[f'{side}_winner']}"
+
+        return write
+
+    columns: dict[str, Source] = {
+        "metric": "metric", "weight": lambda row: f"{row['weight']:g}",
+        "lowered alone": beyond("lower", "below"), "raised alone": beyond("upper", "above"),
+    }  # fmt: skip
+    note = ""
+    joint = [row for row in rows if row["joint"] is not None]
+    if joint:
+        columns["together"] = lambda row: f"{row['joint']:.3g}"
+        winner = joint[0]["joint_winner"]
+        note = f"together: the smallest change of all weights that puts {quoted(str(winner))} first"
+    title = f"Weights at which another model passes {first}"
+    never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
+    if never and not joint:
+        none = {"what": "none: in this order, no weights above 0 put another model first"}
+        return best.table("dethroning", title, {"result": "what"}, [none], rank="asked")
+    right = ["weight", "together"]
+    return best.table("dethroning", title, columns, rows, note=note, right=right, rank="asked")
+
+
+def _goals(best: Best) -> Shown:
+    wanted = best.of_table("desirability")[0]
+    columns: dict[str, Source] = {
+        "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
+    }  # fmt: skip
+    title, right = "What is wanted", ["weight"]
+    return best.table("desirability", title, columns, wanted, right=right, total=None, name="goals")
+
+
+def _desirability(best: Best, digits: int) -> Shown:
+    """Lay the desirabilities out as models by metrics; those that break a deal are marked."""
+    blocks = best.of_table("desirability")
+    metrics = [str(row["metric"]) for row in blocks[0]]
+    rows = [
+        {"model": str(row["model"]), "D": show(row["desirability"], digits), **{
+            f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
+            + show(one["d"], digits) for one in there
+        }}
+        for row, there in zip(best.rows, blocks, strict=True)
+    ]  # fmt: skip
+    right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
+    columns: dict[str, Source] = {head: head for head in ("model", *right)}
+    broken = any(BREAKER in cell for row in rows for cell in row.values())
+    notes = [f"{BREAKER} a dealbreaker: d = 0 makes D = 0"] if broken else []
+    more = {}
+    if len(metrics) > MATRIX:
+        left = f"{many(len(metrics) - MATRIX, 'more metric')}, all: "
+        notes.insert(0, f"{left}--format csv --table desirability")
+        more = {"total": 0}
+    title, note = "How desirable each value is, 0 to 1", "; ".join(notes)
+    return best.table(
+        "desirability", title, columns, rows, note=note, right=right, rank="asked", **more
+    )
+
+
+def _compared(best: Best) -> Shown:
+    columns: dict[str, Source] = {
+        "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
+        "rank there": "rank_there", "there it stands": _move,
+    }  # fmt: skip
+    rows = best.found_in(best.result.tables["compared"])
+    title = f"The models in {best.result.parameters['compare']}, by {best.score}"
+    return best.table("compared", title, columns, rows, rank="asked")
+
+
+def _agreement(best: Best) -> Shown:
+    rows = best.result.tables["agreement"]
+    columns: dict[str, Source] = {
+        "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
+        "Kendall τ": "kendall", "Spearman ρ": "spearman",
+        "first here": lambda row: names_in(row["top_here"]),
+        "first there": lambda row: "the same" if row["same_top"] else names_in(row["top_there"]),
+    }  # fmt: skip
+    models = many(int(str(rows[0]["models"])), "model")
+    title = f"Agreement with {best.result.parameters['compare']} on {models}"
+    return best.table("agreement", title, columns, rows, rank="asked")
+
+
+def _move(row: Row) -> str:
+    moved = row["moved"]
+    if not isinstance(moved, int):
+        return ABSENT
+    return f"{abs(moved)} {'lower' if moved > 0 else 'higher'}" if moved else "the same"

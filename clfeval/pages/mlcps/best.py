@@ -1,0 +1,88 @@
+"""The best models of a ranking: all that people are shown of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from math import inf
+from typing import Any
+
+from clfeval.pages.write import ABSENT
+from clfeval.result import Cell, LazyRows, Result, Row, Rows
+from clfeval.schema import Shown, Source
+from clfeval.words import named
+
+BEST = 20  # models shown to a person; files get them all
+PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
+LISTED = 60  # rows of tables of metrics
+SCORES = {
+    "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
+    "mean": "mean", "sd": "SD", "desirability": "D",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best models of a result: their places in its tables and their rows."""
+
+    result: Result
+    places: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, result: Result, most: int = BEST) -> Best:
+        """Find them: by rank, then as in the table; a model without rank is last."""
+        ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
+        columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
+        column = columns[by] if by in columns else (row[by] for row in ranks)
+        order = ((rank if isinstance(rank, int) else inf, i) for i, rank in enumerate(column))
+        places = tuple(i for _, i in nsmallest(most, order))
+        return cls(result, places, tuple(result.tables["models"][i] for i in places))
+
+    def few(self, most: int) -> Best:
+        """Return the best of the best."""
+        return Best(self.result, self.places[:most], self.rows[:most])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(str(row["model"]) for row in self.rows)
+
+    @property
+    def by_desirability(self) -> bool:
+        """True where desirability ranks them."""
+        return bool(self.result.parameters["ranked_by"] == "desirability")
+
+    @property
+    def score(self) -> str:
+        """How the score that ranks them is called."""
+        return SCORES[str(self.result.parameters["ranked_by"])]
+
+    def of_table(self, name: str) -> list[list[Row]]:
+        """Return the rows of each in a table of as many rows for every model, in their order."""
+        table = self.result.tables[name]
+        size = len(table) // len(self.result.tables["models"])
+        return [list(table[i * size : (i + 1) * size]) for i in self.places]
+
+    def found_in(self, table: Rows) -> list[Row]:
+        """Return their rows of a table that has at most one for each model, in any order."""
+        found = {str(row["model"]): row for row in table}
+        return [found[name] for name in self.names if name in found]
+
+    def table(
+        self, name: str, title: str, columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None, /, **more: Any,
+    ) -> Shown:  # fmt: skip
+        """Show the models' rows of a table, or other rows of it."""
+        rows = self.rows if rows is None else rows
+        # how many models are not among the best, whatever of them is shown
+        left = len(self.result.tables["models"]) - len(self.rows)
+        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        whole = {"more": "--format csv"} if name == "models" else {}
+        return Shown(name, title, columns, rows, **{**whole, **total, **more})
+
+
+def names_in(cell: Cell) -> str:
+    """List the names in a cell, so that commas in them cannot mislead."""
+    return named(cell) if isinstance(cell, list) and cell else ABSENT
