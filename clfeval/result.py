@@ -116,11 +116,10 @@ class Gate:
 
 
 def _deciding(value: float, limit: float) -> str:
-    """Write a number with three digits, or as many as put it on the right side of its limit."""
+    """Write a number with three digits, or with as many as show how far from its limit it is."""
     for digits in range(3, 17):
-        text = f"{value:.{digits}g}"
-        near = float(text)
-        if (near > limit, near < limit) == (value > limit, value < limit) and abs(value) < 1e4:
+        near = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
             return repr(near)
     return repr(value)
 

@@ -45,14 +45,16 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "schema": ({"result"}, set()),
     "pages": ({"measures", "result", "schema", "words"}, set()),
-    "gates": ({"errors", "measures", "pages", "result"}, set()),
-    "views": ({"pages", "result", "schema", "words"}, {"rich", "plotext"}),
+    "baseline": ({"errors", "measures", "pages", "result"}, set()),
+    "gates": ({"baseline", "errors", "limits", "measures", "result", "schema"}, set()),
+    "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),
     "api": (
-        {"errors", "options", "tables", "counts", "measures", "methods", "result"},
-        set(),
+        {"errors", "options", "tables", "counts", "measures", "methods", "result"}
+        | {"gates", "limits", "pages", "schema", "views"},
+        {"polars"},
     ),
     "cli": (
-        {"errors", "options", "methods", "api", "gates"}
+        {"errors", "options", "methods", "api", "gates", "limits"}
         | {"pages", "result", "schema", "tables", "views"},
         {"typer", "rich"},
     ),

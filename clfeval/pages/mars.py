@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.write import class_counts, class_names, evenly, exact, show
+from clfeval.pages.write import ABSENT, class_counts, class_names, evenly, exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import many
@@ -15,6 +15,7 @@ from clfeval.words import many
 LISTED = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # cuts of a sweep shown to a person
 MATRIX_MODELS = 12
+HITS = {"positive": ("tp", "fp"), "negative": ("tn", "fn")}  # rows found, and called in vain
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 ROWS = (
@@ -94,7 +95,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         yield from _sweep(result, scores, digits)
     who = ""
     if tables.get("slices"):
-        yield part("slices", "Slices", "slice rows positives negatives found missed_by_all")
+        yield _slices(result)
         who = "slice "
     yield _main(result, found)
     # the confusion counts keep to the positive class whatever the target is
@@ -109,15 +110,50 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     yield from _pairs(result, found, digits)
 
 
+def _first(rows: Sequence[Row], target: str) -> list[Row]:
+    """Sort models: those that find most first, and of equals those that call fewest rows."""
+    hit, alarm = HITS[target]
+    return sorted(
+        rows, key=lambda row: (-_number(row[hit]), _number(row[hit]) + _number(row[alarm]))
+    )
+
+
+def _number(cell: Cell) -> float:
+    return float(str(cell))
+
+
+def _slices(result: Result) -> Shown:
+    """Show what each slice holds, and who finds most there."""
+    target = result.parameters["target"]
+    models: dict[Cell, list[Row]] = {}
+    for row in result.tables["models"]:
+        models.setdefault(row["slice"], []).append(row)
+    rows = [
+        {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
+        if row["found"] else {**row, "first": None, "hits": 0, "recall": None}
+        for row in result.tables["slices"] for best in _first(models[row["slice"]], target)[:1]
+    ]  # fmt: skip
+    columns: dict[str, Source] = {
+        "slice": "slice", "rows": "rows", "positives": "positives", "negatives": "negatives",
+        "found": "found", "missed\nby all": "missed_by_all",
+        "finds most": lambda row: row["first"] or ABSENT, "of them": "hits",
+        **({"recall ↑": "recall"} if target == "positive" else {}),
+    }  # fmt: skip
+    more = "each model in each slice: --show alone, --show rates"
+    return Shown("slices", "Slices", columns, rows, LISTED, more, rank="asked")
+
+
 def _main(result: Result, found: str) -> Shown:
     """Show one line a model, those that find most first."""
-    positive = result.parameters["target"] == "positive"
-    hit, alarm, missed = ("tp", "fp", "exclusive_fn") if positive else ("tn", "fn", "exclusive_fp")
+    target = result.parameters["target"]
+    positive = target == "positive"
+    hit, alarm = HITS[target]
+    missed = "exclusive_fn" if positive else "exclusive_fp"
 
     def called(row: Row) -> float:
-        return float(str(row[hit])) + float(str(row[alarm]))
+        return _number(row[hit]) + _number(row[alarm])
 
-    rows = sorted(result.whole("models"), key=lambda row: (-float(str(row[hit])), called(row)))
+    rows = _first(result.whole("models"), target)
     columns: dict[str, Source] = {
         "model": "model", "found": hit, **({"recall ↑": "recall"} if positive else {}),
         "found\nalone": found, "missed\nalone": missed,

@@ -144,7 +144,7 @@ def test_a_baseline_of_the_same_settings() -> None:
     fall = area((0.9, 0.8, 0.7)) - area((0.8, 0.8, 0.7))  # ½ sin 120° .1 (.8 + .7) = .065
     worse = rank("m.csv", *drop, "mlcps=0.06")
     assert worse.code == 1
-    assert worse.err.startswith("gate missed: rf: mlcps is worse than the baseline by 0.0649")
+    assert worse.err.startswith("gate missed: rf: mlcps is worse than the baseline by 0.065,")
     assert gates(worse)[0]["value"] == pytest.approx(fall, rel=1e-9)
     assert [gate["passed"] for gate in gates(worse)] == [False, True, True]
     assert rank("m.csv", *drop, "mlcps=0.07").code == 0
