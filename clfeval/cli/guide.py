@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from clfeval.cli.output import print_result
 from clfeval.errors import UsageError, suggestion
 
 FOLDER = Path(__file__).parent.parent / "guide"
+COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
+BREAKS = re.compile(r" (?=--|\||clfeval )")
+CONTINUES = " \\"
+MARGIN = 2  # columns a block takes beside its text
 NO_PAGER = (126, 127)  # what a shell answers when it cannot run something
 
 
@@ -36,11 +41,24 @@ def show_guide(name: str) -> None:
 
     console = Console(color_system=None)  # no styles: not every pager passes them on
     with console.capture() as laid_out:
-        console.print(Markdown(text))
+        console.print(Markdown(COMMAND.sub(lambda line: continued(line[0], console.width), text)))
     pager = os.environ.get("PAGER") or "less"
     done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
     if done.returncode in NO_PAGER:
         print_result([laid_out.get()], for_people=True)
+
+
+def continued(line: str, width: int) -> str:
+    """Break a long command between its options, so that it can be copied from the screen."""
+    first, *parts = BREAKS.split(line)
+    lines = [first]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) + len(CONTINUES) > width - MARGIN:
+            lines[-1] += CONTINUES
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
+    return "\n".join(lines)
 
 
 def of_command(ctx: typer.Context, wanted: bool) -> None:

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from clfeval import COMMANDS
 from clfeval.cli.app import app, command_of
-from clfeval.cli.guide import guides
+from clfeval.cli.guide import continued, guides
 from clfeval.cli.output import Output
 from clfeval.limits import Gates
 from tests.process.program import ESCAPE, clfeval, on_terminal
@@ -90,6 +90,14 @@ def test_on_a_terminal_a_guide_is_laid_out_for_the_pager_or_without_one(pager: s
     assert "# Output" not in done.out  # laid out, not as written
     assert "svm:recall.low=0.8" in done.out
     assert ESCAPE not in done.out
+
+
+def test_a_command_of_a_guide_can_be_copied_from_a_narrow_screen() -> None:
+    line = "$ clfeval mars t.csv --positive 'a b' --best 3 --quiet | head -3"
+    assert continued(line, 80) == line
+    folded = continued(line, 40)
+    assert all(len(part) <= 38 for part in folded.splitlines())
+    assert folded.replace(" \\\n    ", " ") == line  # what a shell makes of it
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
