@@ -24,6 +24,9 @@ from clfeval.measures.confusion import (
 from clfeval.measures.record import BOTH, Measure
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"
+# where the words for a position change: delta up to CHANCE tells nothing, phi up to LEAN no lean
+ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
+BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 
 
 def position(tp: Number, fp: Number) -> tuple[Floats, Floats]:
