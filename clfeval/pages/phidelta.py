@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from clfeval.measures.plane import BOUNDARIES, CHANCE, LEAN, ORACLE
 from clfeval.pages.mars import CELLS, MODEL, SLICE
-from clfeval.pages.write import ABSENT, exact, interval, joined
+from clfeval.pages.write import exact, interval, joined
 from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import many, quoted
@@ -102,7 +102,7 @@ LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 PAIRED = 10  # pairs of models shown unasked
 CSV = "--format csv"
-DIFFERENT = {
+DIFFERENT: Mapping[str, Source] = {
     "difference\nof δ": "delta_difference", "difference\nof φ": "phi_difference",
     "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
 }  # fmt: skip
@@ -181,17 +181,17 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     who = "slice model" if sliced else "model"
     yield from _asked(result, who)
     if "run_spread" in tables:
-        rows = _ranked(tables["run_spread"], "delta_mean")
+        rows = ranked(tables["run_spread"], "delta_mean")
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
         yield Shown(
             "run_spread", "Models by their mean over runs", columns, rows, LISTED, rank="main",
             lead="delta_mean", words=WORDS,
         )  # fmt: skip
     else:
-        best = _ranked(result.whole("models"), "delta")
+        best = ranked(result.whole("models"), "delta")
         yield Shown(
             "models", "Models, the largest δ first",
-            "model delta phi sensitivity specificity reading", list(map(_read, best[:LISTED])),
+            "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
             more=CSV, total=len(best), rank="main", lead="delta", words=WORDS,
         )  # fmt: skip
     yield from _details(result, who)
@@ -206,20 +206,20 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         title = "At other prevalences" if several else f"At prevalence {exact(at['prevalence'])}"
         title += "" if several else f", positives : negatives = {at['odds']}"
         columns = f"{who} {several} precision npv accuracy"
-        rows = _ranked(tables["populations"], "precision")
+        rows = ranked(tables["populations"], "precision")
         yield part("populations", title, columns, rows, lead="precision")
     if "comparisons" in tables:
         title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
-        columns: dict[str, Source] = {**{name: name for name in who.split()}, **DIFFERENT}
-        rows = _ranked(tables["comparisons"], "delta_difference")
-        yield part("comparisons", title, columns, rows, lead="delta_difference")
+        apart = {**{name: name for name in who.split()}, **DIFFERENT}
+        rows = ranked(tables["comparisons"], "delta_difference")
+        yield part("comparisons", title, apart, rows, lead="delta_difference")
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "Curves, the largest Gini first"
-        yield part("curves", title, columns, _ranked(tables["curves"], "gini"), lead="gini")
+        yield part("curves", title, columns, ranked(tables["curves"], "gini"), lead="gini")
     if "run_comparisons" in tables:
-        rows = tables["run_comparisons"]
-        few = len(rows) <= PAIRED or result.parameters["reference"] is not None
+        pairs = tables["run_comparisons"]
+        few = len(pairs) <= PAIRED or result.parameters["reference"] is not None
         columns = "model reference delta_difference p_value? runs"
         yield part(
             "run_comparisons", "Models over the runs", columns, rank="asked" if few else "detail",
@@ -232,7 +232,7 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, words={})
 
 
-def _ranked(rows: Sequence[Row], column: str) -> list[Row]:
+def ranked(rows: Sequence[Row], column: str) -> list[Row]:
     """Return rows with the largest value first, part by part; those without a value last."""
 
     def part(row: Row) -> tuple[Cell, Cell]:
@@ -251,7 +251,7 @@ def _read(row: Row) -> Row:
     """Say in a few words what the intervals of a position cover."""
     phi, delta = estimate(row["phi"]), estimate(row["delta"])
     if delta.low is None or delta.high is None:
-        return {**row, "reading": ABSENT}
+        return {**row, "reading": None}
     least = READINGS[bisect_left(BOUNDARIES, delta.low)]
     most = READINGS[bisect_right(BOUNDARIES, delta.high)]
     words = least if least == most else f"{least} to {most}"

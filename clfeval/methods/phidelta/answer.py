@@ -58,19 +58,19 @@ def _best(ranked: Sequence[Row], leaders: Sequence[str]) -> Answer:
     if len(leaders) == 1:
         rates = f"(sensitivity {_rate(ranked[0], 'sensitivity')}, specificity "
         rates += f"{_rate(ranked[0], 'specificity')})"
-        has = "discriminates best:" if better else "has the largest value,"
-        has = has if len(ranked) > 1 else "has"
-        text = f"{name} {has} δ {between(value, low, high)} {rates}."
+        has = "discriminates best: δ" if better else "has the largest δ,"
+        has = has if len(ranked) > 1 else "has δ"
+        text = f"{name} {has} {between(value, low, high)} {rates}."
         return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
     if any((estimate(r["delta"]).low, estimate(r["delta"]).high) != (low, high)
            for r in ranked[: len(leaders)]):  # fmt: skip
         low = high = None
-    each = f"δ {between(value, low, high)} each"
-    text = f"{name} discriminate best, alike: {each}."
+    each = f"{between(value, low, high)} each"
+    text = f"{name} discriminate best, alike: δ {each}."
     if not better:
-        text = f"{name} have the largest value, alike: {each}."
+        text = f"{name} have the largest δ, {each}."
     if len(leaders) == len(ranked):
-        text = f"No model discriminates more than another: {each}."
+        text = f"No model discriminates more than another: δ {each}."
     return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
 
 
@@ -238,7 +238,7 @@ def run_answer(
     if len(leaders) > 1:
         text = f"{named(leaders)} discriminate best, alike, {over}: δ "
     elif value <= 0 and len(ranked) > 1:
-        text = f"{named(leaders)} has the largest value {over}: δ "
+        text = f"{named(leaders)} has the largest δ {over}: "
     said = [Answer("best-delta", f"{text}{between(value, low, high)}.", tuple(leaders), "delta",
                    value, low, high)]  # fmt: skip
     others = [str(row["model"]) for row in ranked[len(leaders) :]]
