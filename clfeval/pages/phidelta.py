@@ -241,7 +241,7 @@ def ranked(rows: Sequence[Row], column: str) -> list[Row]:
     place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
 
     def key(row: Row) -> tuple[int, bool, float]:
-        value = value_of(row[column])
+        value = value_of(row.get(column))
         return place[part(row)], value is None, -(value or 0.0)
 
     return sorted(rows, key=key)

@@ -140,7 +140,8 @@ def differences(reference: str, patterns: PatternCounts, level: float) -> tuple[
         _, *ends = paired_combination(-1, *tables, level=level)
         for into, end in zip((low, high), ends, strict=True):
             into.update(zip(names, end.tolist(), strict=True))
-    return {name: end for name, end in low.items() if name != reference}, high
+    del low[reference], high[reference]
+    return low, high
 
 
 def _fourfold(n: Any, mine: Bools, theirs: Bools) -> tuple[Any, Any, Any, Any]:
