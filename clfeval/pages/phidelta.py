@@ -102,6 +102,9 @@ LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 PAIRED = 10  # pairs of models shown unasked
 CSV = "--format csv"
+RIGHT: Mapping[str, Source] = {
+    "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
+}  # fmt: skip
 DIFFERENT: Mapping[str, Source] = {
     "difference\nof δ": "delta_difference", "difference\nof φ": "phi_difference",
     "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
@@ -122,6 +125,7 @@ WORDS = {
     "bias": "low where the mean of φ is at most 0.05 from 0",
     "variance": "low where runs lie at most 0.05 (SD) from their mean",
     "precision": "share of positive answers that are right",
+    "odds": "positives : negatives",
     "npv": "share of negative answers that are right",
     "gini": "over all thresholds: 2 ROC AUC - 1, the mean δ of the curve",
     "best_delta": "chosen on these rows: expect less on others",
@@ -201,13 +205,14 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
     """Show what options asked for: a line a model, by the measure that decides."""
     tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", words=WORDS)
     if "populations" in tables:
-        several = "prevalence odds" if len(result.parameters["prevalences"]) > 1 else ""
+        several = len(result.parameters["prevalences"]) > 1
         at = result.parameters["prevalences"][0]
         title = "At other prevalences" if several else f"At prevalence {exact(at['prevalence'])}"
         title += "" if several else f", positives : negatives = {at['odds']}"
-        columns = f"{who} {several} precision npv accuracy"
+        at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
+        there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
         rows = ranked(tables["populations"], "precision")
-        yield part("populations", title, columns, rows, lead="precision")
+        yield part("populations", title, there, rows, lead="precision")
     if "comparisons" in tables:
         title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
         apart = {**{name: name for name in who.split()}, **DIFFERENT}

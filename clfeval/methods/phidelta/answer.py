@@ -175,7 +175,7 @@ def _right(name: str, populations: Sequence[Row]) -> list[Answer]:
     if precision.low is not None and precision.high is not None:
         ends = f" ({_hundred(precision.low)} to {_hundred(precision.high)})"
     text = (
-        f"At prevalence {float(str(row['prevalence'])):.3g} ({row['odds']}) of 100 positive "
+        f"At prevalence {float(str(row['prevalence'])):.4g} ({row['odds']}) of 100 positive "
         f"answers of {quoted(name)} {_hundred(precision.value)} are right{ends}."
     )
     value, low, high = precision.value, precision.low, precision.high
