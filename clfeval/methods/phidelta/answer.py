@@ -16,6 +16,7 @@ from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, many, named, number, quoted
 
 MOST = 5  # sentences
+LISTED = 6  # models that may be as good, by name
 EQUAL = 1e-12  # values that differ by less differ by rounding
 TOGETHER = 10_000  # models compared at a time
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
@@ -91,16 +92,19 @@ def _told_apart(
         return [Answer("untested", text)]
     _, high = differences(best, patterns, 1 - (1 - level) / len(others))
     equal = [name for name in others if not high[name] < 0]
-    return [_equal(best, leaders, equal, "On the same rows")]
+    return [_equal(best, leaders, equal, len(others), "On the same rows")]
 
 
-def _equal(best: str, leaders: int, equal: Sequence[str], where: str) -> Answer:
+def _equal(best: str, leaders: int, equal: Sequence[str], compared: int, where: str) -> Answer:
     """Say who may be as good."""
     if not equal:
         text = f"{where} each other model discriminates less, and chance does not explain it."
         return Answer("told-apart", text, (best,))
     who = "it" if leaders == 1 else quoted(best)
-    text = f"{where} {who} cannot be told from {named(equal, most=6, word='or')}."
+    others = named(equal, most=LISTED, word="or")
+    if len(equal) == compared > LISTED:
+        others = f"any of the {compared:,} others"
+    text = f"{where} {who} cannot be told from {others}."
     return Answer("not-told-apart", text, tuple(equal))
 
 
@@ -272,7 +276,7 @@ def _over_runs(
         str(row["model"]) for row, p in zip(others, adjusted, strict=True)
         if p > 1 - level or _value(row["delta_difference"]) >= 0
     ]  # fmt: skip
-    return _equal(leaders[0], len(leaders), equal, "Over these runs")
+    return _equal(leaders[0], len(leaders), equal, len(others), "Over these runs")
 
 
 def feature_answer(

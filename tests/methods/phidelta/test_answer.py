@@ -110,6 +110,16 @@ def test_who_is_worse_for_certain_and_who_is_not() -> None:
     assert said(clear, "not-told-apart") is None
 
 
+def test_many_that_may_be_as_good_are_counted() -> None:
+    near = {f"m{i}": (89, 21) for i in range(7)}
+    every = phidelta(table(best=(90, 20), **near))
+    text = "On the same rows it cannot be told from any of the 7 others."
+    assert said(every, "not-told-apart") == text
+    assert len(named(every, "not-told-apart")) == 7
+    most = str(said(phidelta(table(best=(90, 20), bad=(50, 40), **near)), "not-told-apart"))
+    assert most.endswith("m0, m1, m2, m3, m4, m5 or 1 more.")
+
+
 @pytest.mark.parametrize(
     ("rows", "why"), [([1, 1, 1], "no row is negative"), ([0, 0, 0], "no row is positive")]
 )
