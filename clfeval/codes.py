@@ -159,10 +159,13 @@ WARNINGS: Mapping[str, str] = {
 }  # fmt: skip
 
 ANSWERS: Mapping[str, str] = {
+    "against-reference": "Which models discriminate more than the one asked for.",
     "all-needed": "Each model finds rows that no other finds.",
     "best-at": "One model has the best value at a class ratio.",
+    "best-curve": "One model's scores separate the classes best over all thresholds.",
     "best-delta": "One model discriminates best.",
     "best-pair": "Two models together find most.",
+    "better-inverted": "These models are wrong more often than chance would have it.",
     "compared": "Another table has the same first model, or not.",
     "could-be-left-out": "Without these models the others find as much together.",
     "finds-most": "One model finds most rows of the target class.",
@@ -182,6 +185,7 @@ ANSWERS: Mapping[str, str] = {
     "no-score": "No model has a score, or all have 0.",
     "no-target": "No row is of the target class.",
     "none-desirable": "Every model breaks a deal.",
+    "none-discriminates": "No feature tells the classes apart.",
     "not-told-apart": "These models may be as good as the best one.",
     "one-model": "There is nothing to rank the only model against.",
     "right": "What share of the positive answers is right.",

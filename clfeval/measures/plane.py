@@ -27,6 +27,9 @@ _ARMANO = "Armano 2015, Information Sciences 325:466"
 CORNERS = {  # of the diamond, by rates
     "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
 }  # fmt: skip
+# where the words for a position change: delta up to CHANCE tells nothing, phi up to LEAN no lean
+ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
+BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 
 
 def position(tp: Number, fp: Number) -> tuple[Floats, Floats]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from clfeval.measures import plane
+from clfeval.measures.plane import BOUNDARIES, CHANCE, LEAN, ORACLE
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.write import ABSENT, class_counts, exact, interval, joined
-from clfeval.result import Cell, Result, Row
+from clfeval.pages.write import class_counts, exact, interval, joined
+from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
+from clfeval.words import quoted
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(plane.CORNERS)
@@ -94,9 +99,44 @@ TABLES = (
 )  # fmt: skip
 
 
-LISTED = 60  # rows of a table shown to a person; files get them all
+LISTED = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
+PAIRED = 10  # pairs of models shown unasked
 CSV = "--format csv"
+RIGHT: Mapping[str, Source] = {
+    "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
+}  # fmt: skip
+DIFFERENT: Mapping[str, Source] = {
+    "difference\nof δ": "delta_difference", "difference\nof φ": "phi_difference",
+    "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
+}  # fmt: skip
+READINGS = ("inverted", "chance", "informative", "near oracle")
+WORDS = {
+    "delta": "sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
+    "phi": "sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
+    "reading": f"what the interval of δ says: chance up to ±{CHANCE}, near oracle from {ORACLE}; "
+    f"a lean where that of φ lies beyond ±{LEAN}",
+    "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
+    "where the sentences above take all together",
+    "phi_difference": "above 0 it says positive more easily than the reference",
+    "differing_positives": "positive rows that one of the two gets right and the other not",
+    "differing_negatives": "the same of negative rows",
+    "delta_mean": "mean over runs of sensitivity + specificity - 1: 1 oracle, 0 chance",
+    "phi_mean": "mean over runs of sensitivity - specificity: which way it leans",
+    "bias": "low where the mean of φ is at most 0.05 from 0",
+    "variance": "low where runs lie at most 0.05 (SD) from their mean",
+    "precision": "share of positive answers that are right",
+    "odds": "positives : negatives",
+    "npv": "share of negative answers that are right",
+    "gini": "over all thresholds: 2 ROC AUC - 1, the mean δ of the curve",
+    "best_delta": "chosen on these rows: expect less on others",
+}
+OF_FEATURES = {
+    "delta": "share of positives with the feature - share of negatives with it",
+    "phi": "their sum - 1: 1 nearly always true, -1 nearly always false",
+    "role": "co- or contravariant with the class; pervasive or rare where |φ| is 0.8 or more",
+    "support": "rows where it is true",
+}
 
 
 def headline(result: Result) -> list[str]:
@@ -105,19 +145,13 @@ def headline(result: Result) -> list[str]:
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
     runs = f", {summary['runs']} runs" if summary.get("runs") else ""
-    return [
-        f"φ-δ of {names}: {class_counts(result)}{runs}",
-        "δ ↑  sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
-        "φ    sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
-    ]
+    return [f"φ-δ of {names}: {class_counts(result)}{runs}"]
 
 
 def _of_features(result: Result, names: str) -> list[str]:
     summary, parameters = result.summary, result.parameters
     lines = [
         f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}",
-        "δ    share of positives with the feature - share of negatives with it",
-        "φ    their sum - 1: 1 nearly always true, -1 nearly always false",
     ]
     if "selected" in summary:
         limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
@@ -133,67 +167,139 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     models, tables = result.tables["models"], result.tables
     sliced = any(row["slice"] is not None for row in models)
     who = "slice model" if sliced else "model"
+    yield from _asked(result, who)
+    if "run_spread" in tables:
+        rows = ranked(tables["run_spread"], "delta_mean")
+        columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
+        yield Shown(
+            "run_spread", "Models by their mean over runs", columns, rows, LISTED, rank="main",
+            lead="delta_mean", words=WORDS,
+        )  # fmt: skip
+    else:
+        best = ranked(result.whole("models"), "delta")
+        yield Shown(
+            "models", "Models, the largest δ first",
+            "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
+            more=CSV, total=len(best), rank="main", lead="delta", words=WORDS,
+        )  # fmt: skip
+    yield from _details(result, who)
+
+
+def _asked(result: Result, who: str) -> Iterator[Shown]:
+    """Show what options asked for: a line a model, by the measure that decides."""
+    tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", words=WORDS)
+    if "populations" in tables:
+        several = len(result.parameters["prevalences"]) > 1
+        at = result.parameters["prevalences"][0]
+        title = "At other prevalences" if several else f"At prevalence {exact(at['prevalence'])}"
+        title += "" if several else f", positives : negatives = {at['odds']}"
+        at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
+        there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
+        rows = ranked(tables["populations"], "precision")
+        yield part("populations", title, there, rows, lead="precision")
+    if "comparisons" in tables:
+        title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
+        apart = {**{name: name for name in who.split()}, **DIFFERENT}
+        rows = ranked(tables["comparisons"], "delta_difference")
+        yield part("comparisons", title, apart, rows, lead="delta_difference")
+    if "curves" in tables:
+        columns = f"{who} gini best_delta best_threshold roc_auc"
+        title = "Curves, the largest Gini first"
+        yield part("curves", title, columns, ranked(tables["curves"], "gini"), lead="gini")
+    if "run_comparisons" in tables:
+        pairs = tables["run_comparisons"]
+        few = len(pairs) <= PAIRED or result.parameters["reference"] is not None
+        columns = "model reference delta_difference p_value? runs"
+        yield part(
+            "run_comparisons", "Models over the runs", columns, rank="asked" if few else "detail",
+            lead="delta_difference", words={},
+        )  # fmt: skip
+    if "slice" in who:
+        rows = [row for row in tables["models"] if row["slice"] is not None]
+        columns = f"{who} delta phi sensitivity specificity"
+        title = "In each slice"
+        yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, words={})
+
+
+def ranked(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return rows with the largest value first, part by part; those without a value last."""
+
+    def part(row: Row) -> tuple[Cell, Cell]:
+        return row.get("slice"), row.get("prevalence")
+
+    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
+
+    def key(row: Row) -> tuple[int, bool, float]:
+        value = value_of(row.get(column))
+        return place[part(row)], value is None, -(value or 0.0)
+
+    return sorted(rows, key=key)
+
+
+def _read(row: Row) -> Row:
+    """Say in a few words what the intervals of a position cover."""
+    phi, delta = estimate(row["phi"]), estimate(row["delta"])
+    if delta.low is None or delta.high is None:
+        return {**row, "reading": None}
+    least = READINGS[bisect_left(BOUNDARIES, delta.low)]
+    most = READINGS[bisect_right(BOUNDARIES, delta.high)]
+    words = least if least == most else f"{least} to {most}"
+    if phi.value in (-1, 1):
+        words += f", always {'positive' if phi.value > 0 else 'negative'}"
+    elif phi.low is not None and phi.high is not None and max(phi.low, -phi.high) > LEAN:
+        words += f", leans {'positive' if phi.low > 0 else 'negative'}"
+    return {**row, "reading": words}
+
+
+def _details(result: Result, who: str) -> Iterator[Shown]:
+    """Show the rest, by name."""
+    models, tables = result.tables["models"], result.tables
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", all runs' rows together" if "runs" in tables else ""
     read = [{**row, "reading": row["reading"] or f"withheld: {row['reading_withheld']}"}
             for row in models]  # fmt: skip
     title = f"Position in the diamond{pooled}"
-    yield Shown("models", title, f"{who} phi delta reading", read, more=CSV)
-    reference = f"Difference from {result.parameters.get('reference')}, on the same rows"
-    for name, title, columns in (
-        ("comparisons", reference,
-         f"{who} phi_difference delta_difference differing_positives differing_negatives"),
-        ("run_spread", "Runs together",
-         "model runs phi_mean phi_sd delta_mean delta_sd covariance accuracy_u_mean accuracy_u_sd"
-         " bias variance"),
-        ("run_comparisons", "Models over the runs",
-         "model reference runs delta_difference phi_difference t df p_value"),
-        ("runs", "Each run", "model run sensitivity specificity phi delta"),
-        ("curves", "Curves",
-         f"{who} gini roc_auc best_delta best_phi best_threshold break_even_delta"
-         " break_even_threshold"),
-        ("populations", "In other populations",
-         f"{who} prevalence odds phi_b delta_b accuracy precision npv mutual_information"),
+    columns = f"{who} phi delta reading"
+    yield Shown("models", title, columns, read, more=CSV, total=len(models), name="readings")
+    for name, table, title, columns in (
+        ("plane", "populations", "The diamond of other populations",
+         f"{who} prevalence odds phi_b delta_b mutual_information"),
+        ("break-even", "curves", "Where curves are largest, and where they do not lean",
+         f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
+        ("spread", "run_spread", "Runs together",
+         "model covariance accuracy_u_mean accuracy_u_sd"),
+        ("tests", "run_comparisons", "Tests over the runs",
+         "model reference t df p_value phi_difference"),
+        ("runs", "runs", "Each run", "model run sensitivity specificity phi delta"),
     ):  # fmt: skip
-        if name in tables:
-            yield Shown(name, title, columns)
-    for title, columns in (
-        ("Rates", f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        (
-            "Without the class ratio (1:1)",
-            "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
-        ),
-        (f"With it: {at}", "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
-    ):
-        yield Shown("models", title, f"{who} {columns}", more=CSV)
+        if table in tables:
+            yield Shown(table, title, columns, name=name)
+    for name, title, columns in (
+        ("rates", "Rates",
+         f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
+        ("unbiased", "Without the class ratio (1:1)",
+         "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
+        ("sample", f"With it: {at}",
+         "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
+    ):  # fmt: skip
+        yield Shown("models", title, f"{who} {columns}", more=CSV, name=name)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
         note = "both intervals exact, each at the square root of the level"
         yield Shown(
             "models", f"Joint {level * 100:g} % region of the point", f"{who} {' '.join(regions)}",
-            more=CSV, note=note, between="from .. to",
+            models, more=CSV, note=note, between="from .. to", name="regions",
         )  # fmt: skip
 
 
 def _features(result: Result) -> Iterator[Shown]:
     """Show the most telling features, and what always held."""
-    name = "selected" if "selected" in result.tables else "features"
-    rows, implied = result.tables[name], result.tables["implications"]
-    here = rows[:FEATURED]
-    columns: dict[str, Source] = {"feature": "feature"}
-    if len({row["kind"] for row in here}) != 1:
-        columns["kind"] = "kind"
-    for column, heading, source in (("rule", "true where", _where), ("missing",) * 3):
-        if any(row[column] for row in here):
-            columns[heading] = source
-    # a feature is good for being far from 0, in either direction
-    columns |= {"support": "support", "φ": "phi", "δ": "delta"}
-    columns["role"] = lambda row: row["role"] or ABSENT
-    if any(row["implications"] for row in here):
-        columns["implications"] = lambda row: joined(row["implications"])
-    title = "Selected features" if name == "selected" else "Features by |δ|"
-    yield Shown(name, title, columns, rows, FEATURED)
+    implied = result.tables["implications"]
+    if "selected" in result.tables:
+        yield _strongest(result, "selected", "Selected features, the strongest first")
+    else:
+        yield _strongest(result, "features", "Features, the strongest first")
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; always held in these rows"
@@ -201,6 +307,29 @@ def _features(result: Result) -> Iterator[Shown]:
         what = "feature implication support confidence"
         title = "Implications of largest support"
         yield Shown("implications", title, what, best, IMPLIED, note, more="")
+    if "selected" in result.tables:
+        every = _strongest(result, "features", "All features, the strongest first")
+        yield replace(every, rank="detail", lead="")
+
+
+def _strongest(result: Result, name: str, title: str) -> Shown:
+    """Show features with what makes each of them true."""
+    rows = result.tables[name]
+    here = rows[:FEATURED]
+    # a feature is good for being far from 0, in either direction
+    columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
+    if any(row["rule"] for row in here):
+        columns["true where"] = _where
+    columns |= {"role": "role", "support": "support"}
+    if any(row["missing"] for row in here):
+        columns["missing"] = "missing"
+    if len({row["kind"] for row in here}) > 1:
+        columns["kind"] = "kind"
+    if any(row["implications"] for row in here):
+        columns["implications"] = lambda row: joined(row["implications"])
+    return Shown(
+        name, title, columns, rows, FEATURED, rank="main", lead="delta", words=OF_FEATURES
+    )  # fmt: skip
 
 
 def _where(row: Row) -> Cell:
@@ -208,4 +337,8 @@ def _where(row: Row) -> Cell:
     return "" if rule is None else rule if rule == "soft" else f"{rule} {exact(row['cut'])}"
 
 
-PAGE = Page("phidelta", TABLES, headline, shown, lambda _: ())
+PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
+         "spread", "tests")  # fmt: skip
+PAGE = Page(
+    "phidelta", TABLES, headline, shown, lambda _: (), parts=PARTS, plots=("diamond",)
+)  # fmt: skip

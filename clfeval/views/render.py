@@ -220,7 +220,8 @@ def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]
         (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
     )
     names |= dict.fromkeys(result.answer[0].models, BEST)
-    first = shown.columns.split()[0] if isinstance(shown.columns, str) else "model"
+    columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
+    first = next(column for column in columns if isinstance(column, str))
     signs = tuple(names.get(str(row.get(first)), "") for row in rows)
     return signs if any(signs) else ()
 

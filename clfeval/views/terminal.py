@@ -140,14 +140,16 @@ def fitted(part: Section, width: int | None) -> Section:
 def _in_lines(part: Section, width: int | None) -> Section:
     """Keep a row to one line: leave out the last columns, then cut names in the middle."""
     strips, left = list(part.strips), []
-    while len(strips) > part.kept and _needed(strips, folded=NAME_WIDTH) > (width or PIPE):
+    names = _width((strips[0].heading, *strips[0].cells))
+    saved = max(names - NAME_WIDTH, 0)  # only names are cut
+    while len(strips) > part.kept and _needed(strips) - saved > (width or PIPE):
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:
         also = f"on a wider screen also: {', '.join(left[::-1])}"
         note = f"{note}; {also}" if note else also
     if width is not None and (beyond := _needed(strips) - width) > 0:
-        room = max(_width((strips[0].heading, *strips[0].cells)) - beyond, 1)
+        room = max(names - beyond, 1)
         cells = tuple(short(plain(name), room) for name in strips[0].cells)
         strips[0] = replace(strips[0], cells=cells)
     return replace(part, strips=tuple(strips), note=note)

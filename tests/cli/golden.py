@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "phi-cancer-140.txt": (140, f"phidelta {CANCER} --plot"),
     "phi-cancer-colour.txt": (80, f"phidelta {CANCER} --plot --color always"),
     "phi-piped.txt": (0, f"phidelta {CANCER} --reference svm"),
+    "phi-all.txt": (80, f"phidelta {CANCER} --reference svm --odds 1:100 --show all"),
     "phi-curve.txt": (100, f"phidelta {SCORES} --curve --plot"),
     "phi-runs.txt": (80, f"phidelta {RUNS} --run run --train-fraction 0.9 --plot"),
     "phi-isometrics.txt": (80, f"phidelta {PAPER} --odds 1:2 --odds 2:1 --plot {LINES}"),

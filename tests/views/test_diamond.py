@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from clfeval.views.diamond import (
     limits,
     phidelta_plots,
 )
-from clfeval.views.diamond.pictures import Diamond, Dot, Scene
+from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
 from clfeval.views.text import MARKERS
 
 MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]
@@ -228,15 +229,15 @@ def test_points_are_where_they_belong() -> None:
     rows = [("top", 0.0, 1.0), ("left", -1.0, 0.0), ("low", 0.0, -1.0), ("right", 1.0, 0.0)]
     lines = drawing(phidelta_plots(models([*rows, ("middle", 0.0, 0.0)]), width=80))
     assert place(lines[1:2], "1") == (39, 0)
-    assert lines[33].strip() == "3"
+    assert lines[33].strip() == "5"
     assert lines[17][7] == "2"
-    assert lines[17][71] == "4"
-    assert lines[17][39] == "5"
+    assert lines[17][71] == "3"
+    assert lines[17][39] == "4"
 
 
 def test_the_mars_models_are_right_and_left_and_above_and_below() -> None:
     lines = drawing(phidelta_plots(models(MARS), width=80))
-    for char, (_, phi, delta) in zip("1234", MARS, strict=True):
+    for char, (_, phi, delta) in zip("2431", MARS, strict=True):  # the largest δ is 1
         assert lines[round(17 - 16 * delta)][round(39 + 32 * phi)] == char
 
 
@@ -244,9 +245,9 @@ def test_points_in_one_cell_are_said_to_be_there() -> None:
     rows = [("a", 0.2, 0.2), ("b", -0.5, 0.1), ("c", 0.2, 0.2), ("d", -0.5, 0.1), ("e", 0.2, 0.2)]
     text = phidelta_plots(models(rows), width=80)
     lines = drawing(text)
-    assert "# 1 3 5 in one place" not in text
-    assert "* 1 3 5 in one place" in text
-    assert "# 2 4 in one place" in text
+    assert "# 1 2 3 in one place" not in text
+    assert "* 1 2 3 in one place" in text
+    assert "# 4 5 in one place" in text
     assert place(lines[:34], "#")[0] < place(lines[:34], "*")[0]
 
 
@@ -267,8 +268,8 @@ def test_undefined_points_are_not_drawn_and_the_key_says_why() -> None:
 def test_beyond_the_markers_models_are_dots_and_counted() -> None:
     text = phidelta_plots(EVERYTHING["many"], width=80)
     assert "• 9 more models" in text
-    assert f"{MARKERS[-1]} m60" in text
-    assert "m61" not in text
+    assert f"{MARKERS[-1]} m0 " in text  # sixty have a larger δ, the nine after it the same
+    assert " m7 " not in text
 
 
 def test_numbers_in_the_key_are_rounded_but_never_to_perfection() -> None:
@@ -288,8 +289,8 @@ def test_crowding_models_get_a_closer_look_that_tells_them_apart() -> None:
     look = [line[9:] for line in parts[1].splitlines()[1:-2]]
     column = {char: place(look, char)[0] for char in "123456"}
     row = {char: place(look, char)[1] for char in "123456"}
-    assert sorted(column, key=column.__getitem__) == list("623145")
-    assert sorted(row, key=row.__getitem__) == ["3", "2", *sorted("14", key=row.get), "6", "5"]
+    assert sorted(column, key=column.__getitem__) == list("521346")
+    assert sorted(row, key=row.__getitem__) == ["1", "2", *sorted("34", key=row.get), "5", "6"]
 
 
 def test_the_rulers_of_the_closer_look_are_true() -> None:
@@ -298,7 +299,7 @@ def test_the_rulers_of_the_closer_look_are_true() -> None:
     ticks = {float(line[:7]): row for row, line in enumerate(look) if line[:7].strip(" δ|")}
     x, y = CROWDED[4][1:]  # naive bayes
     rows_per_unit = (ticks[0.8] - ticks[0.95]) / 0.15
-    column, row = place([line[9:] for line in look[:-2]], "5")
+    column, row = place([line[9:] for line in look[:-2]], "6")
     column += 9
     assert row == pytest.approx(ticks[0.8] - (y - 0.8) * rows_per_unit, abs=0.51)
     ruler, numbers = look[-2:]
@@ -467,10 +468,63 @@ def test_a_model_without_a_curve_is_drawn_among_the_curves() -> None:
 def test_means_of_runs_move_with_the_prevalence() -> None:
     tables = dict(runs_result().tables)
     text = phidelta_plots(a_result((0.1,), **tables), width=80)
-    x, y = population(0.1).move((-0.3, 0.1))
+    x, y = population(0.1).move((0.2, 0.4))
     key = text.split("\n\n")[-1].splitlines()
     assert key[0].split() == ["model", "mean", "φ_b", "mean", "δ_b", "runs"]
-    assert key[1].split() == ["1", "C21", f"{x:.3f}", f"{y:.3f}", "3"]
+    assert key[1].split() == ["1", "E11", f"{x:.3f}", f"{y:.3f}", "3"]
+    x, y = population(0.1).move((-0.3, 0.1))
+    assert key[2].split() == ["2", "C21", f"{x:.3f}", f"{y:.3f}", "3"]
+
+
+def six_curves(**parameters: Any) -> Result:
+    """Return six models whose curves go over one point each; e has the largest Gini, f no δ."""
+    rows, curves, curve = [], [], []
+    for i, name in enumerate("abcdef"):
+        x, y = i / 10 - 0.3, 0.6 - i / 10
+        rows.append(model_row(name, x, y))
+        gini = Estimate(0.9 if name == "e" else y / 2)
+        best = {"best_threshold": 0.5, "best_phi": x, "best_delta": y}
+        curves.append({"slice": None, "model": name, "gini": gini, **best})
+        curve += [{"slice": None, "model": name, "threshold": 0.5, "phi": px, "delta": py}
+                  for px, py in ((-1.0, 0.0), (x, y), (1.0, 0.0))]  # fmt: skip
+    result = a_result(models=rows, curves=curves, curve=curve)
+    return replace(result, parameters={**result.parameters, **parameters})
+
+
+def test_of_many_curves_the_best_and_the_reference_are_drawn() -> None:
+    (scene,) = scenes(six_curves(reference="b"))[0]
+    assert [marker for marker, _ in scene.curves] == ["2", "5"]  # b and e
+    assert sorted(dot.marker for dot in scene.dots if dot.around == "[]") == list("123456")
+    assert sorted(dot.marker for dot in scene.dots if dot.around == "()") == ["2", "5"]
+    text = phidelta_plots(six_curves(reference="b"), width=80)
+    said = " ".join(text.split())
+    assert "curves and thresholds of 5 e and 2 b only: the largest Gini, the reference" in said
+
+
+def test_without_a_reference_or_with_the_best_as_one_a_single_curve_is_drawn() -> None:
+    for result in (six_curves(), six_curves(reference="e")):
+        (scene,) = scenes(result)[0]
+        assert [marker for marker, _ in scene.curves] == ["5"]
+        assert "of 5 e only: the largest Gini\n" in phidelta_plots(result, width=80)
+
+
+def test_in_the_overview_no_bracket_covers_what_a_closer_look_tells_apart() -> None:
+    canvas = diamond_canvas(Diamond(), 80, 32)
+    dot = Dot("1", (0.0, 0.0), "[]")
+    draw_scene(canvas, Scene(Diamond(), (dot,)), parted=[dot])
+    assert "[1]" not in "".join(canvas.render())
+
+
+def test_of_selected_features_only_these_are_drawn() -> None:
+    rows = feature_rows(200)
+    result = a_result(mode="features", features=rows, selected=rows[3:6])
+    text = phidelta_plots(result, width=80)
+    assert [line.split()[:2] for line in text.splitlines()[-3:]] == [
+        ["1", "f3"], ["2", "f4"], ["3", "f5"],
+    ]  # fmt: skip
+    assert "features in a cell" not in text
+    nothing = a_result(mode="features", features=rows, selected=[])
+    assert "200 features" in phidelta_plots(nothing, width=80)
 
 
 @pytest.mark.slow

@@ -2,61 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from math import isclose
 from typing import Any
 
+from clfeval.arrays import Bools
 from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.shares import holm
-from clfeval.methods.phidelta.tables import LEAN, Points, comparison_rows, run_comparison_rows
-from clfeval.result import Answer, Estimate, Row, estimate
+from clfeval.inference.shares import holm, paired_combination
+from clfeval.measures.plane import LEAN
+from clfeval.methods.phidelta.tables import Points, run_comparison_rows
+from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, many, named, number, quoted
 
-RATES = ("sensitivity", "specificity")
+MOST = 5  # sentences
+LISTED = 6  # models that may be as good, by name
+EQUAL = 1e-12  # values that differ by less differ by rounding
+TOGETHER = 10_000  # models compared at a time
+MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
 
 def classifier_answer(
-    models: Sequence[Row], patterns: PatternCounts | None, level: float | None
-) -> tuple[Answer, ...]:
+    tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
+    reference: str | None = None,
+) -> tuple[Answer, ...]:  # fmt: skip
     """Say who discriminates best, who cannot be told from it on the same rows, and who leans.
 
-    models: the rows that speak for the whole table. Another model can be told from the best where
-    the paired interval of the difference of delta excludes 0, each at 1 - (1 - level) / comparisons
-    (Bonferroni), so that all hold together.
+    Another model can be told from the best where the paired interval of the difference of delta
+    excludes 0, each at 1 - (1 - level) / comparisons (Bonferroni), so that all hold together.
     """
-    known = [row for row in models if estimate(row["delta"]).value is not None]
-    if not known:
-        return (Answer("no-position", "δ is undefined for every model: one class has no row."),)
-    ranked = sorted(known, key=lambda row: -_value(row["delta"]))
-    best, name = ranked[0], str(ranked[0]["model"])
-    delta = estimate(best["delta"])
-    most = "discriminates best:" if len(known) > 1 else "has"
-    rates = ", ".join(f"{one} {number(_value(best[one]))}" for one in RATES)
-    value = between(_value(delta), delta.low, delta.high)
-    text = f"{quoted(name)} {most} δ {value} ({rates})."
-    said = [Answer("best-delta", text, (name,), "delta", delta.value, delta.low, delta.high)]
-    if patterns is not None and level is not None and len(known) > 1:
-        said.append(_told_apart(name, ranked[1:], patterns, level))
-    return (*said, *_useless(ranked), *_leaning(ranked))
+    models = whole(tables["models"])
+    ranked = _ranked(models, "delta")
+    if not ranked:
+        reasons = {MISSING.get(estimate(row["delta"]).reason or "", "") for row in models}
+        why = "".join(reasons) if len(reasons) == 1 else ""
+        text = f"δ is undefined for every model: {why or 'a class has no row'}."
+        return (Answer("no-position", text),)
+    first, leaders = str(ranked[0]["model"]), _leaders(ranked, "delta")
+    others = [str(row["model"]) for row in ranked[len(leaders) :]]
+    said = [_best(ranked, leaders), *_told_apart(first, len(leaders), others, patterns, level)]
+    if reference is not None and patterns is not None and level is not None:
+        said += [] if reference in leaders else [_against(reference, patterns, level)]
+    said += [
+        *_on_curves(whole(tables.get("curves", ()))),
+        *_right(first, tables.get("populations", ())),
+        *_useless(ranked), *_inverted(ranked), *_leaning(ranked, "phi"),
+    ]  # fmt: skip
+    return tuple(said[:MOST])
 
 
-def _told_apart(best: str, others: Sequence[Row], patterns: PatternCounts, level: float) -> Answer:
-    each = 1 - (1 - level) / len(others)
-    rows = {row["model"]: row for row in comparison_rows(None, patterns, best, each)}
-    high = {
-        str(row["model"]): estimate(rows[row["model"]]["delta_difference"]).high for row in others
-    }
-    return _equal(
-        best, [name for name, end in high.items() if end is None or end >= 0], "On the same rows"
-    )
+def _best(ranked: Sequence[Row], leaders: Sequence[str]) -> Answer:
+    """Name the one with the largest delta; several where they have the same."""
+    delta, name = estimate(ranked[0]["delta"]), named(leaders)
+    value, low, high = _value(delta), delta.low, delta.high
+    better = value > 0 if low is None else low > 0
+    if len(leaders) == 1:
+        rates = f"(sensitivity {_rate(ranked[0], 'sensitivity')}, specificity "
+        rates += f"{_rate(ranked[0], 'specificity')})"
+        has = "discriminates best: δ" if better else "has the largest δ,"
+        has = has if len(ranked) > 1 else "has δ"
+        text = f"{name} {has} {between(value, low, high)} {rates}."
+        return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
+    if any((estimate(r["delta"]).low, estimate(r["delta"]).high) != (low, high)
+           for r in ranked[: len(leaders)]):  # fmt: skip
+        low = high = None
+    each = f"{between(value, low, high)} each"
+    text = f"{name} discriminate best, alike: δ {each}."
+    if not better:
+        text = f"{name} have the largest δ, {each}."
+    if len(leaders) == len(ranked):
+        text = f"No model discriminates more than another: δ {each}."
+    return Answer("best-delta", text, tuple(leaders), "delta", value, low, high)
 
 
-def _equal(best: str, equal: Sequence[str], where: str) -> Answer:
+def _told_apart(
+    best: str, leaders: int, others: Sequence[str], patterns: PatternCounts | None,
+    level: float | None,
+) -> list[Answer]:  # fmt: skip
+    if not others:
+        return []
+    if level is None:
+        text = "No intervals are computed: whether the others are worse by chance is not tested."
+        return [Answer("untested", text)]
+    if patterns is None:
+        text = (
+            "Counts do not tell which rows the models share: whether the others are worse by "
+            "chance is not tested."
+        )
+        return [Answer("untested", text)]
+    _, high = differences(best, patterns, 1 - (1 - level) / len(others))
+    equal = [name for name in others if not high[name] < 0]
+    return [_equal(best, leaders, equal, len(others), "On the same rows")]
+
+
+def _equal(best: str, leaders: int, equal: Sequence[str], compared: int, where: str) -> Answer:
     """Say who may be as good."""
     if not equal:
-        text = f"{where} each other model discriminates less, for certain."
+        text = f"{where} each other model discriminates less, and chance does not explain it."
         return Answer("told-apart", text, (best,))
-    names = named(equal, word="or")
-    return Answer("not-told-apart", f"{where} it cannot be told from {names}.", tuple(equal))
+    who = "it" if leaders == 1 else quoted(best)
+    others = named(equal, most=LISTED, word="or")
+    if len(equal) == compared > LISTED:
+        others = f"any of the {compared:,} others"
+    text = f"{where} {who} cannot be told from {others}."
+    return Answer("not-told-apart", text, tuple(equal))
+
+
+def _against(reference: str, patterns: PatternCounts, level: float) -> Answer:
+    """Say who discriminates more than the model asked for, and who less."""
+    low, high = differences(reference, patterns, 1 - (1 - level) / (len(patterns.models) - 1))
+    more = [name for name, end in low.items() if end > 0]
+    less = [name for name, end in high.items() if end < 0]
+    apart = {*more, *less}
+    same = [name for name in low if name not in apart]
+    if not apart:
+        text = f"On the same rows no other model can be told from {quoted(reference)}."
+        return Answer("against-reference", text)
+    parts = [f"{named(more)} discriminate{'s' * (len(more) == 1)} more"] if more else []
+    parts = parts or ["no model discriminates more, for certain"]
+    parts += [f"{named(less)} discriminate{'s' * (len(less) == 1)} less"] if less else []
+    parts += [f"{named(same)} cannot be told from it"] if same else []
+    text = f"Against {quoted(reference)}, on the same rows: {'; '.join(parts)}."
+    return Answer("against-reference", text, tuple(more))
+
+
+Ends = dict[str, float]
+
+
+def differences(reference: str, patterns: PatternCounts, level: float) -> tuple[Ends, Ends]:
+    """Return, for every other model, the ends of the interval of its delta minus another's."""
+    theirs = patterns.votes[:, patterns.models.index(reference)]
+    low: Ends = {}
+    high: Ends = {}
+    for start in range(0, len(patterns.models), TOGETHER):
+        names = patterns.models[start : start + TOGETHER]
+        votes = patterns.votes[:, start : start + TOGETHER]
+        tables = (
+            _fourfold(patterns.n[rows], votes[rows], theirs[rows])
+            for rows in (patterns.truth, ~patterns.truth)
+        )
+        _, *ends = paired_combination(-1, *tables, level=level)
+        for into, end in zip((low, high), ends, strict=True):
+            into.update(zip(names, end.tolist(), strict=True))
+    del low[reference], high[reference]
+    return low, high
+
+
+def _fourfold(n: Any, mine: Bools, theirs: Bools) -> tuple[Any, Any, Any, Any]:
+    """Return, for each model, how often both say positive, it, the other one, neither."""
+    both, one = (n * theirs) @ mine, (n * ~theirs) @ mine
+    return both, one, (n * theirs).sum() - both, (n * ~theirs).sum() - one
+
+
+def _on_curves(curves: Sequence[Row]) -> list[Answer]:
+    """Name whose scores separate the classes best over all thresholds."""
+    ranked = _ranked(curves, "gini")
+    if not ranked:
+        return []
+    leaders, gini = _leaders(ranked, "gini"), estimate(ranked[0]["gini"])
+    value, has = between(_value(gini), gini.low, gini.high), "has"
+    if len(leaders) > 1:
+        value, has, gini = f"{number(_value(gini))} each", "have", Estimate(gini.value)
+    largest = "the largest Gini," if len(ranked) > 1 else "Gini"
+    text = f"Over all thresholds {named(leaders)} {has} {largest} {value}."
+    return [Answer("best-curve", text, tuple(leaders), "gini", gini.value, gini.low, gini.high)]
+
+
+def _right(name: str, populations: Sequence[Row]) -> list[Answer]:
+    """Say how many positive answers of the best model are right where that is asked for."""
+    rows = (row for row in populations if row["slice"] is None and row["model"] == name)
+    row = next(rows, None)
+    precision = estimate(row["precision"] if row else None)
+    if row is None or precision.value is None:
+        return []
+    ends = ""
+    if precision.low is not None and precision.high is not None:
+        ends = f" ({_hundred(precision.low)} to {_hundred(precision.high)})"
+    text = (
+        f"At prevalence {float(str(row['prevalence'])):.4g} ({row['odds']}) of 100 positive "
+        f"answers of {quoted(name)} {_hundred(precision.value)} are right{ends}."
+    )
+    value, low, high = precision.value, precision.low, precision.high
+    return [Answer("right", text, (name,), "precision", value, low, high)]
 
 
 def _useless(ranked: Sequence[Row]) -> list[Answer]:
@@ -64,17 +191,30 @@ def _useless(ranked: Sequence[Row]) -> list[Answer]:
     if not names:
         return []
     text = f"{named(names)} cannot be told from chance (δ 0)."
+    if 1 < len(names) == len(ranked):
+        text = "No model can be told from chance (δ 0)."
     return [Answer("like-chance", text, tuple(names))]
 
 
-def _leaning(ranked: Sequence[Row]) -> list[Answer]:
+def _inverted(ranked: Sequence[Row]) -> list[Answer]:
+    """Name whose answers are wrong more often than chance would have it."""
+    ends = ((str(row["model"]), estimate(row["delta"]).high) for row in ranked)
+    names = [name for name, high in ends if high is not None and high < 0]
+    if not names:
+        return []
+    do, whose = ("do", "their") if len(names) > 1 else ("does", "its")
+    text = f"{named(names)} {do} worse than chance: {whose} answers inverted would discriminate."
+    return [Answer("better-inverted", text, tuple(names), "delta")]
+
+
+def _leaning(ranked: Sequence[Row], column: str) -> list[Answer]:
     """Name who leans for certain: the interval of phi lies beyond a tenth."""
     said = []
     for code, sign, errs in (
         ("leans-positive", 1, "more false alarms than misses"),
         ("leans-negative", -1, "more misses than false alarms"),
     ):
-        names = [str(row["model"]) for row in ranked if _beyond(row["phi"], sign)]
+        names = [str(row["model"]) for row in ranked if _beyond(row[column], sign)]
         if names:
             lean = "lean" if len(names) > 1 else "leans"
             text = f"{named(names)} {lean} towards {code[6:]}: at equal classes {errs}."
@@ -90,57 +230,127 @@ def run_answer(
     The corrected resampled t-tests of the differences from the best, under Holm's rule; there are
     none where nobody knows what share of the rows models were trained on.
     """
-    known = [row for row in spread if estimate(row["delta_mean"]).value is not None]
-    if not known:
-        return (Answer("no-position", "δ is undefined in every run."),)
-    best = max(known, key=lambda row: _value(row["delta_mean"]))
-    name, mean = str(best["model"]), estimate(best["delta_mean"])
-    most = "discriminates best on average" if len(known) > 1 else "has on average"
-    runs = many(float(str(best["runs"])), "run")
-    text = f"{quoted(name)} {most} over {runs}: δ {between(_value(mean), mean.low, mean.high)}."
-    said = [Answer("best-delta", text, (name,), "delta", mean.value, mean.low, mean.high)]
-    tested = {
-        str(row["model"]): float(str(row["p_value"]))
-        for row in run_comparison_rows(points, name, train_fraction, level)
-        if row["p_value"] is not None
-    }
-    if tested and level is not None:
-        adjusted = holm([*tested.values()])
-        equal = [other for other, p in zip(tested, adjusted, strict=True) if p > 1 - level]
-        said.append(_equal(name, equal, "Over these runs"))
-    elif len(known) > 1 and train_fraction is None:
-        text = "Whether that is chance needs the share of rows trained on: --train-fraction."
-        said.append(Answer("untested", text))
-    return tuple(said)
+    ranked = _ranked(spread, "delta_mean")
+    if not ranked:
+        return (Answer("no-position", "δ is undefined in every run: each lacks a class."),)
+    leaders, mean = _leaders(ranked, "delta_mean"), estimate(ranked[0]["delta_mean"])
+    runs = dict.fromkeys(many(float(str(row["runs"])), "run") for row in ranked[: len(leaders)])
+    over = f"on average over {next(iter(runs)) if len(runs) == 1 else 'its runs'}"
+    value, low, high = _value(mean), mean.low, mean.high
+    if len(leaders) > 1:
+        low = high = None
+    text = f"{named(leaders)} {'discriminates best' if len(ranked) > 1 else 'has'} {over}: δ "
+    if len(leaders) > 1:
+        text = f"{named(leaders)} discriminate best, alike, {over}: δ "
+    elif value <= 0 and len(ranked) > 1:
+        text = f"{named(leaders)} has the largest δ {over}: "
+    said = [Answer("best-delta", f"{text}{between(value, low, high)}.", tuple(leaders), "delta",
+                   value, low, high)]  # fmt: skip
+    others = [str(row["model"]) for row in ranked[len(leaders) :]]
+    if others:
+        compared = run_comparison_rows(points, leaders[0], train_fraction, level)
+        rows = {str(row["model"]): row for row in compared}
+        said.append(_over_runs(leaders, [rows[name] for name in others], train_fraction, level))
+    return tuple([*said, *_leaning(ranked, "phi_mean")][:MOST])
+
+
+def _over_runs(
+    leaders: Sequence[str], others: Sequence[Row], train_fraction: float | None, level: float | None
+) -> Answer:
+    """Say whom a test tells from the best; nobody it tests not, or only the other way round."""
+    chance = [row["p_value"] for row in others]
+    if level is None:
+        text = "No intervals are computed: whether the others are worse by chance is not tested."
+        return Answer("untested", text)
+    if train_fraction is None:
+        text = (
+            "Whether the others are worse by chance is not tested: that needs the share of rows "
+            "the models were trained on."
+        )
+        return Answer("untested", text)
+    if not any(isinstance(p, float) for p in chance):
+        text = "These runs are too few, or too much alike, to test whether others are worse."
+        return Answer("untested", text)
+    adjusted = holm([p if isinstance(p, float) else 1.0 for p in chance])
+    equal = [
+        str(row["model"]) for row, p in zip(others, adjusted, strict=True)
+        if p > 1 - level or _value(row["delta_difference"]) >= 0
+    ]  # fmt: skip
+    return _equal(leaders[0], len(leaders), equal, len(others), "Over these runs")
 
 
 def feature_answer(
-    best: Row | None, useless: int, features: int, selected: int | None
+    best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None
 ) -> tuple[Answer, ...]:
     """Say which feature discriminates most, and how many do no better than chance.
 
-    useless: how many have an interval of delta that covers 0.
+    best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
+    how many have an interval of delta that covers 0.
     """
-    delta = Estimate(None) if best is None else estimate(best["delta"])
-    if best is None or delta.value is None:
+    delta = estimate(best[0]["delta"]) if best else Estimate(None)
+    if delta.value is None:
         return (Answer("no-position", "δ is undefined for every feature."),)
-    name, side = str(best["feature"]), "positive" if delta.value > 0 else "negative"
-    text = (
-        f"{quoted(name)} discriminates most: δ {between(delta.value, delta.low, delta.high)}; "
-        f"where it is true, the {side} class is likelier."
-    )
-    said = [Answer("strongest-feature", text, (name,), "delta", delta.value, delta.low, delta.high)]
+    said = [_strongest(best, alike, delta)]
     if useless:
-        text = f"{useless:,} of {many(features, 'feature')} cannot be told from chance (δ 0)."
+        of = many(features, "feature")
+        text = f"{useless:,} of {of} cannot be told from chance (δ 0)."
         said.append(Answer("useless-features", text))
     if selected is not None:
-        text = f"{selected:,} of {many(features, 'feature')} are selected."
+        are = "is" if selected == 1 else "are"
+        text = f"{selected or 'None'} of {many(features, 'feature')} {are} selected."
         said.append(Answer("selected", text))
     return tuple(said)
 
 
+def _strongest(best: Sequence[Row], alike: int, delta: Estimate) -> Answer:
+    value, low, high = _value(delta), delta.low, delta.high
+    names = [str(row["feature"]) for row in best]
+    if not value:
+        text = f"No feature discriminates: δ is 0 for {'each' if alike > 1 else 'it'}."
+        return Answer("none-discriminates", text, (), "delta", value)
+    if alike > 1:
+        left = [f"{alike - len(names):,} more"] if alike > len(names) else []
+        *others, last = [*map(quoted, names), *left]
+        text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| {number(abs(value))}."
+        return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
+    row, chance = best[0], "; that may be chance" if _covers(delta, 0.0) else ""
+    cut = ""
+    if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
+        cut = f" ({row['rule']} {row['cut']:.4g})"
+    side = "positive" if value > 0 else "negative"
+    likelier = f"where it is {'high' if row['rule'] == 'soft' else 'true'}, the {side} class is "
+    text = (
+        f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
+        f"{likelier}likelier{chance}."
+    )
+    return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)
+
+
+def _ranked(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return the rows that have a value, the largest first."""
+    known = [row for row in rows if estimate(row[column]).value is not None]
+    return sorted(known, key=lambda row: -_value(row[column]))
+
+
+def _leaders(ranked: Sequence[Row], column: str) -> list[str]:
+    """Name the first, and those with the same value."""
+    most = _value(ranked[0][column])
+    same = takewhile(
+        lambda row: isclose(_value(row[column]), most, rel_tol=0, abs_tol=EQUAL), ranked
+    )
+    return [str(row["model"]) for row in same]
+
+
 def _value(cell: Any) -> float:
     return estimate(cell).value or 0.0
+
+
+def _rate(row: Row, name: str) -> str:
+    return number(_value(row[name]))
+
+
+def _hundred(share: float) -> str:
+    return f"{100 * share:.3g}"
 
 
 def _covers(cell: Estimate, value: float) -> bool:
@@ -148,5 +358,5 @@ def _covers(cell: Estimate, value: float) -> bool:
 
 
 def _beyond(cell: Any, sign: int) -> bool:
-    end = cell.low if sign > 0 else cell.high
+    end = estimate(cell).low if sign > 0 else estimate(cell).high
     return end is not None and sign * end > LEAN

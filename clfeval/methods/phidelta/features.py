@@ -31,6 +31,8 @@ from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, Warn
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
 CONSTANT = "constant_feature"
+NAMED = 3  # features that discriminate alike, by name
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,8 +217,11 @@ def feature_result(
     tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
     _, low, high = _with_bounds(ranked, -1, level).T
+    with np.errstate(invalid="ignore"):
+        alike = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
     answer = feature_answer(
-        everything[0] if len(everything) else None,
+        everything[: min(alike, NAMED) or 1],
+        alike,
         int(((low <= 0) & (high >= 0)).sum()),
         len(everything),
         None if selected is None else len(selected),

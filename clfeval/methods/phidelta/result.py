@@ -32,7 +32,7 @@ from clfeval.methods.phidelta.tables import (
     spread_rows,
 )
 from clfeval.methods.roc import Curve, curve_row, point_rows
-from clfeval.result import Result, Row, Rows, Warn, whole
+from clfeval.result import Result, Row, Rows, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
@@ -145,7 +145,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         tables=tables,
         answer=run_answer(points, tables["run_spread"], options.train_fraction, level)
         if options.runs
-        else classifier_answer(whole(tables["models"]), sample.patterns.get(None), level),
+        else classifier_answer(tables, sample.patterns.get(None), level, options.reference),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *lines_missing(plane, tables, summary["odds"]),

@@ -31,13 +31,11 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts, for_products
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import paired_combination
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.plane import counted_position, position
+from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position, position
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Cells, Estimates, column, exact_limits, limits, rows_of
 from clfeval.result import CellColumns, Estimate, Row
 
-ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
-BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows
 WORDS = ("better inverted", "no better than chance", "informative", "near oracle")

@@ -231,7 +231,8 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
                 sign, text = next(signs, MEETING[-1]), TIE.join(markers)
             told.setdefault(sign, []).append(text)
         canvas.put(column, row, Ink(sign, DOT, hue(sign)))
-        around = max((dot.around for dot in here), key=lambda pair: (bool(pair), pair == "[]"))
+        pairs = [dot.around for dot in here if dot not in parted]
+        around = max(pairs, key=lambda pair: (bool(pair), pair == "[]"), default="")
         for side, bracket in zip((-1, 1), around, strict=False):
             canvas.put(column + side, row, Ink(bracket, AROUND, hue(sign)))
     return [_meeting(sign, texts) for sign, texts in told.items()]

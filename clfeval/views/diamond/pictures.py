@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from math import isclose
 
-from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.phidelta import CORNERS, ranked
 from clfeval.pages.write import REASONS, exact, show
-from clfeval.result import Cell, Estimate, Result, Row, value_of
+from clfeval.result import Cell, Estimate, Result, Row, Rows, value_of
 from clfeval.schema import Point
 from clfeval.views.text import MARKERS, NAME, TIE, Entry, short
 from clfeval.words import plain
@@ -20,6 +20,7 @@ DOTTED = "·:,`~"
 SHADED = "~,`"  # lines that are not to be taken for a count
 MOST_POPULATIONS = 3
 FEW = 30  # more features are drawn as a density
+CURVES = 3  # more only cover each other
 REGIONS = 3  # with more models the regions only cover each other
 NAMED = 5  # names of what is not drawn
 
@@ -94,10 +95,15 @@ def scenes(result: Result) -> tuple[Iterator[Scene], int]:
         for (prevalence, odds), block in corners.items()
     ]
     shown, left_out = [Diamond(), *others[:MOST_POPULATIONS]], len(others) - MOST_POPULATIONS
-    if len(result.tables.get("features", ())) > FEW:
+    if len(features(result)) > FEW:
         return density_scenes(result, shown), left_out
     scene = feature_scene if result.parameters.get("mode") == "features" else model_scene
     return (scene(result, population) for population in shown), left_out
+
+
+def features(result: Result) -> Rows:
+    """Return the features to draw: of those that are selected, only these."""
+    return result.tables.get("selected") or result.tables.get("features", ())
 
 
 def isometrics(result: Result, population: Diamond, chars: str = DOTTED) -> tuple[Contour, ...]:
@@ -141,9 +147,11 @@ Placed = tuple[Entry, Cell, Cell]  # what the key says of a thing, and its φ an
 def model_scene(result: Result, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
-    rows = result.tables.get("run_spread", ()) if runs else result.whole("models")
+    rows = ranked(result.tables.get("run_spread", ()) if runs else result.whole("models"),
+                  "delta_mean" if runs else "delta")  # fmt: skip
     markers = {str(row["model"]): marker(i) for i, row in enumerate(rows)}
     best = {} if runs else {str(row["model"]): row for row in result.whole("curves")}
+    drawn = _drawn(result)
     known = {  # as the table of populations has them
         str(row["model"]): (row["phi_b"], row["delta_b"])
         for row in (() if runs or population.balanced else result.whole("populations"))
@@ -161,7 +169,7 @@ def model_scene(result: Result, population: Diamond) -> Scene:
             more.append(exact(top.get("best_threshold")))
         placed.append((Entry(char, name, (show(phi), show(delta), *more)), phi, delta))
         at = pair(phi, delta)
-        if at and not (top and row["threshold"] is None):  # no threshold is in force
+        if at and not (top and (row["threshold"] is None or name not in drawn)):
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
     for name, row in best.items():
         at = moved(population, row["best_phi"], row["best_delta"])
@@ -178,11 +186,15 @@ def model_scene(result: Result, population: Diamond) -> Scene:
     if best:
         heads = (*heads, "threshold", "largest δ", "at")
         notes.append(f"[{first}] the largest δ of a curve, ({first}) the threshold in force")
+    if len(best) > len(drawn):
+        names = " and ".join(f"{markers[name]}{TIE}{short(plain(name), NAME)}" for name in drawn)
+        notes.append(f"curves and thresholds of {names} only: the largest Gini"
+                     f"{', the reference' * (len(drawn) > 1)}")  # fmt: skip
     if lost:
         notes.append(f"{lost} run{'s' * (lost > 1)} not drawn: φ or δ is undefined")
     scene = Scene(
         population, (*run_dots, *dots),
-        () if runs else _curves(result.whole("curve"), markers, population), regions,
+        () if runs else _curves(result, drawn, markers, population), regions,
         isometrics(result, population, DOTTED[1:] if regions else DOTTED), notes=tuple(notes),
     )  # fmt: skip
     return keyed(scene, "model", heads, placed)
@@ -191,7 +203,7 @@ def model_scene(result: Result, population: Diamond) -> Scene:
 def feature_scene(result: Result, population: Diamond) -> Scene:
     """Return the diagram of a few features."""
     placed, dots = [], []
-    for i, row in enumerate(result.tables["features"]):
+    for i, row in enumerate(features(result)):
         at = moved(population, row["phi"], row["delta"])
         phi, delta = at or (row["phi"], row["delta"])
         numbers = show(phi), show(delta), show(row["role"])
@@ -227,11 +239,22 @@ def _reason(*cells: Cell) -> str:
     return "φ or δ is undefined"
 
 
+def _drawn(result: Result) -> list[str]:
+    """Name the models whose curves are drawn: more than a few only cover each other."""
+    names = [str(row["model"]) for row in ranked(result.whole("curves"), "gini")]
+    if len(names) <= CURVES:
+        return names
+    reference = result.parameters.get("reference")
+    return [names[0], *([reference] if reference in names[1:] else [])]
+
+
 def _curves(
-    rows: Sequence[Row], markers: dict[str, str], population: Diamond
+    result: Result, drawn: Sequence[str], markers: dict[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
-    for row in rows:
+    for row in result.whole("curve"):
+        if row["model"] not in drawn:
+            continue
         if at := moved(population, row["phi"], row["delta"]):
             points.setdefault(str(row["model"]), []).append(at)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
@@ -253,7 +276,7 @@ def _regions(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Point, ...
 
 def density_scenes(result: Result, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, read once, those farthest out marked and named."""
-    rows = result.tables["features"]
+    rows = features(result)
     points: list[Point] = []
     places: list[int] = []
     roles: Counter[str] = Counter()

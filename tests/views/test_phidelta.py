@@ -1,0 +1,206 @@
+"""How phidelta's results read: the answer, what was asked for, one table, the rest by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+import clfeval
+from clfeval.pages import page_of
+from clfeval.pages.phidelta import ranked
+from clfeval.result import Estimate, Result
+from clfeval.views.markdown import markdown_lines
+from clfeval.views.plots import plots
+from clfeval.views.render import Section, fold, section
+from clfeval.views.terminal import as_text
+
+LABELS = "fixtures/breast-cancer/labels.csv"
+SCORES = "fixtures/breast-cancer/scores.csv"
+RUNS = "fixtures/armano/runs.csv"
+LONG = ["Random Forest [n=200], bagged, with balanced classes, v. 2026",
+        "Random Forest [n=200], bagged, with balanced classes, v. 2025",
+        "k-NN, k=5", "日本語のモデル", "<b>bold</b>", "[red]a | b[/red]"]  # fmt: skip
+
+
+def cancer(table: str = LABELS, **options: Any) -> Result:
+    return clfeval.phidelta(table, positive="malignant", **options)
+
+
+def first_open(result: Result) -> Section:
+    """Return what stands directly under the answer, without any more intervals."""
+    return section(fold(result).opened[0], result, wide=False)
+
+
+def main(result: Result) -> Section:
+    """Return the main table."""
+    (one,) = (shown for shown in fold(result).opened if shown.rank == "main")
+    return section(one, result, wide=False)
+
+
+def cells(part: Section, heading: str) -> list[str]:
+    """Return the cells of a column."""
+    (strip,) = (strip for strip in part.strips if strip.heading.split("\n")[0] == heading)
+    return list(strip.cells)
+
+
+def test_the_main_table_has_the_largest_delta_first_and_marks_who_may_be_as_good() -> None:
+    part = main(cancer())
+    assert cells(part, "model") == ["svm", "logreg", "forest", "knn", "tree", "naive_bayes"]
+    assert part.signs == ("*", "≈", "≈", "≈", "≈", "")
+    assert [strip.heading for strip in part.strips if "%" in strip.heading] == ["95 % interval"]
+
+
+@pytest.mark.parametrize(
+    ("delta", "phi", "reading"),
+    [
+        ((0.81, 0.9), (0, 0.05), "near oracle"),
+        ((0.7, 0.9), (0, 0.05), "informative to near oracle"),
+        ((0.7, 0.8), (0, 0.05), "informative to near oracle"),
+        ((0.2, 0.3), (0.11, 0.3), "informative, leans positive"),
+        ((0.2, 0.3), (-0.3, -0.11), "informative, leans negative"),
+        ((0.2, 0.3), (0.1, 0.3), "informative"),
+        ((-0.05, 0.05), (0, 0.05), "chance"),
+        ((-0.5, 0.05), (0, 0.05), "inverted to chance"),
+        ((-0.5, -0.2), (0, 0.05), "inverted"),
+    ],
+)
+def test_a_reading_in_few_words_says_what_the_interval_covers(
+    delta: tuple[float, float], phi: tuple[float, float], reading: str
+) -> None:
+    row = {"slice": None, "model": "a", "threshold": None, "tp": 1, "fp": 1, "fn": 1, "tn": 1}
+    row |= {"phi": Estimate(sum(phi) / 2, *phi), "delta": Estimate(sum(delta) / 2, *delta)}
+    row |= {
+        "sensitivity": Estimate(0.5),
+        "specificity": Estimate(0.5),
+        "reading": None,
+        "reading_withheld": "",
+    }
+    parameters, summary = {"mode": "classifiers", "level": 0.95}, {"odds": "1:1"}
+    result = Result("phidelta", "", (), parameters, summary, {"models": [row]})
+    assert cells(main(result), "reading") == [reading]
+
+
+def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
+    assert "reading" not in main(cancer(interval="none")).headings
+
+
+@pytest.mark.parametrize(
+    ("options", "table", "title"),
+    [
+        ({"reference": "tree"}, LABELS, "Difference from tree, on the same rows"),
+        ({"prevalence": (0.01,)}, LABELS, "At prevalence 0.01, positives : negatives = 1:99"),
+        ({"prevalence": (0.01, 0.1)}, LABELS, "At other prevalences"),
+        ({"curve": True}, SCORES, "Curves, the largest Gini first"),
+        ({"by": ("svm",), "model": ("tree",)}, LABELS, "In each slice"),
+    ],
+)
+def test_what_is_asked_for_stands_directly_under_the_answer(
+    options: dict[str, Any], table: str, title: str
+) -> None:
+    result = cancer(table, **options)
+    assert first_open(result).title == title
+    lines = as_text(result, width=80).splitlines()
+    assert lines.index("") <= 9  # the headline and the answer
+    assert lines[lines.index("") + 1] == title
+
+
+def test_asked_tables_are_sorted_by_what_decides() -> None:
+    differences = first_open(cancer(reference="svm"))
+    assert cells(differences, "model") == ["logreg", "forest", "knn", "tree", "naive_bayes"]
+    rows: list[Any] = [
+        {"prevalence": p, "precision": Estimate(v)}
+        for p, v in ((0.1, 0.2), (0.1, None), (0.1, 0.4), (0.5, 0.1), (0.5, 0.9))
+    ]
+    values = [row["precision"].value for row in ranked(rows, "precision")]
+    assert values == [0.4, 0.2, None, 0.9, 0.1]
+
+
+def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> None:
+    result = clfeval.phidelta(RUNS, run="run", train_fraction=0.9)
+    assert first_open(result).title == "Models over the runs"
+    part = main(result)
+    assert cells(part, "model") == ["E11", "C21"]
+    assert part.signs == ("*", "≈")
+    frame = pl.DataFrame(
+        [(f"m{i}", run, 9 - i, 1, 1 + i, 9) for i in range(6) for run in "ab"],
+        schema=["model", "run", "tp", "fp", "fn", "tn"], orient="row",
+    )  # fmt: skip
+    many = clfeval.phidelta(frame, run="run")  # fifteen pairs
+    assert first_open(many).title == "Models by their mean over runs"
+    assert "run_comparisons" in fold(many).also
+    asked = clfeval.phidelta(frame, run="run", reference="m3")
+    assert first_open(asked).title == "Models over the runs"
+
+
+def test_features_are_ranked_and_the_strongest_is_marked() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "weak": [1, 0, 0, 0], "strong": [1, 1, 0, 0]})
+    result = clfeval.phidelta(frame, features=True, positive=1)
+    part = main(result)
+    assert (cells(part, "feature"), part.signs) == (["strong", "weak"], ("*", ""))
+    assert [one.name or one.table for one in fold(result).folded] == ["implications"]
+    selected = clfeval.phidelta(frame, features=True, positive=1, select=True, top=1)
+    assert cells(main(selected), "feature") == ["strong"]
+    assert [one.name or one.table for one in fold(selected).folded] == ["implications", "features"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"reference": "svm", "prevalence": (0.01,)}, {"curve": True}, {"by": ("svm",)}],
+)
+def test_whatever_may_be_shown_has_a_name_to_ask_for_it(options: dict[str, Any]) -> None:
+    result = cancer(SCORES if "curve" in options else LABELS, **options)
+    names = page_of("phidelta").names
+    shown = fold(result, ("all",)).opened
+    for one in shown:
+        assert (one.name or one.table) in names
+        assert one.title in as_text(result, names=(one.name or one.table,))
+    held = {one.table for one in shown} | {"corners", "curve"}  # these are drawn
+    assert held >= set(result.tables)
+
+
+def test_every_measure_of_a_model_is_shown_where_all_is_asked_for() -> None:
+    text = as_text(cancer(), names=("all",))
+    for heading in ("unbiased MCC", "mutual information", "F1", "TP", "φ_b", "from .. to"):
+        assert heading in text
+
+
+def awkward(models: int = 6, rows: int = 60) -> pl.DataFrame:
+    names = [*LONG, *(f"{LONG[0]} {i}" for i in range(6))][:models]
+    columns = {
+        name: [int((i * (j + 3)) % 7 < 3 or (i + j) % 5 == 0) for i in range(rows)]
+        for j, name in enumerate(names)
+    }
+    return pl.DataFrame({"truth": [i % 2 for i in range(rows)], **columns})
+
+
+@pytest.mark.parametrize(("width", "most"), [(80, 40), (100, 40), (140, 30), (None, 30)])
+def test_six_models_take_one_screen(width: int | None, most: int) -> None:
+    plain, named = cancer(), clfeval.phidelta(awkward(), positive=1, truth="truth")
+    for result in (plain, named):
+        lines = as_text(result, width=width).splitlines()
+        assert len(lines) <= most
+        if width or result is plain:  # in a pipe names are not cut
+            assert all(cell_len(line) <= (width or 160) for line in lines)
+
+
+def test_awkward_names_survive_and_rows_stay_rows() -> None:
+    result = clfeval.phidelta(awkward(12), positive=1, truth="truth")
+    piped, narrow = as_text(result), as_text(result, width=80)
+    for name in LONG:
+        assert name in piped
+    assert len(narrow.splitlines()) <= 55
+    table = narrow.split("\n\n")[1].splitlines()
+    assert len(table[3:15]) == 12
+    assert all("[" in line and "]" in line for line in table[3:15])  # the interval, on its row
+    assert "\\[red\\]a \\| b\\[/red\\]" in "".join(markdown_lines(result))
+
+
+def test_the_diamond_is_drawn_by_default_by_name_and_with_all_plots() -> None:
+    result = cancer(prevalence=(0.1,))
+    assert plots(result, ()).count("φ-δ diagram") == 1
+    assert "prevalence 0.1" in plots(result, ())  # what was asked for
+    for names in (("diamond",), ("plots",), ("all",)):
+        assert plots(result, names).count("φ-δ diagram") == 2
