@@ -183,6 +183,8 @@ def _said_of(table: str, shown: Sequence[Shown]) -> set[str]:
 
 def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
     """Mark what the answer names as the best, and what cannot be told from it."""
+    if shown.places is not None:
+        return tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
     if shown.rank != "main" or not result.answer:
         return ()
     names = dict.fromkeys(
@@ -205,6 +207,15 @@ def _columns(
         if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
     )
     return [(heading(declared.get(name, name)), name) for name in names]
+
+
+def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
+    """Return the notes that matter beside the tables that are open."""
+    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
+    return [
+        warning.message for warning in result.warnings
+        if warning.code not in aside or not names.isdisjoint(aside[warning.code])
+    ]  # fmt: skip
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor, inf, log10
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,32 @@ import numpy as np
 from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
-from clfeval.result import Answer, Cell, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.words import between, close, exact, many, named, quoted
+from clfeval.methods.tune_jpt.said import (
+    NAMES,
+    NEAR,
+    at_place,
+    expected,
+    how_right,
+    in_brackets,
+    moves,
+    percent,
+    rounded,
+    threshold_text,
+    to_do,
+    with_ends,
+    with_rule,
+    with_verb,
+    worth_of,
+)
+from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
+from clfeval.words import close, exact, many, named, quoted
 
 MOST = 5  # sentences
 TARGETS = 3  # populations spoken of
 ONE_MODEL = 2  # the same where each has two sentences
-NAMES = 6  # said in one
+
 TURNS = 4  # changes of the lead told one by one
-NEAR = 1e-9  # relative; closer values are one
+
 FOUND = {
     "ppv": "A positive answer is right in {}",
     "npv": "a negative one in {}",
@@ -97,7 +114,7 @@ class Told:
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Say who is best at each target; of the first one also what to do."""
         for number, here in enumerate(places if self.measure is not None else ()):
-            where, lead = _where(here[0]), self.lead(here)
+            where, lead = at_place(here[0]), self.lead(here)
             if lead is None:
                 text = f"{where} {self.title} is undefined for every model."
                 yield Answer("no-leader", text, (), self.measure)
@@ -149,7 +166,8 @@ class Told:
 
     def _said(self, here: Sequence[Row], lead: Lead, *, tail: bool) -> Answer:
         names, cell = lead.names, lead.cell
-        text = f"{_where(here[0])} {_has(names)} the best {self.short if tail else self.title}, {_write(cell)}"
+        best = self.short if tail else self.title
+        text = f"{at_place(here[0])} {with_verb(names)} the best {best}, {with_ends(cell)}"
         if lead.only:
             text += ", the only one that is defined"
         elif lead.called:
@@ -159,7 +177,7 @@ class Told:
         text += self._constant(here[0], cell)
         if self.plural and len(names) == 1:
             row = next(row for row in here if row["model"] == names[0])
-            right = _right_of(estimate(row.get("ppv")))
+            right = how_right(estimate(row.get("ppv")))
             text += f"; of its 100 positive answers {right}" if right else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
@@ -182,7 +200,7 @@ class Told:
         """Say how many positive answers of the best model are right."""
         name = lead.names[0]
         ppv = estimate(next(row for row in here if row["model"] == name).get("ppv"))
-        right = _right_of(ppv)
+        right = how_right(ppv)
         if right is None:
             return []
         text = f"Of 100 positive answers of {quoted(name)} {right}."
@@ -194,16 +212,16 @@ class Told:
         if None in cells:
             return
         tp, fp, fn, tn, total = (float(str(cell)) for cell in cells)
-        there = f"of {total:,.10g} rows {_many(tp + fn)} are positive"
+        there = f"of {total:,.10g} rows {expected(tp + fn)} are positive"
         text = (
-            f"{_where(row)} {there}: {_many(tp, of=tp + fn)} of them are found and "
-            f"{_many(fn, of=tp + fn)} missed; {_many(fp, of=fp + tn)} of {_many(fp + tn)} "
+            f"{at_place(row)} {there}: {expected(tp, of=tp + fn)} of them are found and "
+            f"{expected(fn, of=tp + fn)} missed; {expected(fp, of=fp + tn)} of {expected(fp + tn)} "
             "negatives are called positive too."
         )
         yield Answer("per-rows", text, (), "sensitivity", tp / (tp + fn) if tp + fn else None)
         known = {name: estimate(row.get(name)) for name in FOUND}
         right = [
-            FOUND[name].format(f"{_share(cell.value)} %{_ends(cell, _share)}")
+            FOUND[name].format(f"{percent(cell.value)} %{in_brackets(cell, percent)}")
             for name, cell in known.items() if cell.value is not None
         ]  # fmt: skip
         if right:
@@ -223,25 +241,30 @@ class Told:
         honest, now = (size_of(row[key]) if row else None for key in ("honest", "fixed_value"))
         if row is None or honest is None or now is None:
             return
-        who, fixed, cut = quoted(name), _cut(row["fixed_threshold"]), row["threshold"]
-        rule, other = _rule(row), self._other(name, chosen)
-        if _moves(row):
-            text = f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {_size(honest)} on other "
-            text += f"rows, instead of {_size(now)} with {fixed}{other}."
+        who, fixed, cut = quoted(name), threshold_text(row["fixed_threshold"]), row["threshold"]
+        rule, other = to_do(row), self._other(name, chosen)
+        if moves(row):
+            text = (
+                f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {rounded(honest)} on other "
+            )
+            text += f"rows, instead of {rounded(now)} with {fixed}{other}."
             value = float(str(cut)) if cut is not None else None
             yield Answer("threshold", text, (name,), "threshold", value)
         else:
             text = f"Keep {fixed} for {who}: one chosen on these rows does no better on others "
-            text += f"({self.short} {_size(honest)}, and {_size(now)} as it is){other}."
+            text += f"({self.short} {rounded(honest)}, and {rounded(now)} as it is){other}."
             yield Answer("keep-threshold", text, (name,), "threshold")
 
     def _other(self, name: str, chosen: Mapping[str, Row]) -> str:
         """Say who does better where each model has the threshold to use."""
-        worth = {model: size for model, row in chosen.items() if (size := _worth(row)) is not None}
+        worth = {
+            model: size for model, row in chosen.items() if (size := worth_of(row)) is not None
+        }
         first = _first(worth, self._sign)
         if name not in worth or name in first:
             return ""
-        return f"; {quoted(first[0])} would have {_size(worth[first[0]])} {_with(chosen[first[0]])}"
+        rest = f"{rounded(worth[first[0]])} {with_rule(chosen[first[0]])}"
+        return f"; {quoted(first[0])} would have {rest}"
 
     def changes(self) -> Iterator[Answer]:
         """Say who leads from where on over the sweep."""
@@ -253,7 +276,7 @@ class Told:
         if len(runs) == 1:
             names = runs[0][0]
             text = (
-                f"{_has(names)} the best {self.short} at all {len(swept)} ratios "
+                f"{with_verb(names)} the best {self.short} at all {len(swept)} ratios "
                 f"looked at from {swept[0]['odds']} to {swept[-1]['odds']}{self._sure(swept)}."
             )
             yield Answer("leads-everywhere", text, names, self.measure)
@@ -291,7 +314,7 @@ class Told:
         if not self.judged:
             return ""
         return ", everywhere for certain" if sure == len(swept) else (
-            ", not everywhere for certain" if sure else ", nowhere for certain"
+            ", but not everywhere for certain" if sure else ", but nowhere for certain"
         )  # fmt: skip
 
     def _crossing(self, first: str, second: str, after: Row) -> str:
@@ -312,89 +335,3 @@ def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
         name for name, value in values.items()
         if sign * value == best or best - sign * value <= NEAR * abs(best) < inf
     )  # fmt: skip
-
-
-def _has(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"{quoted(names[0])} has"
-    return f"{named(names, most=NAMES)} have"
-
-
-def _where(row: Row) -> str:
-    share = exact(float(str(row["prevalence"])))
-    if row["population"] == "sample":
-        return f"At the prevalence of these rows ({share})"
-    return f"At prevalence {share} ({row['odds']})"
-
-
-def _write(cell: Estimate) -> str:
-    """Write a value with its interval, infinite ones included."""
-    if cell.value is not None:
-        return between(cell.value, cell.low, cell.high, close)
-    return "∞" if cell.low is None else f"∞ [{close(cell.low, 3)}, ∞]"
-
-
-def _right_of(ppv: Estimate) -> str | None:
-    if ppv.value is None:
-        return None
-    verb = "is" if _share(ppv.value) == "1" else "are"
-    return f"{_share(ppv.value)} {verb} right{_ends(ppv, _share)}"
-
-
-def _ends(cell: Estimate, write: Any) -> str:
-    if cell.low is None or cell.high is None:
-        return ""
-    return f" ({write(cell.low)} to {write(cell.high)})"
-
-
-def _moves(row: Row) -> bool:
-    """Say whether another threshold does better on other rows too."""
-    gain = size_of(row["honest_gain"])  # above 0 where the measure is better, whichever way it goes
-    return gain is not None and gain > 0 and row["rule"] is not None
-
-
-def _worth(row: Row) -> float | None:
-    """Return what to expect on other rows with the better of two thresholds."""
-    size = size_of(row["honest"] if _moves(row) else row["fixed_value"])
-    return size if size is not None and abs(size) < inf else None
-
-
-def _rule(row: Row) -> str:
-    calls = {"never positive": "call no row positive", "always positive": "call every row positive"}
-    return calls.get(str(row["rule"]), f"use {_cut(row['threshold'])}")
-
-
-def _with(row: Row) -> str:
-    """Write the better of two thresholds of a model."""
-    if not _moves(row):
-        return f"with {_cut(row['fixed_threshold'])}"
-    calls = {"never positive": "if no row is called positive", "always positive": "if every row is"}
-    return calls.get(str(row["rule"]), f"with {_cut(row['threshold'])}")
-
-
-def _size(value: float) -> str:
-    return close(value, 3) if abs(value) < inf else "∞" if value > 0 else "-∞"
-
-
-def _cut(cell: Cell) -> str:
-    return (
-        "the votes of the largest class" if cell is None else f"threshold {exact(float(str(cell)))}"
-    )
-
-
-def _share(share: float | None) -> str:
-    """Write a percentage: three digits, and next to 100 two of what is lacking."""
-    lacking = 100 * (1 - (share or 0.0))
-    if not 0 < lacking < 1:
-        return f"{100 * (share or 0.0):.3g}"
-    if lacking < 1e-4:
-        return ">99.9999"
-    return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
-
-
-def _many(rows: float, *, of: float | None = None) -> str:
-    """Write expected rows: with more decimals the fewer rows the class they are of has."""
-    whole = rows if of is None else of
-    if whole >= 100 or abs(rows - round(rows)) < NEAR:
-        return f"{rows:,.0f}"
-    return f"{rows:.1f}" if whole >= 10 else f"{rows:.2f}" if rows >= 0.1 else f"{rows:.2g}"
