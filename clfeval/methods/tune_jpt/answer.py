@@ -127,7 +127,7 @@ class Told:
                 text = f"There it cannot be told from {told}."
                 yield Answer("not-told-apart", text, lead.others, self.measure)
             elif not (lead.called or lead.only or len(lead.names) > 1):
-                text = "Without intervals nobody knows whether its lead is more than chance."
+                text = "No test tells whether its lead is more than chance."
                 yield Answer("untested", text, (), self.measure)
             if not self.plural:
                 yield from self._right(here, lead)

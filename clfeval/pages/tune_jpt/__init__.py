@@ -255,7 +255,7 @@ TARGETS = 3  # populations named on top
 def headline(result: Result) -> list[str]:
     """Say what was read, what share of it is positive, and which populations follow."""
     summary, parameters = result.summary, result.parameters
-    names = ", ".join(item.name for item in result.inputs) or "given rates"
+    names = ", ".join(item.name for item in result.inputs) if counted(result) else "given rates"
     read = classes(result) if counted(result) else "sensitivity and specificity, no rows"
     line = ""
     if summary["odds"] is not None:

@@ -27,7 +27,8 @@ HEADS = {
 }  # fmt: skip
 WORDS = {
     "tar": "share of right answers (accuracy)",
-    "ppv": "share of the positive answers that are right; NPV: of the negative ones",
+    "ppv": "share of the positive answers that are right",
+    "npv": "share of the negative answers that are right",
     "sensitivity": "sensitivity, share of the positives that are found",
     "specificity": "specificity, share of the negatives called negative",
     "ic": "share of the truth's information in the answer",
@@ -40,7 +41,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     look = Look(result)
     main = _main(look)
-    yield from expected(look)
+    yield from expected(look, [str(row["model"]) for row in main.rows or ()])
     yield from ranges(look, [name for name in (main.lead, "ppv") if name])
     yield from _slices(look, main)
     yield main
@@ -64,14 +65,16 @@ def _main(look: Look) -> Shown:
     columns |= {"prevalence": "prevalence"} if several else {}
     columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
     words = {**WORDS, lead: _meaning(look, lead)}
+    words["ppv"] += "; NPV: of the negative ones" if "npv" in look.known else ""
+    words["npv"] = "" if "ppv" in look.known else words["npv"]
     columns |= _measures(look, list(dict.fromkeys([lead, "ppv"])))
     if uses:
         title = look.title(deciding)
         columns |= {"use\nthreshold": "use", f"then\n{_head(look, deciding)}": "then"}
-        words["use"] = f"the best for {title}, where it does better on other rows too"
+        words["use"] = f"best for {title}, where better on other rows too"
         if any(row.get("use") in RULES.values() for row in listed):
             words["use"] += "; never, always: call no row, every row positive"
-        words["then"] = f"{title} with it; a chosen one is judged on other rows"
+        words["then"] = "with it; if chosen here, as on other rows"
     columns |= _measures(look, ["sensitivity", "specificity", "npv"] if uses else MAIN)
     columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])

@@ -27,7 +27,7 @@ from clfeval.pages.tune_jpt.look import (
     several,
 )
 from clfeval.pages.write import ABSENT, amount, exact
-from clfeval.result import Cell, Estimate, Result, Row, value_of
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Shown, Source
 
 CALLED = "called where the interval of each difference{} excludes 0"
@@ -58,16 +58,22 @@ def details(look: Look, digits: int) -> Iterator[Shown]:
     yield from _thresholds(look)
 
 
-def expected(look: Look) -> Iterator[Shown]:
+def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
     """Show how many rows of a population of one's own to expect in each cell."""
-    rows = look.result.tables.get("expected")
-    if rows:
-        title = f"To expect in {look.result.parameters['population']:,.10g} rows"
-        columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
-                   "TN": "tn", "called positive": "called"}  # fmt: skip
-        note = "intervals: what is not known of the model; one such sample varies more"
-        yield look.table("expected", title + look.at(rows), columns, note=note, write=amount,
-                         rank="asked", most=LISTED)  # fmt: skip
+    every = look.result.tables.get("expected", ())
+    if not every:
+        return
+    first = [row for row in side_by_side(every) if row["model"] in names]
+    first.sort(key=lambda row: (str(row["odds"]), names.index(str(row["model"]))))
+    rest = [row for row in every if row not in first]
+    title = f"To expect in {look.result.parameters['population']:,.10g} rows"
+    note = "intervals: what is not known of the model; one such sample varies more"
+    for rows, rank in ((first, "asked"), (rest, "detail")):
+        if rows:
+            columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
+                       "TN": "tn", "called positive": "called"}  # fmt: skip
+            yield look.table("expected", title + look.at(rows), columns, rows, note=note,
+                             write=amount, rank=rank, lead="tp", most=LISTED)  # fmt: skip
 
 
 def _swept(look: Look) -> Iterator[Shown]:
