@@ -144,7 +144,9 @@ def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str,
 
 def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
     """Choose the measure models are compared by, and if few were asked for, those that move."""
+    look = Look(result)
     wanted = result.parameters.get("crossover")
+    wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
     names = [name for name in (wanted,) if name in names] + moving
@@ -257,10 +259,12 @@ def headline(result: Result) -> list[str]:
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs) if counted(result) else "given rates"
     read = classes(result) if counted(result) else "sensitivity and specificity, no rows"
-    line = ""
+    ratio, line = "positives:negatives ", ""
     if summary["odds"] is not None:
-        line = f"these rows have prevalence {exact(summary['prevalence'])} ({summary['odds']}); "
-    targets = [f"{exact(one['prevalence'])} ({one['odds']})" for one in parameters["targets"]]
+        here = f"{exact(summary['prevalence'])} ({ratio}{summary['odds']})"
+        ratio, line = "", f"these rows have prevalence {here}; "
+    targets = [f"{exact(one['prevalence'])} ({ratio}{one['odds']})"
+               for one in parameters["targets"]]  # fmt: skip
     left = len(targets) - TARGETS
     also = f" and {left} more" if left > 0 else ""
     line += f"tuned to {', '.join(targets[:TARGETS])}{also}: " if targets else "at another one "

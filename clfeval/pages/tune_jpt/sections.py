@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from math import inf
@@ -28,7 +29,7 @@ from clfeval.pages.tune_jpt.look import (
 )
 from clfeval.pages.write import ABSENT, amount, exact
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
-from clfeval.schema import Shown, Source
+from clfeval.schema import Rank, Shown, Source
 
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
@@ -294,11 +295,13 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
     parameters, named = look.result.parameters, {**look.who(), **look.named}
     moving = [name for name in look.known if not CATALOG[name].invariant]
     few = [name for name in first if name in moving] or moving[:1]
-    for names, rank in ((few, "asked"), ([n for n in moving if n not in few], "detail")):
+    for names in (few, [name for name in moving if name not in few]):
+        rank: Rank = "asked" if names is few else "detail"
         span, simulated = (
             [row for row in look.result.tables.get(name, ()) if row["measure"] in names]
             for name in ("ranges", "simulated")
         )
+        beside = "" if names is few else ": other measures"
         if span:
             low, high = (str(at_odds(end)) for end in parameters["range"])
             columns: dict[str, Source] = {
@@ -306,12 +309,13 @@ def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
                 "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
             }  # fmt: skip
             title = f"Over the odds (prevalences) {low} to {high}"
-            yield look.table("ranges", title, columns, span, rank=rank)
+            yield look.table("ranges", title + beside, columns, span, rank=rank)
         if simulated:
-            yield _simulated(look, named, simulated, rank)
+            one = _simulated(look, named, simulated)
+            yield replace(one, title=one.title + beside, rank=rank)
 
 
-def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row], rank: str) -> Shown:
+def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> Shown:
     parameters = look.result.parameters
     a, b = parameters["beta_prior"]
     share = f"{parameters['level'] * 100:g} %"
@@ -323,7 +327,7 @@ def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row], ran
     note += f"; {parameters['draws']:,} draws" if parameters.get("draws") else ""
     if any(row[of] is None for row in rows for of in ("mean", "median", "low", "high")):
         note += f"; {ABSENT} infinite, or undefined in every draw"
-    return look.table("simulated", title, columns, rows, note=note, rank=rank)
+    return look.table("simulated", title, columns, rows, note=note)
 
 
 def at_odds(prevalence: Cell) -> Cell:
