@@ -220,8 +220,8 @@ def test_only_measures_at_hand_are_shown() -> None:
 def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
     assert headline(RESULTS["full"]) == [
         "table.csv at other class ratios: 1,000 rows, 600 positive ('ill'), 400 negative ('well')",
-        "these rows have prevalence 0.6 (positives:negatives 600:400); tuned to 0.009901 (1:100), 0.000999 (1:1000): "
-        "sensitivity and specificity stay, the share of positives changes",
+        "these rows have prevalence 0.6 (positives:negatives 600:400); tuned to 0.009901 (1:100), "
+        "0.000999 (1:1000): sensitivity and specificity stay, the share of positives changes",
     ]
     assert headline(RESULTS["no targets"])[1].startswith(
         "these rows have prevalence 0.6 (positives:negatives 600:400)"
