@@ -38,7 +38,7 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     part = named(RESULT, "Where two models change places")
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0] == (
-        "anti-CCP, RF", "TAR", "anti-CCP leads below prevalence 0.833 (5:1), RF above", "0.8333",
+        "anti-CCP and RF", "TAR", "anti-CCP leads below prevalence 0.833 (5:1), RF above", "0.8333",
         "[0.625, …]",
     )  # fmt: skip
     # and triage .85/.70: p = .25 / (.25 + .18)

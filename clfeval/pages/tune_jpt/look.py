@@ -10,7 +10,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.write import ABSENT, exact, title_of
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side
 from clfeval.schema import Shown, Source
-from clfeval.words import close
+from clfeval.words import close, quoted
 
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"
@@ -149,7 +149,7 @@ def odds_of(row: Row) -> str:
 def several(names: Sequence[str]) -> str:
     """Name some models, and count the rest."""
     left = len(names) - FEW
-    return ", ".join(names[:FEW]) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(map(quoted, names[:FEW])) + (f" and {left} more" if left > 0 else "")
 
 
 def counted(result: Result) -> bool:

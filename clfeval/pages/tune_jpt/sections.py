@@ -30,6 +30,7 @@ from clfeval.pages.tune_jpt.look import (
 from clfeval.pages.write import ABSENT, amount, exact
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
 from clfeval.schema import Rank, Shown, Source
+from clfeval.words import quoted
 
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
@@ -167,7 +168,7 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     ends = [between(row["crossing"]) for row in rows]
     at, limits = "crossing at\nprevalence", f"{look.result.parameters['level'] * 100:g} % interval"
     columns: dict[str, Source] = {
-        **look.who(model=False), "models": lambda row: f"{row['first']}, {row['second']}",
+        **look.who(model=False), "models": _both,
         **look.named, "which leads": "verdict", at: lambda row: exact(value_of(row["crossing"])),
     }  # fmt: skip
     if any(ends):
@@ -175,6 +176,10 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     note = f"{OPEN} beyond the swept odds" if any(OPEN in text for text in ends) else ""
     title = "Where two models change places"
     yield look.table("crossovers", title, columns, rows, note=note, right=(at, limits))
+
+
+def _both(row: Row) -> str:
+    return f"{quoted(str(row['first']))} and {quoted(str(row['second']))}"
 
 
 def between(cell: Cell) -> str:
