@@ -125,7 +125,7 @@ def test_a_table_about_populations_has_odds_and_prevalence(name: str) -> None:
         if PLACE in part.headings:
             i = part.headings.index(PLACE)
             assert all(re.search(r"\d:[\d.]+ \([\d.e-]+\)", line[i]) for line in part.rows)
-        elif part.title.startswith(("Models", "The model", "In each")):
+        elif part.title.startswith(("Models", "The model", "In each", "The best model")):
             assert any("prevalence" in word for word in (*part.headings, part.title))
         elif part.title.startswith("To expect"):
             assert "at prevalence" in part.title

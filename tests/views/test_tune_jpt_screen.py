@@ -183,3 +183,33 @@ def test_thresholds_of_a_few_models_are_drawn() -> None:
 def test_notes_stay_in_the_document() -> None:
     assert all(isinstance(one, Warn) for one in six().warnings)
     assert '"epa-one-sided"' in six(prevalence=0.01).to_json()
+
+
+SITES = pl.DataFrame(
+    {
+        "site": ["n"] * 40 + ["s"] * 40, "truth": ([1] * 20 + [0] * 20) * 2,
+        "a": [1] * 20 + [0] * 20 + [1] * 10 + [0] * 30,  # right in 40 of 40, in 30 of 40
+        "b": [0] * 20 + [1] * 20 + [1] * 10 + [0] * 29 + [1],  # right in none, in 29 of 40
+    }
+)  # fmt: skip
+
+
+def test_slices_that_were_asked_for_have_a_line_each() -> None:
+    result = clfeval.tune_jpt(SITES, by="site", sweep=None)
+    (part,) = [section(one, result) for one in fold(result).opened if one.name == "slices"]
+    assert part.rows == (
+        ("site=n", "0.5", "a", "1.000", "none"),
+        ("site=s", "0.5", "a", "0.750", "1 other"),
+    )
+    text = as_text(result, width=80)
+    assert text.index("The best model of each slice") < text.index("Models at")
+
+
+def test_slices_of_one_model_have_its_measures() -> None:
+    """In the south 10 of 20 positives are found, and no negative is called positive."""
+    result = clfeval.tune_jpt(SITES.drop("b"), by="site", sweep=None)
+    (part,) = [
+        section(one, result, wide=False) for one in fold(result).opened if one.name == "slices"
+    ]
+    assert [line[0] for line in part.rows] == ["site=n", "site=s"]
+    assert "0.500" in part.rows[1][part.headings.index("sens. ↑")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
@@ -14,11 +13,11 @@ from clfeval.pages.tune_jpt.sections import (
     fixed_threshold,
     ranges,
     stakes,
-    winners,
 )
 from clfeval.pages.write import exact
 from clfeval.result import Cell, Result, Row, estimate, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
+from clfeval.words import many
 
 FEWEST = 3  # of each target
 HEADS = {
@@ -147,17 +146,29 @@ def _slices(look: Look, main: Shown) -> Iterator[Shown]:
     """Show what was asked of slices: the best model of each, or the only one in each."""
     if not look.sliced:
         return
-    if "winners" in look.result.tables:
-        yield from (replace(one, rank="asked", name="slices") for one in winners(look, sliced=True))
-        return
-    every = [row for row in look.result.tables["models"] if row["slice"] is not None]
+    contested = "winners" in look.result.tables
+    table = "winners" if contested else "models"
+    every = [row for row in look.result.tables[table] if row["slice"] is not None]
     kind = "target" if any(row["population"] == "target" for row in every) else "sample"
     rows = [row for row in every if row["population"] == kind]
-    columns = {**look.who(), **look.places(rows), **_measures(look, [main.lead, *MAIN])}
+    columns: dict[str, Source] = {"slice": "slice", "prevalence": "prevalence"}
+    title, lead = "In each slice", main.lead
+    if contested:
+        lead, title = "value", "The best model of each slice"
+        columns |= {"best model": "leader", look.title(look.compared): lead}
+        columns |= {"not for\nsure over": _rivals} if look.judged else {}
+    else:
+        columns |= _measures(look, [lead, *MAIN])
     yield look.table(
-        "models", "In each slice", columns, rows, most=LISTED, more=more("models"),
-        rank="asked", name="slices", lead=main.lead,
+        table, title, columns, rows, most=LISTED, more=more(table), rank="asked",
+        name="slices", lead=lead, right=("not for\nsure over",),
     )  # fmt: skip
+
+
+def _rivals(row: Row) -> str:
+    """Count the models of a slice that its best one does not beat for sure."""
+    undecided = row["undecided"] if isinstance(row["undecided"], list) else []
+    return "none" if row["winner"] is not None else many(len(undecided), "other")
 
 
 def best_first(result: Result) -> Mapping[str, int]:

@@ -56,7 +56,7 @@ def details(look: Look, digits: int) -> Iterator[Shown]:
         yield _unmoved(look, fixed)
     yield from _swept(look)
     yield from _crossovers(look)
-    yield from winners(look, sliced=False)
+    yield from _winners(look)
     yield from _thresholds(look)
 
 
@@ -190,10 +190,8 @@ def between(cell: Cell) -> str:
     return f"[{low}, {high}]"
 
 
-def winners(look: Look, *, sliced: bool) -> Iterator[Shown]:
-    """Show which model is best where: in the whole table, or in each slice."""
+def _winners(look: Look) -> Iterator[Shown]:
     rows, models = look.result.tables.get("winners", ()), look.result.tables["models"]
-    rows = [row for row in rows if (row["slice"] is not None) == sliced]
     parameters = look.result.parameters
     judged = look.judged
     order = {name: i for i, name in enumerate(dict.fromkeys(str(row["model"]) for row in models))}
