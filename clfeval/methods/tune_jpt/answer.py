@@ -124,7 +124,9 @@ class Told:
                 continue
             if lead.others:
                 told = named(lead.others, most=NAMES, word="or")
-                text = f"There it cannot be told from {told}."
+                text = (
+                    f"There {'it' if len(lead.names) == 1 else 'they'} cannot be told from {told}."
+                )
                 yield Answer("not-told-apart", text, lead.others, self.measure)
             elif not (lead.called or lead.only or len(lead.names) > 1):
                 text = "No test tells whether its lead is more than chance."
@@ -283,7 +285,7 @@ class Told:
         elif runs:
             parts = [f"first that of {named(runs[0][0])}"]
             for (first, _), (second, row) in pairwise(runs):
-                at = self._crossing(first[0], second[0], row)
+                at = self._crossing(first[0], second[0], swept, row)
                 parts.append(f"from prevalence {at} that of {named(second)}")
             left = len(parts) - TURNS
             parts[TURNS:] = [f"then {many(left, 'more change')}"] if left > 0 else []
@@ -317,13 +319,16 @@ class Told:
             ", but not everywhere for certain" if sure else ", but nowhere for certain"
         )  # fmt: skip
 
-    def _crossing(self, first: str, second: str, after: Row) -> str:
+    def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
         """Return the prevalence where two change places; else the first one swept after it."""
+        end = float(str(after["prevalence"]))
+        start = max(p for row in swept if (p := float(str(row["prevalence"]))) < end)
         for row in self.tables.get("crossovers", ()):
             at, pair = estimate(row["crossing"]).value, (row["leads_below"], row["leads_above"])
-            if row["slice"] is None and pair == (first, second) and at is not None:
+            here = row["slice"] is None and pair == (first, second)
+            if here and at is not None and start <= at <= end:
                 return exact(at)
-        return exact(float(str(after["prevalence"])))
+        return exact(end)
 
 
 def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:

@@ -259,15 +259,15 @@ def headline(result: Result) -> list[str]:
     summary, parameters = result.summary, result.parameters
     names = ", ".join(item.name for item in result.inputs) if counted(result) else "given rates"
     read = classes(result) if counted(result) else "sensitivity and specificity, no rows"
-    ratio, line = "positives:negatives ", ""
+    ratio, line, elsewhere = "positives:negatives ", "", "tuned to equal classes: "
     if summary["odds"] is not None:
         here = f"{exact(summary['prevalence'])} ({ratio}{summary['odds']})"
-        ratio, line = "", f"these rows have prevalence {here}; "
+        ratio, line, elsewhere = "", f"these rows have prevalence {here}; ", "at another one "
     targets = [f"{exact(one['prevalence'])} ({ratio}{one['odds']})"
                for one in parameters["targets"]]  # fmt: skip
     left = len(targets) - TARGETS
     also = f" and {left} more" if left > 0 else ""
-    line += f"tuned to {', '.join(targets[:TARGETS])}{also}: " if targets else "at another one "
+    line += f"tuned to {', '.join(targets[:TARGETS])}{also}: " if targets else elsewhere
     line += "sensitivity and specificity stay, the share of positives changes"
     return [f"{names} at other class ratios: {read}", line]
 

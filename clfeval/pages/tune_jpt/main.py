@@ -70,10 +70,10 @@ def _main(look: Look) -> Shown:
     if uses:
         title = look.title(deciding)
         columns |= {"use\nthreshold": "use", f"then\n{_head(look, deciding)}": "then"}
-        words["use"] = f"best for {title}, where better on other rows too"
+        words["use"] = f"best for {title}, or the one in force if no better on other rows"
         if any(row.get("use") in RULES.values() for row in listed):
             words["use"] += "; never, always: call no row, every row positive"
-        words["then"] = "with it; if chosen here, as on other rows"
+        words["then"] = "to expect with it; a chosen one is judged on other rows"
     columns |= _measures(look, ["sensitivity", "specificity", "npv"] if uses else MAIN)
     columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])

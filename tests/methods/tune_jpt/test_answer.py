@@ -321,3 +321,13 @@ def test_a_hundred_thousand_models_are_told_at_once() -> None:
     answer = tune_answer({"models": rows}, {"crossover": "tar", "interval": "none"})
     assert perf_counter() - start < 10  # seconds; much less on a free machine
     assert answer[0].models == ("m99999",)
+
+
+def test_two_that_tie_may_be_no_better_than_a_third() -> None:
+    found = said({"a": FEW, "b": FEW, "c": FEWER}, prevalence=0.5)
+    assert text(found, "best-at").startswith("At prevalence 0.5 (1:1) a and b have the best TAR")
+    assert text(found, "not-told-apart") == "There they cannot be told from c."
+
+
+def test_a_measure_that_has_no_best_decides_nothing() -> None:
+    assert not said({"a": GOOD, "b": BAD}, measure="phi")
