@@ -111,7 +111,7 @@ def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None
     assert [marker for marker, _ in named] == list(MARKERS[:3])
     assert {"m0", "m39"} <= {name for _, name in named}
     assert ". 37 others" in text
-    assert re.search(r"\d+ more crossings: --format csv --table crossovers", text)
+    assert re.search(r"\d+ more crossings: --show crossovers", text)
 
 
 def test_models_that_coincide_are_told_so() -> None:
@@ -224,3 +224,20 @@ def test_a_height_between_two_points_is_in_proportion() -> None:
         height_at(curve, 2.5),
         height_at(curve, 3.5),
     ) == (2, 5, None, 0.5)
+
+
+def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
+    """Five tables with ever more found and ever more alarms: neighbours cross, and more."""
+    models = {f"m{i}": (300 + 60 * i, 10 + 10 * i * i, 300 - 60 * i, 390 - 10 * i * i)
+              for i in range(5)}  # fmt: skip
+    result = tuned(models, targets=(), scores=False)
+    leaders = {str(row["leader"]) for row in result.tables["winners"]}
+    crossing = [
+        row for row in result.tables["crossovers"] if row["leads_below"] != row["leads_above"]
+    ]
+    lines = key(plots(result, width=120))
+    marked = [line for line in lines if re.match(r"\d (m\d) = (m\d) ", line)]
+    assert len(crossing) == 10
+    assert 0 < len(marked) <= 4
+    assert all(set(line.split()[1:4:2]) <= leaders for line in marked)
+    assert f"{10 - len(marked)} more crossings: --show crossovers" in lines

@@ -177,7 +177,7 @@ def test_letters_do_not_stand_on_each_other() -> None:
 def test_thresholds_of_a_few_models_are_drawn() -> None:
     drawn = plots(six(), ("cuts",), width=80)
     assert "o svm" in drawn
-    assert "3 more models: --format csv --table cutoffs" in drawn
+    assert "3 more models: --show cutoffs" in drawn
 
 
 def test_notes_stay_in_the_document() -> None:

@@ -10,7 +10,7 @@ from math import inf, log10
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.mars import CELLS, MODEL, SLICE
 from clfeval.pages.phidelta import classes
-from clfeval.pages.tune_jpt.look import Look, counted, more
+from clfeval.pages.tune_jpt.look import Look, counted
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
 from clfeval.pages.write import exact
@@ -103,7 +103,7 @@ TABLES = (
 
 
 DRAWN = NAMED  # curves of thresholds
-CROSSINGS = 9  # marked one by one
+CROSSINGS = 4  # marked one by one
 FEW = 3  # measures drawn one by one
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
@@ -124,7 +124,7 @@ def charts(result: Result) -> Iterator[Chart]:
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: it is best to call nothing positive")] if lacking else []
         left = len(every) - DRAWN
-        key += [Note(f"{many(left, 'more model')}: {more('cutoffs')}")] if left > 0 else []
+        key += [Note(f"{many(left, 'more model')}: --show cutoffs")] if left > 0 else []
         title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
         yield replace(_chart(title, result, rows, curves, key=key), name="cuts")
 
@@ -182,17 +182,20 @@ def _chart(
 def _crossings(
     result: Result, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
-    """Number the crossings of the curves that are drawn, for the plot and the key."""
+    """Number the crossings of the curves that have names; of many those of models that lead."""
     named = curves if len(curves) <= MOST_NAMED else curves[:DRAWN]
     drawn = {curve.name: curve for curve in named}
+    found = [row for row in result.whole("crossovers")
+             if row["measure"] == name and value_of(row["crossing"]) is not None]  # fmt: skip
+    contests = result.tables.get("winners", ())
+    ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
+    told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
     marks: list[Mark] = []
     key: list[Note] = []
     left = 0
-    for row in result.whole("crossovers"):
+    for row in found:
         share, names = value_of(row["crossing"]), (str(row["first"]), str(row["second"]))
-        if row["measure"] != name or share is None:
-            continue
-        if not drawn.keys() >= set(names) or len(marks) == CROSSINGS:
+        if share is None or not told >= set(names) or len(marks) == CROSSINGS:
             left += 1
             continue
         x = _logit(share)
@@ -201,7 +204,7 @@ def _crossings(
         at = f"prevalence {exact(share)}{f' {limits}' if limits else ''}, odds {row['odds']}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
     if left:
-        key.append(Note(f"{left} more crossings: {more('crossovers')}"))
+        key.append(Note(f"{many(left, 'more crossing')}: --show crossovers"))
     return marks, key
 
 
