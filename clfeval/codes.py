@@ -188,6 +188,7 @@ ANSWERS: Mapping[str, str] = {
     "none-discriminates": "No feature tells the classes apart.",
     "not-told-apart": "These models may be as good as the best one.",
     "one-model": "There is nothing to rank the only model against.",
+    "per-rows": "What so many rows of a population look like.",
     "right": "What share of the positive answers is right.",
     "selected": "How many features are selected.",
     "strongest-feature": "One feature discriminates most.",

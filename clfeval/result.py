@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from math import inf
 from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, overload
 
@@ -338,6 +339,24 @@ def value_of(cell: object) -> float | None:
     """Return a number, or the value of an estimate; None where it has none, and for other cells."""
     number = cell.value if isinstance(cell, Estimate) else cell
     return number if isinstance(number, (int, float)) else None
+
+
+def size_of(cell: object) -> float | None:
+    """Return a value to sort by, infinite ones included."""
+    sizes = {"infinite": inf, "minus_infinite": -inf}
+    return sizes.get(estimate(cell).reason or "", estimate(cell).value)
+
+
+def side_by_side(rows: Sequence[R]) -> Sequence[R]:
+    """Return the rows that speak for models, at odds that all of them have."""
+    here = whole(rows)
+    if (
+        len(here)
+        and here[0].get("population") == "sample"
+        and len({row["odds"] for row in here}) > 1
+    ):
+        return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
+    return here
 
 
 def plain_row(row: Row) -> dict[str, Any]:

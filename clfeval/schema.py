@@ -14,6 +14,8 @@ PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "co
          "correlation")  # fmt: skip
 # asked for as the tables and plots of a page are
 INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
+MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
+NAMED = 3  # these
 Point = tuple[float, float]
 Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
 Write = Callable[[float, int], str]
@@ -50,6 +52,7 @@ class Table:
     rule: Json | None = None
 
 
+Sign = Literal["best", "equal", ""]  # among rows
 Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
 
 
@@ -76,7 +79,8 @@ class Shown:
     stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
     there are, if not as many as given. write: rounds numbers. between: heading of intervals.
     name: what asks for it, if not the table's. lead: the column that decides; it alone has its
-    intervals beside it where nobody asks for all. words: what columns mean, by name.
+    intervals beside it where nobody asks for all. words: what columns mean, by name. places: how
+    each row stands, if the answer does not tell.
     """
 
     table: str
@@ -94,6 +98,7 @@ class Shown:
     rank: Rank = "detail"
     lead: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    places: Sequence[Sign] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,8 @@ class Note:
 class Chart:
     """A chart as data: what a terminal draws in characters a picture may draw in lines.
 
-    bars: a value for each series. lines: points over x. points: a letter for each series.
+    bars: a value for each series. lines: points over x, of many curves the
+    best first. points: a letter for each series.
     cells: a matrix of values, a series a row. profile, radar: values by their `names`.
     name: what asks for it. rank: one that is no detail is drawn where plots are.
     """
@@ -166,7 +172,7 @@ class Page:
     """What a command's results hold and how they read.
 
     shown: yields the tables in reading order, for so many digits. summary: what of it a gate may
-    limit.
+    limit. aside: notes, by code, that matter only beside one of these parts.
     """
 
     command: str
@@ -178,6 +184,7 @@ class Page:
     whole: str = "(all)"  # how the whole table is called among its slices
     parts: tuple[str, ...] = ()  # what is shown under other names than a table's
     plots: tuple[str, ...] = ()
+    aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import floor, log10
 
 DIGITS = 3
@@ -35,12 +35,24 @@ def close(value: float, digits: int) -> str:
     return number(value, max(digits, min(needed, FINEST)))
 
 
-def between(value: float, low: float | None, high: float | None) -> str:
+def exact(value: float) -> str:
+    """Write a number with four digits that count, however small it is or close to 1."""
+    text = f"{value:.4g}"
+    return close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
+
+
+def between(
+    value: float, low: float | None, high: float | None,
+    write: Callable[[float, int], str] = number,
+) -> str:  # fmt: skip
     """Write a value with its interval, where there is one."""
     if low is None and high is None:
-        return number(value)
-    ends = ("-∞" if low is None else number(low), "∞" if high is None else number(high))
-    return f"{number(value)} [{', '.join(ends)}]"
+        return write(value, DIGITS)
+    ends = (
+        "-∞" if low is None else write(low, DIGITS),
+        "∞" if high is None else write(high, DIGITS),
+    )
+    return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
 def many(count: float, thing: str) -> str:

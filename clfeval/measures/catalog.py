@@ -107,6 +107,13 @@ def same_measure(name: str) -> list[str]:
     return list(dict.fromkeys([name, *found, *aliases]))
 
 
+def weighed(name: str, beta: float | None = None) -> str:
+    """Return the title of a measure, F by the weight of recall."""
+    if name in ("f_beta", "f_odds") and beta is not None:
+        return f"F{beta:g}{' odds' * (name == 'f_odds')}"
+    return CATALOG[name].title
+
+
 def one_of(name: str, known: Sequence[str]) -> str | None:
     """Return which of some ids is meant, by id or title, else by alias or twin; None for none."""
     asked, same = {name.casefold(), folded(name)}, same_measure(name)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from clfeval.measures.catalog import CATALOG
+from clfeval import words
+from clfeval.measures.catalog import CATALOG, weighed
 from clfeval.result import Cell, Estimate, Result
 from clfeval.schema import Column, Write
-from clfeval.words import DIGITS, close, many, number
+from clfeval.words import DIGITS, many, number
 
 T = TypeVar("T")
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 WIDE = 12  # columns of a bar
-NAMED = 4  # names in a sentence
 EIGHTHS = "▏▎▍▌▋▊▉"
 TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
@@ -68,10 +68,7 @@ def bar(share: float | None, wide: int = WIDE) -> str:
 
 def exact(cell: Cell) -> str:
     """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
-    if not isinstance(cell, float):
-        return show(cell)
-    text = f"{cell:.4g}"
-    return close(cell, 4) if abs(cell) < 1 and text in ("1", "-1") else text
+    return words.exact(cell) if isinstance(cell, float) else show(cell)
 
 
 def interval(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
@@ -92,9 +89,7 @@ def heading(column: Column | str) -> str:
 
 def title_of(name: str, beta: float | None = None, column: Column | None = None) -> str:
     """Name a measure or another column of estimates; F by the weight of recall."""
-    if name in ("f_beta", "f_odds") and beta is not None:
-        return f"F{beta:g}{' odds' * (name == 'f_odds')}"
-    title = CATALOG[name].title if name in CATALOG else column and column.title
+    title = weighed(name, beta) if name in CATALOG else column and column.title
     return title or name
 
 

@@ -12,14 +12,16 @@ from rich.cells import cell_len, set_cell_size
 from clfeval.pages import page_of
 from clfeval.pages.write import bar
 from clfeval.result import Result
-from clfeval.schema import ALL, PLOTS, Chart, Point, Series
+from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, Entry, beside, hue, key_lines, notes_lines, short
 from clfeval.words import DIGITS, many, number, plain
 
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
+OTHERS = "."  # of curves without a name
 HEIGHT = 20
+FRAME = 10  # columns beside a plot, about
 TICKS = 4  # steps of the vertical axis, about
 ROOM = 0.08  # of the height, on top, for letters
 BESIDE = 0.04  # of an axis, beyond the outermost points
@@ -96,13 +98,21 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
         if mark.y is None:
             dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
             figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
-    for marker, one in zip(MARKERS, chart.series, strict=False):
+    named, others = _markers(chart)
+    for marker, one in (*((OTHERS, one) for one in others), *named):
         for part in one.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
             figure.draw(signal)
-    for mark in chart.marks:
-        figure.draw(figure.text(mark.x, top if mark.y is None else mark.y, mark.letter))
+    ends = chart.x.ends or (0.0, 1.0)
+    step, taken = (ends[1] - ends[0]) / max(width - FRAME, 1), set[tuple[int, float]]()
+    for mark in chart.marks:  # a letter whose place is taken stands beside it
+        x, y = mark.x, top if mark.y is None else mark.y
+        line = round(HEIGHT * (y - low) / (top - low))
+        while (column := round(x / step), line) in taken:
+            x += step if x + step <= ends[1] else -step * len(taken)
+        taken.add((column, line))
+        figure.draw(figure.text(x, y, mark.letter))
     if chart.x.ends:  # else plotext finds round numbers
         _ruler(figure, "x", chart.x.ends, odds_ticks(chart.x.ends, chart.x.names, width - 12))
         _ruler(figure, "y", (low, top), height_ticks(low, high, log=chart.y.scale == "log"))
@@ -110,14 +120,19 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     return [*_built(figure, color), *_key(chart, width)]
 
 
+def _markers(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
+    """Return the curves with a marker and a name, and those of too many that share one."""
+    few = len(chart.series) if len(chart.series) <= MOST_NAMED else NAMED
+    return list(zip(MARKERS, chart.series[:few], strict=False)), chart.series[few:]
+
+
 def _key(chart: Chart, width: int) -> list[str]:
-    named = list(zip(MARKERS, chart.series, strict=False))
+    named, others = _markers(chart)
     names = [f"{marker} {short(plain(one.name), width // 3)}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
         covers = (_covered(one, named[i + 1 :]) for i, (_, one) in enumerate(named))
         names = [name + cover for name, cover in zip(names, covers, strict=True)]
-    left = len(chart.series) - len(named)
-    names += [f"({left} more not drawn)"] if left > 0 else []
+    names += [f"{OTHERS} {len(others)} others"] if others else []
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
     for note in chart.key:
         notes.append(note.text.format(*(short(plain(name), width // 3) for name in note.names)))

@@ -202,18 +202,21 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     return Section(shown.title, tuple(strips), note, main, kept, signs)
 
 
-def _said_of(table: str, shown: Sequence[Shown]) -> set[str]:
-    """Return the columns of a table that are shown; all, where its cells are laid out anew."""
-    columns: set[str] = set()
-    for one in shown:
-        if one.table == table:
-            names = one.columns if isinstance(one.columns, str) else ALL
-            columns.update(names.replace("?", "").split())
-    return columns
+def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
+    """Return the columns and rows that are shown; all, where cells are laid out anew."""
+    rows = result.tables.get(one.table, ())
+    if isinstance(one.columns, str):
+        return set(one.columns.replace("?", "").split()), rows
+    if not one.lead:
+        return {ALL}, rows
+    sources = {source for source in one.columns.values() if isinstance(source, str)}
+    return sources, rows if one.rows is None else one.rows
 
 
 def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
     """Mark what the answer names as the best, and what cannot be told from it."""
+    if shown.places is not None:
+        return tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
     if shown.rank != "main" or not result.answer:
         return ()
     names = dict.fromkeys(
@@ -239,6 +242,15 @@ def _columns(
     return [(heading(declared.get(name, name)), name) for name in names]
 
 
+def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
+    """Return the notes that matter beside the tables that are open."""
+    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
+    return [
+        warning.message for warning in result.warnings
+        if warning.code not in aside or not names.isdisjoint(aside[warning.code])
+    ]  # fmt: skip
+
+
 def gate_lines(result: Result) -> tuple[list[Gate], str]:
     """Return the gates to show, all if they are few, else the first missed; and what was left."""
     if len(result.gates) <= GATES:
@@ -256,15 +268,16 @@ def reasons(result: Result, shown: Sequence[Shown]) -> list[str]:
     struck: dict[str, dict[str, None]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
-        columns = _said_of(name, shown)
         known = {*INFINITE, *struck}  # a reason said of the first is not said again of the others
-        here = (row for row in result.tables.get(name, ()) if row.get("population") != "sweep")
-        for row in islice(here, EXPLAINED):
-            for column, cell in row.items():
-                reason = cell.reason if isinstance(cell, Estimate) else None
-                if reason and reason not in known and (column in columns or ALL in columns):
-                    title = title_of(column, beta, page.column(column, name))
-                    struck.setdefault(reason, {})[title] = None
+        parts = [_said_of(one, result) for one in shown if one.table == name]
+        for columns, rows in parts:
+            here = (row for row in rows if row.get("population") != "sweep")
+            for row in islice(here, EXPLAINED):
+                for column, cell in row.items():
+                    reason = cell.reason if isinstance(cell, Estimate) else None
+                    if reason and reason not in known and (column in columns or ALL in columns):
+                        title = title_of(column, beta, page.column(column, name))
+                        struck.setdefault(reason, {})[title] = None
     said = []
     for reason, titles in struck.items():
         words = REASONS.get(reason, reason.replace("_", " "))

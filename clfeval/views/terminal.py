@@ -24,6 +24,7 @@ from clfeval.views.render import (
     fold,
     gate_lines,
     headline,
+    notes,
     reasons,
     section,
 )
@@ -68,8 +69,8 @@ def as_text(
     if plots:
         console.print()
         out.write(plots)
-    for warning in result.warnings:
-        console.print(_text(f"note: {warning.message}", style="dim"))
+    for message in notes(result, page.opened):
+        console.print(_text(f"note: {message}", style="dim"))
     gates, left_out = gate_lines(result)
     for gate in gates:
         text = f"gate {'met' if gate.passed else 'MISSED'}: {gate}"

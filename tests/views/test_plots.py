@@ -58,13 +58,17 @@ def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
     assert "█ is 1.000" in lines[5]
 
 
-def test_curves_have_markers_of_their_own_and_a_key() -> None:
-    names = [f"model {i}" for i in range(14)]
+@pytest.mark.parametrize(("many", "named"), [(8, 8), (9, 3), (14, 3)])
+def test_curves_have_markers_of_their_own_and_of_many_the_first_have_names(
+    many: int, named: int
+) -> None:
+    names = [f"model {i}" for i in range(many)]
     drawn = curves("t", "cut", dict.fromkeys(names, ((0.0, 0.0), (1.0, 1.0))), 70)
     key = " ".join(line.strip() for line in drawn.splitlines()[-4:])
-    for marker, name in zip(MARKERS, names, strict=False):
+    for marker, name in zip(MARKERS, names[:named], strict=False):
         assert f"{marker} {name}" in key
-    assert "(2 more not drawn)" in key
+    assert (f". {many - named} others" in key) is (many > named)
+    assert f"model {named}" not in key
 
 
 def test_without_colour_there_are_no_escape_codes() -> None:

@@ -19,7 +19,7 @@ from clfeval.schema import Shown
 from clfeval.views.html import as_page
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
-from clfeval.views.render import Section, headline, sections
+from clfeval.views.render import Section, fold, headline, section, sections
 from clfeval.views.terminal import as_text
 from tests.thoroughness import thinned
 from tests.views.page import same_without_colour
@@ -61,8 +61,9 @@ def rounded(text: str, value: float) -> bool:
 @pytest.mark.parametrize("name", ["full", "extreme", "empty cells", "rates", "labels"])
 def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -> None:
     result, seen = RESULTS[name], 0
-    parts = {head: (part, i) for part in sections(result) for i, head in enumerate(part.headings)
-             if head[-1] in "↑↓0"}  # fmt: skip
+    whole = [one for one in sections(result) if one.title.startswith(("Measures", "Odds", "Cost"))]
+    parts = {head: (part, i) for part in whole for i, head in enumerate(part.headings)
+             if head[-1:] in ("↑", "↓", "0")}  # fmt: skip
     for measure in result.parameters["measures"]:
         best = CATALOG[measure].arrow
         title = title_of(measure, 1.0).removesuffix(" (accuracy)")
@@ -110,7 +111,7 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
         for row in tuned(ONE).tables["models"]
     ]  # fmt: skip
     result = replace(RESULTS["one model"], tables={"models": rows})
-    parts = sections(result)
+    parts = [named(result, title) for title in ("Per 1,000 rows", "Measures that move")]
     assert parts[0].rows[0] == ("anti-CCP", "sample as counted", "–", "–", "0", "20", "0", "380")
     assert parts[0].rows[1][-4:] == ("–",) * 4
     assert parts[1].rows[0] == ("anti-CCP", "sample – (–)", *["–"] * 6)
@@ -124,6 +125,10 @@ def test_a_table_about_populations_has_odds_and_prevalence(name: str) -> None:
         if PLACE in part.headings:
             i = part.headings.index(PLACE)
             assert all(re.search(r"\d:[\d.]+ \([\d.e-]+\)", line[i]) for line in part.rows)
+        elif part.title.startswith(("Models", "The model", "In each", "The best model")):
+            assert any("prevalence" in word for word in (*part.headings, part.title))
+        elif part.title.startswith("To expect"):
+            assert "at prevalence" in part.title
         elif "do not move" in part.title or "Beta" in part.title:
             assert "odds 2:98" in part.title or part.headings[0] in ("model", "slice")
         else:
@@ -136,10 +141,10 @@ def test_a_table_about_populations_has_odds_and_prevalence(name: str) -> None:
 def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int) -> None:
     result = RESULTS[name]
     drawn = plots(result, width=width, color=False)
-    text = as_text(result, width=width, plots=drawn)
+    text = as_text(result, width=width, plots=drawn, names=("all",))
     assert max(map(cell_len, text.splitlines())) <= width
     whole, there = (Counter(re.findall(r"[\d.,:∞-]*\d[\d.,:]*", t))
-                    for t in (as_text(result), text))  # fmt: skip
+                    for t in (as_text(result, names=("all",)), text))  # fmt: skip
     if name not in ("awkward", "slices", "forty"):  # names of theirs are folded
         assert not whole - there
 
@@ -183,15 +188,17 @@ def test_html_and_markdown_have_the_same_tables(name: str) -> None:
     parser = Tags()
     parser.feed(as_page(RESULTS[name]))
     page = "".join(markdown_lines(RESULTS[name]))
-    for part in sections(RESULTS[name]):
+    every = fold(RESULTS[name], ("all",)).opened
+    for one in every:
+        part = section(one, RESULTS[name], wide=one.rank == "detail")
         assert part.title in parser.texts
         assert {cell for line in part.rows for cell in line if cell} <= set(parser.texts)
-    assert page.count("\n|:--") == len(sections(RESULTS[name]))
+    assert page.count("\n|:--") == len(every)
 
 
 def test_long_tables_are_cut_with_the_way_to_the_rest() -> None:
     listed = Shown("models", "", "").most or 0
-    part = sections(RESULTS["forty"])[0]
+    part = named(RESULTS["forty"], "Per 1,000 rows")
     assert len(part.rows) == listed
     # 40 models, each in the sample, at 1:1 and at two targets
     assert part.note.startswith(f"{40 * 4 - listed} more rows; all of them: --format csv --table")
@@ -201,6 +208,7 @@ def test_only_measures_at_hand_are_shown() -> None:
     result = tuned(shown=("ppv", "dor"), uncertain=False, points=0, scores=False)
     titles = [part.title for part in sections(result)]
     assert titles == [
+        "Models at each target, best PPV first",
         "Per 1,000 rows (the sample: as counted)",
         "Measures that move with the class ratio",
         "Measures that do not move with the class ratio",
@@ -209,26 +217,22 @@ def test_only_measures_at_hand_are_shown() -> None:
     ]
 
 
-def test_the_headline_says_odds_in_words() -> None:
-    lines = headline(RESULTS["full"])
-    assert lines[:4] == [
-        "joint probability tables of table.csv: 1,000 rows, 600 positive ('ill'), "
-        "400 negative ('well')",
-        "in the sample: prevalence 0.6, odds 600:400 (positives : negatives)",
-        "tuned to positives : negatives 1:1 (prevalence 0.5), 1:100 (prevalence 0.009901), "
-        "1:1000 (prevalence 0.000999); swept from 1:1000 to 1000:1 at 31 odds",
-        "tuning keeps sensitivity and specificity; only the share of positives changes",
+def test_the_headline_says_what_was_read_and_where_it_is_put() -> None:
+    assert headline(RESULTS["full"]) == [
+        "table.csv at other class ratios: 1,000 rows, 600 positive ('ill'), 400 negative ('well')",
+        "these rows have prevalence 0.6 (positives:negatives 600:400); tuned to 0.009901 (1:100), "
+        "0.000999 (1:1000): sensitivity and specificity stay, the share of positives changes",
     ]
-    said = lines[4:]  # of the first few targets, in words
-    assert said[-1] == "... and 3 more, in the tables"
-    assert len(said) == 3 + 1
-    assert all(" at prevalence 0.0" in line and "(1:100" in line for line in said[:3])
+    assert headline(RESULTS["no targets"])[1].startswith(
+        "these rows have prevalence 0.6 (positives:negatives 600:400)"
+    )
     rates = headline(RESULTS["rates"])
-    assert rates[0] == "joint probability tables of given rates: sensitivity and specificity, " \
-        "no rows"  # fmt: skip
-    assert not any("sample" in line or "None" in line for line in rates)
+    assert rates[0] == "given rates at other class ratios: sensitivity and specificity, no rows"
+    assert not any("these rows" in line or "None" in line for line in rates)
     mixed = replace(RESULTS["full"], summary=dict.fromkeys(RESULTS["full"].summary))
     assert headline(mixed)[0].endswith("models with class totals of their own")
+    many = tuned(targets=[f"1:{n}" for n in range(2, 8)])
+    assert "0.3333 (1:2), 0.25 (1:3), 0.2 (1:4) and 3 more: " in headline(many)[1]
 
 
 def test_stakes_are_named() -> None:

@@ -38,7 +38,7 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     part = named(RESULT, "Where two models change places")
     # anti-CCP .67/.95 and RF .69/.85: p = (.95 - .85) / (.95 - .85 + .69 - .67) = 5/6
     assert part.rows[0] == (
-        "anti-CCP, RF", "TAR", "anti-CCP leads below prevalence 0.833 (5:1), RF above", "0.8333",
+        "anti-CCP and RF", "TAR", "anti-CCP leads below prevalence 0.833 (5:1), RF above", "0.8333",
         "[0.625, …]",
     )  # fmt: skip
     # and triage .85/.70: p = .25 / (.25 + .18)
@@ -119,7 +119,7 @@ def test_a_single_model_is_compared_with_none() -> None:
 def test_empty_tables_of_comparisons_are_left_out() -> None:
     names = ("crossovers", "winners", "thresholds", "ranges", "simulated", "sweep")
     bare = replace(RESULT, tables={**RESULT.tables, **{name: [] for name in names}})
-    assert len(sections(bare)) == 4
+    assert len(sections(bare)) == 5
 
 
 def test_thresholds_stand_at_the_targets() -> None:
@@ -174,8 +174,12 @@ def test_thresholds_by_odds_are_evenly_spaced_and_a_column_each() -> None:
 
 def test_ranges_say_where_and_leave_out_what_does_not_move() -> None:
     result = tuned(shown=("ppv", "dor", "npv"))
-    part = named(result, "Over the odds (prevalences) 1:999 (0.001) to 1:49 (0.02)")
-    assert {line[1] for line in part.rows} == {"PPV", "NPV"}
+    title = "Over the odds (prevalences) 1:999 (0.001) to 1:49 (0.02)"
+    part, others = (one for one in sections(result) if one.title.startswith(title))
+    assert {line[1] for line in part.rows} == {"PPV"}
+    assert (others.title, {line[1] for line in others.rows}) == (
+        f"{title}: other measures", {"NPV"}
+    )  # fmt: skip
     # PPV of anti-CCP: .67 p / (.67 p + .05 (1 - p)) at p = .001 and .02
     low, high = (0.67 * p / (0.67 * p + 0.05 * (1 - p)) for p in (0.001, 0.02))
     cells = part.rows[0]
@@ -184,7 +188,9 @@ def test_ranges_say_where_and_leave_out_what_does_not_move() -> None:
 
 
 def test_a_simulated_prevalence_says_its_mean_and_what_is_infinite() -> None:
-    part = named(RESULT, "Prevalence drawn from Beta(2, 98): mean 0.02, odds 2:98")
+    title = "Prevalence drawn from Beta(2, 98): mean 0.02, odds 2:98"
+    part, others = (one for one in sections(RESULT) if one.title.startswith(title))
+    assert {line[1] for line in others.rows} == {"TOR"}
     assert part.rows[0] == ("anti-CCP", "TAR", "0.031", "–", "0.0012", "13,400", "3")
     assert part.note.endswith("– infinite, or undefined in every draw")
 
@@ -193,9 +199,10 @@ def test_a_population_of_ones_own_has_intervals() -> None:
     part = named(tuned(population=50_000), "To expect in 50,000 rows")
     # 50,000 / 1001 are ill, and .05 of the others are called ill too
     ill = 50_000 / 1001
-    assert part.rows[1][:4] == (
+    assert [line[0] for line in part.rows] == [*MODELS] * 2
+    assert part.rows[3][:4] == (
         "anti-CCP", "1:1000 (0.000999)", f"{0.67 * ill:.1f}",
         f"[{0.67 * ill * 0.875:.1f}, {0.67 * ill * 1.125:.1f}]",
     )  # fmt: skip
-    assert part.rows[1][4] == f"{0.05 * 1000 * ill:,.0f}"
+    assert part.rows[3][6] == f"{0.05 * 1000 * ill:,.0f}"
     assert part.headings[-2] == "called positive"

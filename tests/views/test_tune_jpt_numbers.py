@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clfeval.pages.write import exact, interval, show, title_of
 from clfeval.result import Estimate, Row
 from clfeval.views.csv import csv_lines
-from clfeval.views.render import reasons
+from clfeval.views.render import fold, reasons
 from clfeval.words import close, number
 from tests.views.tuned import ORDER, tuned
 
@@ -86,7 +86,7 @@ def test_infinite_values_and_ends() -> None:
 def test_dashes_are_explained_once_for_each_reason() -> None:
     # the first never says positive: no PPV, PPV odds, EPA; its table has an empty margin
     result = tuned({"silent": (0, 0, 5, 5), "loud": (5, 5, 0, 0)}, targets=("1:9",))
-    said = reasons(result)
+    said = reasons(result, fold(result, ("all",)).opened)
     assert len(said) == len(set(said)) <= 4
     assert "– PPV, PPV odds and EPA are undefined: the model never says positive" in said
     assert any("MCC" in line and "a margin of the 2 x 2 table is empty" in line for line in said)
@@ -97,14 +97,15 @@ def test_dashes_are_explained_once_for_each_reason() -> None:
 
 def test_one_or_two_undefined_measures_have_a_line_each() -> None:
     result = tuned({"silent": (0, 0, 5, 5)}, shown=("ppv", "mcc"), scores=False)
-    assert reasons(result) == [
+    assert reasons(result, fold(result, ("all",)).opened) == [
         "– PPV is undefined: the model never says positive",
         "– MCC is undefined: a margin of the 2 x 2 table is empty",
     ]
 
 
 def test_an_infinite_value_is_no_undefined_one() -> None:
-    assert reasons(tuned({"perfect": (5, 0, 0, 5)}, shown=("ppv_odds", "dor"))) == []
+    result = tuned({"perfect": (5, 0, 0, 5)}, shown=("ppv_odds", "dor"))
+    assert reasons(result, fold(result, ("all",)).opened) == []
 
 
 def test_f_is_named_by_the_weight_of_recall() -> None:

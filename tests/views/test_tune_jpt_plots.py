@@ -82,7 +82,7 @@ def test_crossings_and_populations_stand_at_their_odds(width: int) -> None:
 
 def test_the_key_names_markers_places_and_crossings() -> None:
     assert key(plots(tuned(), width=100, color=False)) == [
-        "o anti-CCP   x RF   + triage",
+        "o anti-CCP   x triage   + RF",  # the first leads at the targets, triage at more odds
         "T target 1:100, prevalence 0.009901",
         "T target 1:1000, prevalence 0.000999",
         "S sample 600:400, prevalence 0.6",
@@ -102,13 +102,16 @@ def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
     assert "\x1b" not in drawn
 
 
-def test_more_models_than_markers_are_counted_and_the_rest_has_markers_of_its_own() -> None:
+def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None:
     drawn = plots(tuned({f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)}, points=5), width=80,
                   color=False)  # fmt: skip
     text = " ".join(key(drawn))
-    assert "(28 more not drawn)" in text
-    assert all(f"{marker} m{i}" in text for i, marker in enumerate(MARKERS))
-    assert re.search(r"\d+ more crossings: --format csv --table crossovers", text)
+    # m39 has the most positives of its own, 39 of 50 found and 39 alarms of 60; m0 the fewest
+    named = re.findall(r"([ox+*#]) (m\d+)", text.partition("others")[0])
+    assert [marker for marker, _ in named] == list(MARKERS[:3])
+    assert {"m0", "m39"} <= {name for _, name in named}
+    assert ". 37 others" in text
+    assert re.search(r"\d+ more crossings: --show crossovers", text)
 
 
 def test_models_that_coincide_are_told_so() -> None:
@@ -221,3 +224,20 @@ def test_a_height_between_two_points_is_in_proportion() -> None:
         height_at(curve, 2.5),
         height_at(curve, 3.5),
     ) == (2, 5, None, 0.5)
+
+
+def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
+    """Five tables with ever more found and ever more alarms: neighbours cross, and more."""
+    models = {f"m{i}": (300 + 60 * i, 10 + 10 * i * i, 300 - 60 * i, 390 - 10 * i * i)
+              for i in range(5)}  # fmt: skip
+    result = tuned(models, targets=(), scores=False)
+    leaders = {str(row["leader"]) for row in result.tables["winners"]}
+    crossing = [
+        row for row in result.tables["crossovers"] if row["leads_below"] != row["leads_above"]
+    ]
+    lines = key(plots(result, width=120))
+    marked = [line for line in lines if re.match(r"\d (m\d) = (m\d) ", line)]
+    assert len(crossing) == 10
+    assert 0 < len(marked) <= 4
+    assert all(set(line.split()[1:4:2]) <= leaders for line in marked)
+    assert f"{10 - len(marked)} more crossings: --show crossovers" in lines

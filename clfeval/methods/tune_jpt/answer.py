@@ -2,150 +2,341 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 from typing import Any
 
-from clfeval.measures.catalog import CATALOG
-from clfeval.result import Answer, Row, Rows, estimate, whole
-from clfeval.words import between, named, number, quoted
+import numpy as np
+
+from clfeval.measures.catalog import CATALOG, weighed
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
+from clfeval.methods.tune_jpt.said import (
+    NAMES,
+    NEAR,
+    at_place,
+    expected,
+    how_right,
+    in_brackets,
+    moves,
+    percent,
+    rounded,
+    threshold_text,
+    to_do,
+    with_ends,
+    with_rule,
+    with_verb,
+    worth_of,
+)
+from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
+from clfeval.words import close, exact, many, named, quoted
 
 MOST = 5  # sentences
-NAMES = 4  # names said in one
-TARGETS = 2  # populations spoken of
+TARGETS = 3  # populations spoken of
+ONE_MODEL = 2  # the same where each has two sentences
+
+TURNS = 4  # changes of the lead told one by one
+
+FOUND = {
+    "ppv": "A positive answer is right in {}",
+    "npv": "a negative one in {}",
+}
 
 
-def tune_answer(tables: Mapping[str, Rows], compared: str | None) -> tuple[Answer, ...]:
+def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
     """Say who is best by the measure compared, how often it is right, and where the lead ends.
 
-    A lead is called certain where it beats each other model so (table `winners`). The threshold is
-    the one chosen on these rows, and its worth the one cross-fitted.
+    A lead is called certain where it beats each other model so (table `winners`), and models that
+    the best one does not beat so are named. What a chosen threshold is worth is the cross-fitted
+    value. Of one model it is said what a thousand rows look like.
     """
-    models = whole(tables["models"])
-    said: list[Answer] = []
-    seen = list(dict.fromkeys(str(row["odds"]) for row in models))
-    for odds in seen[:TARGETS]:
-        here = [row for row in models if row["odds"] == odds]
-        said += _at(here, tables, compared)
-    said += _changes(tables, compared)
+    rows = side_by_side(tables["models"])
+    places: dict[object, list[Row]] = {}
+    for row in rows:
+        places.setdefault(row["odds"], []).append(row)
+    several = len({row["model"] for row in rows}) > 1
+    told = Told(tables, parameters, _measure(rows[0], parameters), plural=len(places) > 1)
+    if several:
+        said = [*told.best(list(places.values())[:TARGETS]), *told.changes()]
+    else:
+        said = [one for row in rows[:ONE_MODEL] for one in told.alone(row)]
+        said += told.threshold(rows[:1], str(rows[0]["model"]))
     return tuple(said[:MOST])
 
 
-def _at(here: Sequence[Row], tables: Mapping[str, Rows], compared: str | None) -> list[Answer]:
-    odds, where = here[0]["odds"], _where(here[0])
-    contest = [
-        row for row in tables.get("winners", ())
-        if row["slice"] is None and row["odds"] == odds and row["population"] != "sweep"
-    ]  # fmt: skip
-    leader, said = here[0], []
-    if contest and compared is not None:
-        if contest[0]["leader"] is None:
-            text = f"{where} {_title(compared)} is undefined for every model."
-            return [Answer("no-leader", text)]
-        name = str(contest[0]["leader"])
-        leader = next(row for row in here if row["model"] == name)
-        value = estimate(leader.get(compared, contest[0]["value"]))
-        others = [other for other in _names(contest[0]["undecided"]) if other != name]
-        text = f"{where} {quoted(name)} has the best {_title(compared)}, "
-        text += between(value.value or 0.0, value.low, value.high)
-        text += "." if others else ", for certain."
-        found = (value.value, value.low, value.high)
-        said.append(Answer("best-at", text, (name,), compared, *found))
-        if others:
-            text = f"There it cannot be told from {named(others, word='or')}."
-            said.append(Answer("not-told-apart", text, tuple(others), compared))
-    elif contest or len(here) > 1:
-        return []
-    return [*said, *_right(leader, where), *_threshold(leader, tables, compared)]
+def _measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
+    """Return what models are compared by, or what would compare them."""
+    if parameters.get("crossover") is not None:
+        return str(parameters["crossover"])
+    known = [name for name, cell in row.items() if isinstance(cell, Estimate)]
+    moving = [name for name in known if not CATALOG[name].invariant]
+    wanted = [name for name in ("expected_cost", *moving, *known) if name in known]
+    return next((name for name in wanted if CATALOG[name].best != "zero"), None)
 
 
-def _right(row: Row, where: str) -> list[Answer]:
-    """Say how many positive answers are right."""
-    ppv, ends, name = estimate(row.get("ppv")), "", str(row["model"])
-    if ppv.value is None:
-        return []
-    if ppv.low is not None and ppv.high is not None:
-        ends = f" ({_hundred(ppv.low)} to {_hundred(ppv.high)})"
-    right = f"of 100 positive answers of {quoted(name)} {_hundred(ppv.value)} are right{ends}"
-    return [Answer("right", f"{where} {right}.", (name,), "ppv", ppv.value, ppv.low, ppv.high)]
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Who has the best value at one class ratio; others may be as good, called: they are not."""
+
+    names: tuple[str, ...]
+    cell: Estimate
+    others: tuple[str, ...] = ()
+    called: bool = False
+    only: bool = False
 
 
-def _threshold(row: Row, tables: Mapping[str, Rows], compared: str | None) -> list[Answer]:
-    """Say which threshold to use, and what that is worth on other rows."""
-    found = [
-        one for one in tables.get("thresholds", ())
-        if one["slice"] is None and one["model"] == row["model"] and one["odds"] == row["odds"]
-        and one["measure"] == compared
-    ]  # fmt: skip
-    if not found or compared is None:
-        return []
-    best, name, title = found[0], str(row["model"]), _title(compared)
-    gain, honest = estimate(best.get("honest_gain")).value, estimate(best.get("honest")).value
-    if gain is None or honest is None or best["threshold"] is None:
-        return []
-    fixed = _short(best["fixed_threshold"])
-    if gain <= 0:  # a gain is above 0 where the measure is better, whichever way that is
-        text = f"Keep the threshold of {quoted(name)}, {fixed}: none chosen here does better."
-        return [Answer("keep-threshold", text, (name,), "threshold")]
-    now = number(estimate(best["fixed_value"]).value or 0.0)
-    text = (
-        f"With threshold {_short(best['threshold'])} expect {title} {number(honest)} of "
-        f"{quoted(name)} on other rows; with {fixed} it is {now} here."
-    )
-    return [Answer("threshold", text, (name,), "threshold", float(str(best["threshold"])))]
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The tables, and the measure that decides; plural: of several targets."""
 
+    tables: Mapping[str, Rows]
+    parameters: Mapping[str, Any]
+    measure: str | None
+    plural: bool
 
-def _changes(tables: Mapping[str, Rows], compared: str | None) -> list[Answer]:
-    """Say who leads from where on over the sweep."""
-    swept = [
-        row for row in tables.get("winners", ())
-        if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
-    ]  # fmt: skip
-    if not swept or compared is None:
-        return []
-    runs = [(name, list(rows)) for name, rows in groupby(swept, key=lambda row: str(row["leader"]))]
-    names = tuple(name for name, _ in runs)
-    if len(runs) == 1:
+    @property
+    def title(self) -> str:
+        """The measure's name."""
+        return weighed(str(self.measure), self.parameters.get("beta"))
+
+    @property
+    def short(self) -> str:
+        """The same without an explanation."""
+        return self.title.split(" (")[0]
+
+    @property
+    def judged(self) -> bool:
+        """Whether differences have intervals."""
+        return self.parameters.get("interval") != "none"
+
+    def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
+        """Say who is best at each target; of the first one also what to do."""
+        for number, here in enumerate(places if self.measure is not None else ()):
+            where, lead = at_place(here[0]), self.lead(here)
+            if lead is None:
+                text = f"{where} {self.title} is undefined for every model."
+                yield Answer("no-leader", text, (), self.measure)
+                continue
+            yield self._said(here, lead, tail=number > 0)
+            if number:
+                continue
+            if lead.others:
+                told = named(lead.others, most=NAMES, word="or")
+                text = (
+                    f"There {'it' if len(lead.names) == 1 else 'they'} cannot be told from {told}."
+                )
+                yield Answer("not-told-apart", text, lead.others, self.measure)
+            elif not (lead.called or lead.only or len(lead.names) > 1):
+                text = "No test tells whether its lead is more than chance."
+                yield Answer("untested", text, (), self.measure)
+            if not self.plural:
+                yield from self._right(here, lead)
+            if self.plural is False or len(places) < TARGETS:
+                yield from self.threshold(here, lead.names[0])
+
+    def lead(self, here: Sequence[Row]) -> Lead | None:
+        """Return who leads at the odds of these rows; None where nobody has a value."""
+        values = self._values(here)
+        contest = [
+            row for row in self.tables.get("winners", ())
+            if row["slice"] is None and row["odds"] == here[0]["odds"]
+        ]  # fmt: skip
+        if not contest:
+            names = _first(values, self._sign)
+            cells = {str(row["model"]): estimate(row.get(str(self.measure))) for row in here}
+            return Lead(names, cells[names[0]], only=len(values) == 1) if names else None
+        row = min(contest, key=lambda row: row["population"] == "sweep")
+        if row["leader"] is None:
+            return None
+        names = _first(values, self._sign) or (str(row["leader"]),)
+        listed = row["undecided"] if isinstance(row["undecided"], list) else []
+        others = tuple(name for name in listed if name not in names) if self.judged else ()
+        first = next(one for one in here if one["model"] == names[0])
+        cell = estimate(first.get(str(self.measure), row["value"]))
+        only = not listed and row["winner"] is None
+        return Lead(names, cell, others, row["winner"] is not None, only or len(values) == 1)
+
+    @property
+    def _sign(self) -> int:
+        return -1 if CATALOG[str(self.measure)].best == "min" else 1
+
+    def _values(self, rows: Sequence[Row]) -> dict[str, float]:
+        sizes = {str(row["model"]): size_of(row.get(str(self.measure))) for row in rows}
+        return {name: size for name, size in sizes.items() if size is not None}
+
+    def _said(self, here: Sequence[Row], lead: Lead, *, tail: bool) -> Answer:
+        names, cell = lead.names, lead.cell
+        best = self.short if tail else self.title
+        text = f"{at_place(here[0])} {with_verb(names)} the best {best}, {with_ends(cell)}"
+        if lead.only:
+            text += ", the only one that is defined"
+        elif lead.called:
+            text += ", and each difference to the others is certain"
+        elif tail and lead.others:
+            text += f", not for sure over {named(lead.others, most=NAMES, word='or')}"
+        text += self._constant(here[0], cell)
+        if self.plural and len(names) == 1:
+            row = next(row for row in here if row["model"] == names[0])
+            right = how_right(estimate(row.get("ppv")))
+            text += f"; of its 100 positive answers {right}" if right else ""
+        return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
+
+    def _constant(self, row: Row, cell: Estimate) -> str:
+        """Say where one answer for every row would do better than the best model."""
+        size, p = size_of(cell), float(str(row["prevalence"]))
+        if size is None or p >= 1:
+            return ""
+        cost = self.parameters.get("cost")
+        stakes = Stakes(**cost) if cost else None
+        given = CATALOG[str(self.measure)].given(beta=self.parameters.get("beta"), stakes=stakes)
+        for rate, answer in ((0.0, "negative"), (1.0, "positive")):
+            with np.errstate(all="ignore"):
+                value = float(given.function(Confusion.of_prevalence(rate, rate, p)))
+            if np.isfinite(value) and self._sign * (value - size) > NEAR * max(1, abs(value)):
+                return f"; calling every row {answer} would give {close(value, 3)}"
+        return ""
+
+    def _right(self, here: Sequence[Row], lead: Lead) -> list[Answer]:
+        """Say how many positive answers of the best model are right."""
+        name = lead.names[0]
+        ppv = estimate(next(row for row in here if row["model"] == name).get("ppv"))
+        right = how_right(ppv)
+        if right is None:
+            return []
+        text = f"Of 100 positive answers of {quoted(name)} {right}."
+        return [Answer("right", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)]
+
+    def alone(self, row: Row) -> Iterator[Answer]:
+        """Say of the only model how many rows it finds, and how often its answers are right."""
+        cells = [row[name] for name in ("tp", "fp", "fn", "tn", "rows")]
+        if None in cells:
+            return
+        tp, fp, fn, tn, total = (float(str(cell)) for cell in cells)
+        there = f"of {total:,.10g} rows {expected(tp + fn)} are positive"
         text = (
-            f"{quoted(names[0])} has the best {_title(compared)} at every ratio from "
-            f"{swept[0]['odds']} to {swept[-1]['odds']}."
+            f"{at_place(row)} {there}: {expected(tp, of=tp + fn)} of them are found and "
+            f"{expected(fn, of=tp + fn)} missed; {expected(fp, of=fp + tn)} of {expected(fp + tn)} "
+            "negatives are called positive too."
         )
-        return [Answer("leads-everywhere", text, names, compared)]
-    parts = [f"{quoted(names[0])} leads at {swept[0]['odds']}"]
-    for (first, _), (second, rows) in pairwise(runs):
-        at = _crossing(tables, first, second, rows[0])
-        parts.append(f"{quoted(second)} from prevalence {at}")
-    text = f"By {_title(compared)} {', '.join(parts[:NAMES])}."
-    return [Answer("lead-changes", text, names, compared)]
+        yield Answer("per-rows", text, (), "sensitivity", tp / (tp + fn) if tp + fn else None)
+        known = {name: estimate(row.get(name)) for name in FOUND}
+        right = [
+            FOUND[name].format(f"{percent(cell.value)} %{in_brackets(cell, percent)}")
+            for name, cell in known.items() if cell.value is not None
+        ]  # fmt: skip
+        if right:
+            text = ", ".join(right)
+            ppv = known["ppv"]
+            text = f"{text[0].upper()}{text[1:]}."
+            yield Answer("right", text, (), "ppv", ppv.value, ppv.low, ppv.high)
+
+    def threshold(self, here: Sequence[Row], name: str) -> Iterator[Answer]:
+        """Say which threshold to use, what that is worth on other rows, and who then leads."""
+        chosen = {
+            str(row["model"]): row for row in self.tables.get("thresholds", ())
+            if row["slice"] is None and row["odds"] == here[0]["odds"]
+            and row["measure"] == self.measure and row["population"] != "sweep"
+        }  # fmt: skip
+        row = chosen.get(name)
+        honest, now = (size_of(row[key]) if row else None for key in ("honest", "fixed_value"))
+        if row is None or honest is None or now is None:
+            return
+        who, fixed, cut = quoted(name), threshold_text(row["fixed_threshold"]), row["threshold"]
+        rule, other = to_do(row), self._other(name, chosen)
+        if moves(row):
+            text = (
+                f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {rounded(honest)} on other "
+            )
+            text += f"rows, instead of {rounded(now)} with {fixed}{other}."
+            value = float(str(cut)) if cut is not None else None
+            yield Answer("threshold", text, (name,), "threshold", value)
+        else:
+            text = f"Keep {fixed} for {who}: one chosen on these rows does no better on others "
+            text += f"({self.short} {rounded(honest)}, and {rounded(now)} as it is){other}."
+            yield Answer("keep-threshold", text, (name,), "threshold")
+
+    def _other(self, name: str, chosen: Mapping[str, Row]) -> str:
+        """Say who does better where each model has the threshold to use."""
+        worth = {
+            model: size for model, row in chosen.items() if (size := worth_of(row)) is not None
+        }
+        first = _first(worth, self._sign)
+        if name not in worth or name in first:
+            return ""
+        rest = f"{rounded(worth[first[0]])} {with_rule(chosen[first[0]])}"
+        return f"; {quoted(first[0])} would have {rest}"
+
+    def changes(self) -> Iterator[Answer]:
+        """Say who leads from where on over the sweep."""
+        swept = [
+            row for row in self.tables.get("winners", ())
+            if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
+        ]  # fmt: skip
+        runs = self._runs(swept)
+        if len(runs) == 1:
+            names = runs[0][0]
+            text = (
+                f"{with_verb(names)} the best {self.short} at all {len(swept)} ratios "
+                f"looked at from {swept[0]['odds']} to {swept[-1]['odds']}{self._sure(swept)}."
+            )
+            yield Answer("leads-everywhere", text, names, self.measure)
+        elif runs:
+            parts = [f"first that of {named(runs[0][0])}"]
+            for (first, _), (second, row) in pairwise(runs):
+                at = self._crossing(first[0], second[0], swept, row)
+                parts.append(f"from prevalence {at} that of {named(second)}")
+            left = len(parts) - TURNS
+            parts[TURNS:] = [f"then {many(left, 'more change')}"] if left > 0 else []
+            ends = f"From {swept[0]['odds']} to {swept[-1]['odds']}"
+            text = f"{ends} the best {self.short} is {', '.join(parts)}{self._sure(swept)}."
+            names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
+            yield Answer("lead-changes", text, names, self.measure)
+
+    def _runs(self, swept: Sequence[Row]) -> list[tuple[tuple[str, ...], Row]]:
+        """Return who leads, one after the other, with the first row each leads in."""
+        places: dict[object, list[Row]] = {}
+        for row in self.tables.get("sweep", ()):
+            if row["slice"] is None:
+                places.setdefault(row["ratio"], []).append(row)
+        runs: list[tuple[tuple[str, ...], Row]] = []
+        for row in swept:
+            values = self._values(places.get(row["ratio"], ()))
+            ahead = _first(values, self._sign) or (str(row["leader"]),)
+            still = tuple(name for name in runs[-1][0] if name in ahead) if runs else ()
+            if still:
+                runs[-1] = still, runs[-1][1]
+            else:
+                runs.append((ahead, row))
+        return runs
+
+    def _sure(self, swept: Sequence[Row]) -> str:
+        sure = sum(row["winner"] is not None for row in swept)
+        if not self.judged:
+            return ""
+        return ", everywhere for certain" if sure == len(swept) else (
+            ", but not everywhere for certain" if sure else ", but nowhere for certain"
+        )  # fmt: skip
+
+    def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
+        """Return the prevalence where two change places; else the first one swept after it."""
+        end = float(str(after["prevalence"]))
+        start = max(p for row in swept if (p := float(str(row["prevalence"]))) < end)
+        for row in self.tables.get("crossovers", ()):
+            at, pair = estimate(row["crossing"]).value, (row["leads_below"], row["leads_above"])
+            here = row["slice"] is None and pair == (first, second)
+            if here and at is not None and start <= at <= end:
+                return exact(at)
+        return exact(end)
 
 
-def _crossing(tables: Mapping[str, Rows], first: str, second: str, after: Row) -> str:
-    """Return the prevalence where two models change places; else the first one swept after it."""
-    for row in tables.get("crossovers", ()):
-        at, pair = estimate(row["crossing"]).value, {row["first"], row["second"]}
-        if row["slice"] is None and pair == {first, second} and at is not None:
-            return f"{at:.3g}"
-    return f"{float(str(after['prevalence'])):.3g}"
-
-
-def _where(row: Row) -> str:
-    share = f"{float(str(row['prevalence'])):.3g}"
-    if row["population"] == "sample":
-        return f"At the prevalence of these rows ({share})"
-    return f"At prevalence {share} ({row['odds']})"
-
-
-def _title(measure: str) -> str:
-    return CATALOG[measure].title
-
-
-def _hundred(share: float) -> str:
-    return f"{100 * share:.3g}"
-
-
-def _short(cell: Any) -> str:
-    return "none" if cell is None else f"{cell:.4g}"
-
-
-def _names(cell: Any) -> Sequence[str]:
-    return cell if isinstance(cell, list) else []
+def _first(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
+    """Return who has the best value: several where they have one."""
+    if not values:
+        return ()
+    best = max(sign * value for value in values.values())
+    return tuple(
+        name for name, value in values.items()
+        if sign * value == best or best - sign * value <= NEAR * abs(best) < inf
+    )  # fmt: skip

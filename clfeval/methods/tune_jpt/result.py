@@ -36,7 +36,7 @@ from clfeval.methods.tune_jpt.tables import (
     simulated_rows,
 )
 from clfeval.methods.tune_jpt.thresholds import repeats_of, threshold_tables
-from clfeval.result import Estimate, InputFile, Result, Row, Rows, Warn
+from clfeval.result import InputFile, Result, Row, Rows, Warn, size_of
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -181,10 +181,11 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         tables["simulated"] = simulated_rows(tuner, options.prevalence_beta)
     if options.swept:
         tables["sweep"] = swept
+    settings = parameters_of(given, options)
     return Result(
         command="tune-jpt", signature=signature_of(given, options, statistics),
-        inputs=given.files, parameters=parameters_of(given, options),
-        summary=class_totals(given), tables=tables, answer=tune_answer(tables, options.compared),
+        inputs=given.files, parameters=settings,
+        summary=class_totals(given), tables=tables, answer=tune_answer(tables, settings),
         warnings=warnings_of(given, options, tables, failed, unbounded),
     )  # fmt: skip
 
@@ -267,7 +268,7 @@ def _one_sided(rows: Rows) -> list[Warn]:
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]
     for row in targets or rows:
-        terms = [_number(row.get(name)) for name in ("ppv_odds", "npv_odds")]
+        terms = [size_of(row.get(name)) for name in ("ppv_odds", "npv_odds")]
         if "epa" not in row or None in terms:
             continue
         low, high = sorted(term for term in terms if term is not None)
@@ -277,19 +278,12 @@ def _one_sided(rows: Rows) -> list[Warn]:
     if worst is None:
         return []
     row = worst[1]
-    epa, ppv, npv = (f"{_number(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
+    epa, ppv, npv = (f"{size_of(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
     text = (
         f"EPA hides one of its odds: {epa} of {row['model']} at {row['odds']} is the mean of PPV "
         f"odds {ppv} and NPV odds {npv}; read the two"
     )
     return [Warn("epa-one-sided", text)]
-
-
-def _number(cell: object) -> float | None:
-    """Return a value, infinite ones included."""
-    if not isinstance(cell, Estimate):
-        return None
-    return inf if cell.reason == "infinite" else cell.value
 
 
 NAMES = ("TP", "FP", "FN", "TN")

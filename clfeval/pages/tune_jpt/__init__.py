@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from math import floor, inf, log10
+from math import inf, log10
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.tune_jpt.sections import Look, between, counted, more, shown
+from clfeval.pages.tune_jpt.look import Look, counted
+from clfeval.pages.tune_jpt.main import best_first, shown
+from clfeval.pages.tune_jpt.sections import between
 from clfeval.pages.write import class_counts, exact, some
 from clfeval.result import Cell, Estimate, Result, Row, value_of
-from clfeval.schema import Axis, Chart, Column, Json, Mark, Note, Page, Point, Series, Table, of
+from clfeval.schema import (
+    MOST_NAMED,
+    NAMED,
+    Axis,
+    Chart,
+    Column,
+    Json,
+    Mark,
+    Note,
+    Page,
+    Point,
+    Series,
+    Table,
+    of,
+)
+from clfeval.words import many
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
 RULES = ("score >= t", "never positive", "always positive")
@@ -78,36 +96,40 @@ TABLES = (
 )  # fmt: skip
 
 
-DRAWN = 12  # curves whose crossings are marked
-CROSSINGS = 9  # marked one by one
+DRAWN = NAMED  # curves of thresholds
+CROSSINGS = 4  # marked one by one
 FEW = 3  # measures drawn one by one
 FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
 def charts(result: Result) -> Iterator[Chart]:
     """Yield a measure over the swept odds, and the best thresholds, as far as they are there."""
-    rows = result.whole("sweep")
-    for name in _shown(result, rows):
-        yield _measure(name, rows, result)
+    rows, order = result.whole("sweep"), best_first(result)
+    for number, name in enumerate(_shown(result, rows)):
+        chart = _measure(name, rows, result, order)
+        first = number == 0 and len(chart.series) > 1
+        yield replace(chart, rank="main" if first else "detail")
     rows = [row for row in Look(result).swept("thresholds") if row["slice"] is None]
     rows = [row for row in rows if row["measure"] == rows[0]["measure"]]
     points = [(_x(row), value_of(row["threshold"])) for row in rows]
     if any(y is not None for _, y in points):
-        curves = tuple(Series(one.name, tuple(map(_steps, one.parts)))
-                       for one in _curves(rows, points))  # fmt: skip
+        every = _curves(rows, points, order)
+        curves = tuple(replace(one, parts=tuple(map(_steps, one.parts))) for one in every[:DRAWN])
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: it is best to call nothing positive")] if lacking else []
+        left = len(every) - DRAWN
+        key += [Note(f"{many(left, 'more model')}: --show cutoffs")] if left > 0 else []
         title = f"Best threshold for {Look(result).title(str(rows[0]['measure']))}"
-        yield _chart(title, result, rows, curves, (), key)
+        yield replace(_chart(title, result, rows, curves, (), key), name="cuts")
 
 
-def _measure(name: str, rows: Sequence[Row], result: Result) -> Chart:
+def _measure(name: str, rows: Sequence[Row], result: Result, order: Mapping[str, int]) -> Chart:
     values = [value_of(row[name]) for row in rows]
     known = [value for value in values if value is not None]
     log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
     points = [(_x(row), value and log10(value) if log else value)
               for row, value in zip(rows, values, strict=True)]  # fmt: skip
-    curves = _curves(rows, points)
+    curves = _curves(rows, points, order)
     marks, key = _crossings(result, name, curves)
     key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
     title = f"{Look(result).title(name)} over the class ratio"
@@ -116,7 +138,9 @@ def _measure(name: str, rows: Sequence[Row], result: Result) -> Chart:
 
 def _shown(result: Result, rows: Sequence[Row]) -> list[str]:
     """Choose the measure models are compared by, and if few were asked for, those that move."""
+    look = Look(result)
     wanted = result.parameters.get("crossover")
+    wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
     names = [name for name in (wanted,) if name in names] + moving
@@ -145,23 +169,27 @@ def _chart(
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
         "lines", title, axis, Axis(scale="log" if log else "linear"), curves,
-        (*places, *marks), (*dict.fromkeys(words), *key),
+        (*places, *marks), (*dict.fromkeys(words), *key), name="curves",
     )  # fmt: skip
 
 
 def _crossings(
     result: Result, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
-    """Number the crossings of the curves that are drawn, for the plot and the key."""
-    drawn = {curve.name: curve for curve in curves[:DRAWN]}
+    """Number the crossings of the curves that have names; of many those of models that lead."""
+    named = curves if len(curves) <= MOST_NAMED else curves[:DRAWN]
+    drawn = {curve.name: curve for curve in named}
+    found = [row for row in result.whole("crossovers")
+             if row["measure"] == name and value_of(row["crossing"]) is not None]  # fmt: skip
+    contests = result.tables.get("winners", ())
+    ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
+    told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
     marks: list[Mark] = []
     key: list[Note] = []
     left = 0
-    for row in result.whole("crossovers"):
+    for row in found:
         share, names = value_of(row["crossing"]), (str(row["first"]), str(row["second"]))
-        if row["measure"] != name or share is None:
-            continue
-        if not drawn.keys() >= set(names) or len(marks) == CROSSINGS:
+        if share is None or not told >= set(names) or len(marks) == CROSSINGS:
             left += 1
             continue
         x = _logit(share)
@@ -170,7 +198,7 @@ def _crossings(
         at = f"prevalence {exact(share)}{f' {limits}' if limits else ''}, odds {row['odds']}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
     if left:
-        key.append(Note(f"{left} more crossings: {more('crossovers')}"))
+        key.append(Note(f"{many(left, 'more crossing')}: --show crossovers"))
     return marks, key
 
 
@@ -184,9 +212,9 @@ def height_at(curve: Series, x: float) -> float | None:
 
 
 def _curves(
-    rows: Sequence[Row], points: Sequence[tuple[float, float | None]]
+    rows: Sequence[Row], points: Sequence[tuple[float, float | None]], order: Mapping[str, int]
 ) -> tuple[Series, ...]:
-    """Gather the points by model, in parts where some are missing."""
+    """Gather the points by model, in parts where some are missing, those that lead first."""
     parts: dict[str, list[list[Point]]] = {}
     for row, (x, y) in zip(rows, points, strict=True):
         here = parts.setdefault(str(row["model"]), [[]])
@@ -195,7 +223,8 @@ def _curves(
         else:
             here[-1].append((x, y))
     return tuple(
-        Series(name, tuple(tuple(part) for part in found if part)) for name, found in parts.items()
+        Series(name, tuple(tuple(part) for part in parts[name] if part))
+        for name in sorted(parts, key=lambda name: order.get(name, len(order)))
     )
 
 
@@ -215,75 +244,31 @@ def _x(row: Mapping[str, Cell]) -> float:
     return log10(float(str(row["ratio"])))
 
 
-TARGETS = 4  # populations named on top
-SAID = 3  # sentences; the tables have them all
-ANSWERS = (("ppv", "positive"), ("npv", "negative"))
+TARGETS = 3  # populations named on top
 
 
 def headline(result: Result) -> list[str]:
     """Say what was read, what share of it is positive, and which populations follow."""
     summary, parameters = result.summary, result.parameters
-    names = ", ".join(item.name for item in result.inputs) or "given rates"
+    names = ", ".join(item.name for item in result.inputs) if counted(result) else "given rates"
     read = class_counts(result) if counted(result) else "sensitivity and specificity, no rows"
-    lines = [f"joint probability tables of {names}: {read}"]
+    ratio, line, elsewhere = "positives:negatives ", "", "tuned to equal classes: "
     if summary["odds"] is not None:
-        at = f"prevalence {exact(summary['prevalence'])}, odds {summary['odds']}"
-        lines.append(f"in the sample: {at} (positives : negatives)")
-    targets = [f"{one['odds']} (prevalence {exact(one['prevalence'])})"
-               for one in ({"odds": "1:1", "prevalence": 0.5}, *parameters["targets"])]  # fmt: skip
-    lines.append(f"tuned to positives : negatives {some(targets, 1 + TARGETS)}")
-    sweep = parameters.get("sweep")
-    if sweep:
-        lines[-1] += f"; swept from {sweep['from']} to {sweep['to']} at {sweep['points']} odds"
-    lines.append("tuning keeps sensitivity and specificity; only the share of positives changes")
-    return [*lines, *sentences(result)]
+        here = f"{exact(summary['prevalence'])} ({ratio}{summary['odds']})"
+        ratio, line, elsewhere = "", f"these rows have prevalence {here}; ", "at another one "
+    targets = [f"{exact(one['prevalence'])} ({ratio}{one['odds']})"
+               for one in parameters["targets"]]  # fmt: skip
+    line += f"tuned to {some(targets, TARGETS)}: " if targets else elsewhere
+    line += "sensitivity and specificity stay, the share of positives changes"
+    return [f"{names} at other class ratios: {read}", line]
 
 
-def sentences(result: Result) -> list[str]:
-    """Say in words what the first few tables of target populations hold."""
-    rows = [row for row in result.whole("models") if row["population"] == "target"]
-    told = [row for row in rows if row["tp"] is not None]
-    many = len({row["model"] for row in result.tables["models"]}) > 1
-    left = len(told) - SAID
-    rest = [f"... and {left} more, in the tables"] if left > 0 else []
-    return [*(_sentence(row, named=many) for row in told[:SAID]), *rest]
-
-
-def _sentence(row: Row, *, named: bool) -> str:
-    tp, fp, fn, tn, total = (float(str(row[name])) for name in ("tp", "fp", "fn", "tn", "rows"))
-    who = f"{row['model']} at" if named else "at"
-    found, missed = (_many(rows, of=tp + fn) for rows in (tp, fn))
-    words = (
-        f"{who} prevalence {exact(row['prevalence'])} ({row['odds']}): of {total:,.0f} rows "
-        f"{_many(tp + fn)} are positive, {found} of them found and {missed} missed; "
-        f"{_many(fp, of=fp + tn)} of {_many(fp + tn)} negatives are called positive too"
-    )
-    right = []
-    for name, answer in ANSWERS:
-        cell = row.get(name)
-        if isinstance(cell, Estimate) and cell.value is not None:
-            ends = [_share(end) for end in (cell.low, cell.high) if end is not None]
-            limits = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
-            right.append(f"a {answer} answer is right in {_share(cell.value)} %{limits}")
-    return f"{words}; {', '.join(right)}" if right else words
-
-
-def _share(share: float) -> str:
-    """Write a percentage: three digits, and next to 100 two of what is lacking."""
-    lacking = 100 * (1 - share)
-    if not 0 < lacking < 1:
-        return f"{100 * share:.3g}"
-    if lacking < 1e-4:
-        return ">99.9999"
-    return f"{100 * share:.{1 - floor(log10(lacking))}f}"
-
-
-def _many(rows: float, *, of: float | None = None) -> str:
-    """Write expected rows: with more decimals the fewer rows the class they are of has."""
-    whole = rows if of is None else of
-    if whole >= 100 or abs(rows - round(rows)) < 1e-9:
-        return f"{rows:,.0f}"
-    return f"{rows:.1f}" if whole >= 10 else f"{rows:.2f}" if rows >= 0.1 else f"{rows:.2g}"
-
-
-PAGE = Page("tune-jpt", TABLES, headline, shown, charts)
+PAGE = Page(
+    "tune-jpt", TABLES, headline, shown, charts,
+    parts=("slices", "cells", "moving", "odds", "cost", "unmoved"), plots=("curves", "cuts"),
+    aside={
+        "epa-one-sided": ("odds",), "advice": ("moving", "odds", "unmoved"),
+        "chosen-threshold": ("thresholds", "cutoffs"),
+        "one-sided-measure": ("thresholds", "cutoffs"),
+    },
+)  # fmt: skip

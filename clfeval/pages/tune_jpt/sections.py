@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from math import inf
@@ -11,25 +11,26 @@ from typing import Any
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.pages.write import ABSENT, amount, evenly, exact, some, title_of
-from clfeval.result import Cell, Estimate, Result, Row, value_of
-from clfeval.schema import Shown, Source
-from clfeval.words import close
+from clfeval.pages.tune_jpt.look import (
+    AT_ODDS,
+    EXPLAINED,
+    LATER,
+    LISTED,
+    MAIN,
+    OPEN,
+    PLACE,
+    SWEPT,
+    Look,
+    counted,
+    more,
+    odds_of,
+    place,
+)
+from clfeval.pages.write import ABSENT, amount, evenly, exact
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
+from clfeval.schema import Rank, Shown, Source
+from clfeval.words import quoted
 
-FEW = 4  # names of models in one cell
-PLACE = "positives:\nnegatives\n(prevalence)"
-AT_ODDS = "positives:\nnegatives"
-LATER = ("tor", "f_odds")  # after EPA and its two terms
-SWEPT = 7  # odds of a sweep shown to a person
-OPEN = "…"  # an interval's end beyond the swept odds
-EXPLAINED = {
-    "tar": "TAR: share of right answers, accuracy",
-    "ppv": "PPV, NPV: shares of the positive and of the negative answers that are right",
-    "ic": "IC: share of the truth's information in the answer",
-    "epa": "EPA: mean of PPV odds and NPV odds, its two terms; the smaller one hardly shows in it",
-    "tor": "TOR: right answers for each wrong one", "lr_pos": "LR: likelihood ratios",
-    "dor": "DOR: diagnostic odds ratio", "dp": "DP: discriminant power",
-}  # fmt: skip
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
 HONEST = (
@@ -38,90 +39,61 @@ HONEST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A result, with what all its tables share."""
-
-    result: Result
-
-    def title(self, measure: str) -> str:
-        """Name a measure in a sentence or a cell."""
-        beta = self.result.parameters.get("beta")
-        return title_of(measure, 1.0 if beta is None else beta).split(" (")[0]
-
-    def who(self, *, model: bool = True) -> dict[str, Source]:
-        """Return the columns that say whose row it is."""
-        sliced = any(row["slice"] is not None for row in self.result.tables["models"])
-        return {**({"slice": "slice"} if sliced else {}), **({"model": "model"} if model else {})}
-
-    @property
-    def named(self) -> dict[str, Source]:
-        """Return the column that says of which measure a row is."""
-        return {"measure": lambda row: self.title(str(row["measure"]))}
-
-    def measures(self, measures: Sequence[str]) -> dict[str, Source]:
-        """Return the columns of measures."""
-        return {f"{self.title(name)} {CATALOG[name].arrow}": name for name in measures}
-
-    def table(
-        self, name: str, title: str, columns: Mapping[str, Source],
-        rows: Sequence[Row] | None = None, **more: Any,
-    ) -> Shown:  # fmt: skip
-        """Show rows of a table, with more digits where they are close to 0 or 1."""
-        return Shown(name, title, columns, rows, **{"write": close, **more})
-
-    def swept(self, table: str) -> list[Row]:
-        """Return the rows of a table that are of swept odds."""
-        rows = self.result.tables.get(table, ())
-        return [row for row in rows if row["population"] == "sweep"]
-
-
-def more(name: str) -> str:
-    """Say how to get a whole table."""
-    return f"--format csv --table {name}"
-
-
-def place(row: Row) -> str:
-    """Write a row's population: its odds and its prevalence, and whether it is the sample's."""
-    kind = "sample " if row.get("population") == "sample" else ""
-    return f"{kind}{odds_of(row)} ({exact(row['prevalence'])})"
-
-
-def odds_of(row: Row) -> str:
-    """Write the odds; a sample without one of the classes has none."""
-    return ABSENT if row["odds"] is None else str(row["odds"])
-
-
-def shown(result: Result, digits: int) -> Iterator[Shown]:
-    """Yield the tables in reading order."""
-    look, rows = Look(result), result.tables["models"]
-    shares, odds, staked, fixed = _measured(rows)
+def details(look: Look, digits: int) -> Iterator[Shown]:
+    """Yield what is there for those who ask."""
+    shares, odds, staked, fixed = _measured(look.result.tables["models"])
     yield _cells(look, digits)
-    if result.tables.get("expected"):
-        title = f"To expect in {result.parameters['population']:,.10g} rows"
-        columns = {**look.who(), PLACE: place, "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
-                   "called positive": "called"}  # fmt: skip
-        note = "intervals: what is not known of the model; one such sample varies more"
-        yield look.table("expected", title, columns, note=note, write=amount)
-    for title, names, note in (
-        ("Measures that move with the class ratio", shares, _explained(shares)),
-        ("Odds, which move with the class ratio", odds, _explained(odds)),
-        ("Cost and benefit of a row", staked, _stakes(result)),
+    for name, title, names, note in (
+        ("moving", "Measures that move with the class ratio", shares, _explained(shares)),
+        ("odds", "Odds, which move with the class ratio", odds, _explained(odds)),
+        ("cost", "Cost and benefit of a row", staked, stakes(look.result)),
     ):
         if names:
             columns = {**look.who(), PLACE: place, **look.measures(names)}
-            yield look.table("models", title, columns, note=note)
+            yield look.table("models", title, columns, note=note, name=name)
     if fixed:
         yield _unmoved(look, fixed)
+    yield from _swept(look)
     yield from _crossovers(look)
     yield from _winners(look)
     yield from _thresholds(look)
-    yield from _ranges(look)
 
 
-def counted(result: Result) -> bool:
-    """Say whether rows were counted, so that there is a sample."""
-    return any(row["population"] == "sample" for row in result.tables["models"])
+def expected(look: Look, names: Sequence[str]) -> Iterator[Shown]:
+    """Show how many rows of a population of one's own to expect in each cell."""
+    every = look.result.tables.get("expected", ())
+    if not every:
+        return
+    first = [row for row in side_by_side(every) if row["model"] in names]
+    first.sort(key=lambda row: (str(row["odds"]), names.index(str(row["model"]))))
+    rest = [row for row in every if row not in first]
+    title = f"To expect in {look.result.parameters['population']:,.10g} rows"
+    note = "intervals: what is not known of the model; one such sample varies more"
+    for rows, rank in ((first, "asked"), (rest, "detail")):
+        if rows:
+            columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
+                       "TN": "tn", "called positive": "called"}  # fmt: skip
+            yield look.table("expected", title + look.at(rows), columns, rows, note=note,
+                             write=amount, rank=rank, lead="tp", most=LISTED)  # fmt: skip
+
+
+def _swept(look: Look) -> Iterator[Shown]:
+    """Show a few evenly spaced odds of the sweep."""
+    rows = look.result.whole("sweep")
+    if rows:
+        ratios, kept = _spread(rows)
+        measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in look.known])
+        yield look.table(
+            "sweep", f"Over the class ratio: at {len(kept)} of {ratios} odds",
+            {**look.who(), PLACE: place, **measures},
+            [row for row in rows if float(str(row["ratio"])) in kept], lead=look.lead,
+        )  # fmt: skip
+
+
+def _spread(rows: Sequence[Row]) -> tuple[int, set[float]]:
+    """Return how many odds there are, and a few evenly spaced ones."""
+    ratios = sorted({float(str(row["ratio"])) for row in rows})
+    return len(ratios), evenly(ratios, SWEPT)
 
 
 def _measured(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -148,7 +120,7 @@ def _cells(look: Look, digits: int) -> Shown:
         AT_ODDS: odds_of, "prevalence": "prevalence", **cells,
     }  # fmt: skip
     title = f"Per {per:,.10g} rows" + " (the sample: as counted)" * counted(look.result)
-    return look.table("models", title, columns, right=tuple(cells))
+    return look.table("models", title, columns, right=tuple(cells), name="cells")
 
 
 def _rows(row: Row, *, name: str, digits: int) -> Cell:
@@ -168,14 +140,15 @@ def _unmoved(look: Look, names: Sequence[str]) -> Shown:
     cut = any(row["threshold"] is not None for row in rows)
     columns = {**look.who(), **({"threshold": "threshold"} if cut else {}), **look.measures(names)}
     title = "Measures that do not move with the class ratio"
-    return look.table("models", title, columns, list(first.values()), note=_explained(names))
+    note = _explained(names)
+    return look.table("models", title, columns, list(first.values()), note=note, name="unmoved")
 
 
 def _explained(names: Sequence[str]) -> str:
     return "; ".join(EXPLAINED[name] for name in names if name in EXPLAINED)
 
 
-def _stakes(result: Result) -> str:
+def stakes(result: Result) -> str:
     """Say what errors cost and what right answers bring."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",
@@ -193,7 +166,7 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     ends = [between(row["crossing"]) for row in rows]
     at, limits = "crossing at\nprevalence", f"{look.result.parameters['level'] * 100:g} % interval"
     columns: dict[str, Source] = {
-        **look.who(model=False), "models": lambda row: f"{row['first']}, {row['second']}",
+        **look.who(model=False), "models": _both,
         **look.named, "which leads": "verdict", at: lambda row: exact(value_of(row["crossing"])),
     }  # fmt: skip
     if any(ends):
@@ -201,6 +174,10 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     note = f"{OPEN} beyond the swept odds" if any(OPEN in text for text in ends) else ""
     title = "Where two models change places"
     yield look.table("crossovers", title, columns, rows, note=note, right=(at, limits))
+
+
+def _both(row: Row) -> str:
+    return f"{quoted(str(row['first']))} and {quoted(str(row['second']))}"
 
 
 def between(cell: Cell) -> str:
@@ -214,7 +191,7 @@ def between(cell: Cell) -> str:
 def _winners(look: Look) -> Iterator[Shown]:
     rows, models = look.result.tables.get("winners", ()), look.result.tables["models"]
     parameters = look.result.parameters
-    judged = counted(look.result) and parameters.get("interval") != "none"
+    judged = look.judged
     order = {name: i for i, name in enumerate(dict.fromkeys(str(row["model"]) for row in models))}
 
     def ahead(row: Row) -> list[str]:
@@ -226,12 +203,12 @@ def _winners(look: Look) -> Iterator[Shown]:
 
     def best(row: Row) -> str:
         names = ahead(row)
-        return f"undecided: {some(names, FEW)}" if len(names) > 1 else leading(row)
+        return f"undecided: {several(names)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
         """Name the leader, whose value is shown, and then those it does not beat for sure."""
         leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
-        unsure = f", not for sure over {some(others, FEW)}" if others else ""
+        unsure = f", not for sure over {several(others)}" if others else ""
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{unsure}"
 
     named = {**look.who(model=False), **look.named}
@@ -242,7 +219,7 @@ def _winners(look: Look) -> Iterator[Shown]:
         columns = {**named, PLACE: place, "best model": leading, "its value": "value"}
         yield look.table("winners", "Which model where", columns, here, note=note)
         note = ""
-    runs = neighbours(look.swept("winners"), ahead)
+    runs = neighbours([row for row in rows if row["population"] == "sweep"], ahead)
     if runs:
         columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
                    "best model": best}  # fmt: skip
@@ -295,8 +272,7 @@ def best_threshold(row: Row) -> Cell:
 
 def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     """Show thresholds at a few evenly spaced odds, a column for each measure."""
-    ratios = sorted({float(str(row["ratio"])) for row in rows})
-    kept = evenly(ratios, SWEPT)
+    ratios, kept = _spread(rows)
     lines: dict[tuple[str, str, float], dict[str, Cell]] = {}
     for row in rows:
         ratio = float(str(row["ratio"]))
@@ -308,40 +284,51 @@ def _by_odds(look: Look, rows: Sequence[Row]) -> Shown:
     note = "positive from there up"
     if "cutoffs" in look.result.tables:
         note += f"; all odds, with every digit: {more('cutoffs')}"
-    title = f"Best threshold by odds: at {len(kept)} of {len(ratios)}"
+    title = f"Best threshold by odds: at {len(kept)} of {ratios}"
     return look.table(
         "thresholds", title, {**look.who(), PLACE: place, **columns}, list(lines.values()),
-        note=note, right=tuple(columns),
+        note=note, right=tuple(columns), name="cutoffs",
     )  # fmt: skip
 
 
-def _ranges(look: Look) -> Iterator[Shown]:
-    """Show what an uncertain prevalence does to the measures that move with it."""
+def ranges(look: Look, first: Sequence[str]) -> Iterator[Shown]:
+    """Show what an uncertain prevalence does to measures: to the first ones, and to the others."""
     parameters, named = look.result.parameters, {**look.who(), **look.named}
-    moving = {name for name, measure in CATALOG.items() if not measure.invariant}
-    ranges, simulated = (
-        [row for row in look.result.tables.get(name, ()) if row["measure"] in moving]
-        for name in ("ranges", "simulated")
-    )
-    if ranges:
-        low, high = (str(at_odds(end)) for end in parameters["range"])
-        columns: dict[str, Source] = {
-            **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
-            "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
-        }  # fmt: skip
-        yield look.table("ranges", f"Over the odds (prevalences) {low} to {high}", columns, ranges)
-    if simulated:
-        a, b = parameters["beta_prior"]
-        share = f"{parameters['level'] * 100:g} %"
-        columns = {**named, "mean": "mean", "median": "median", f"{share}\nfrom": "low",
-                   f"{share}\nto": "high", "undefined\ndraws": "failed"}  # fmt: skip
-        mean = f"mean {exact(a / (a + b))}, odds {a:g}:{b:g}"
-        title = f"Prevalence drawn from Beta({a:g}, {b:g}): {mean}"
-        note = "the two rates are drawn too, from what their rows leave plausible (Jeffreys)"
-        note += f"; {parameters['draws']:,} draws" if parameters.get("draws") else ""
-        if any(row[of] is None for row in simulated for of in ("mean", "median", "low", "high")):
-            note += f"; {ABSENT} infinite, or undefined in every draw"
-        yield look.table("simulated", title, columns, simulated, note=note)
+    moving = [name for name in look.known if not CATALOG[name].invariant]
+    few = [name for name in first if name in moving] or moving[:1]
+    for names in (few, [name for name in moving if name not in few]):
+        rank: Rank = "asked" if names is few else "detail"
+        span, simulated = (
+            [row for row in look.result.tables.get(name, ()) if row["measure"] in names]
+            for name in ("ranges", "simulated")
+        )
+        beside = "" if names is few else ": other measures"
+        if span:
+            low, high = (str(at_odds(end)) for end in parameters["range"])
+            columns: dict[str, Source] = {
+                **named, "lowest": "lowest", "at odds": lambda row: at_odds(row["lowest_at"]),
+                "highest": "highest", "at odds ": lambda row: at_odds(row["highest_at"]),
+            }  # fmt: skip
+            title = f"Over the odds (prevalences) {low} to {high}"
+            yield look.table("ranges", title + beside, columns, span, rank=rank)
+        if simulated:
+            one = _simulated(look, named, simulated)
+            yield replace(one, title=one.title + beside, rank=rank)
+
+
+def _simulated(look: Look, named: Mapping[str, Source], rows: Sequence[Row]) -> Shown:
+    parameters = look.result.parameters
+    a, b = parameters["beta_prior"]
+    share = f"{parameters['level'] * 100:g} %"
+    columns = {**named, "mean": "mean", "median": "median", f"{share}\nfrom": "low",
+               f"{share}\nto": "high", "undefined\ndraws": "failed"}  # fmt: skip
+    mean = f"mean {exact(a / (a + b))}, odds {a:g}:{b:g}"
+    title = f"Prevalence drawn from Beta({a:g}, {b:g}): {mean}"
+    note = "the two rates are drawn too, from what their rows leave plausible (Jeffreys)"
+    note += f"; {parameters['draws']:,} draws" if parameters.get("draws") else ""
+    if any(row[of] is None for row in rows for of in ("mean", "median", "low", "high")):
+        note += f"; {ABSENT} infinite, or undefined in every draw"
+    return look.table("simulated", title, columns, rows, note=note)
 
 
 def at_odds(prevalence: Cell) -> Cell:

@@ -1,0 +1,157 @@
+"""What all tables of tuned models share: measures at hand, places, how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.pages.write import ABSENT, exact, title_of
+from clfeval.result import Cell, Estimate, Result, Row, side_by_side
+from clfeval.schema import Shown, Source
+from clfeval.words import close, quoted
+
+FEW = 4  # names of models in one cell
+PLACE = "positives:\nnegatives\n(prevalence)"
+AT_ODDS = "positives:\nnegatives"
+LATER = ("tor", "f_odds")  # after EPA and its two terms
+LISTED = 20  # rows of what is asked for
+MANY = 12  # measures: more than anybody names
+MAIN = ("ppv", "npv", "sensitivity", "specificity")
+SWEPT = 7  # odds of a sweep shown to a person
+OPEN = "…"  # an interval's end beyond the swept odds
+EXPLAINED = {
+    "tar": "TAR: share of right answers, accuracy",
+    "ppv": "PPV, NPV: shares of the positive and of the negative answers that are right",
+    "ic": "IC: share of the truth's information in the answer",
+    "epa": "EPA: mean of PPV odds and NPV odds, its two terms; the smaller one hardly shows in it",
+    "tor": "TOR: right answers for each wrong one", "lr_pos": "LR: likelihood ratios",
+    "dor": "DOR: diagnostic odds ratio", "dp": "DP: discriminant power",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A result, with what all its tables share."""
+
+    result: Result
+
+    def title(self, measure: str) -> str:
+        """Name a measure in a sentence or a cell."""
+        beta = self.result.parameters.get("beta")
+        return title_of(measure, 1.0 if beta is None else beta).split(" (")[0]
+
+    @property
+    def known(self) -> list[str]:
+        """The measures at hand."""
+        rows = self.result.tables["models"]
+        return [name for name, cell in rows[0].items() if isinstance(cell, Estimate)]
+
+    @property
+    def compared(self) -> str:
+        """What models are compared by, or would be."""
+        wanted = self.result.parameters.get("crossover")
+        return self.lead if wanted is None else str(wanted)
+
+    @property
+    def lead(self) -> str:
+        """The measure that sorts models: that they are compared by, else the first that moves."""
+        wanted = str(self.result.parameters.get("crossover"))
+        moving = [name for name in self.known if not CATALOG[name].invariant]
+        first = [name for name in (wanted, "expected_cost") if name in self.known]
+        better = [n for n in (*first, *moving, *self.known) if CATALOG[n].best != "zero"]
+        return better[0] if better else ""
+
+    @property
+    def asked(self) -> list[str]:
+        """The measures at hand where somebody chose some, else cost and benefit."""
+        staked = [name for name in self.known if "stakes" in CATALOG[name].takes]
+        return staked if {*MAIN} <= {*self.known} and len(self.known) > MANY else self.known
+
+    @property
+    def judged(self) -> bool:
+        """Whether differences of models have intervals."""
+        parameters = self.result.parameters
+        return counted(self.result) and parameters.get("interval") != "none"
+
+    @property
+    def sliced(self) -> bool:
+        """Whether there are slices."""
+        return any(row["slice"] is not None for row in self.result.tables["models"])
+
+    @property
+    def contests(self) -> dict[Cell, Row]:
+        """Who leads in the whole table at the odds models have in common, by these odds."""
+        rows = self.result.tables.get("winners", ())
+        ordered = sorted(rows, key=lambda row: row["population"] != "sweep")
+        odds = {row["odds"] for row in side_by_side(self.result.tables["models"])}
+        return {row["odds"]: row for row in ordered if row["slice"] is None and row["odds"] in odds}
+
+    def where(self, row: Row) -> str:
+        """Say at which prevalence a row is."""
+        share = exact(row["prevalence"])
+        if row["population"] == "sample":
+            return f"at the prevalence of these rows ({share})"
+        return f"at prevalence {share} ({odds_of(row)})"
+
+    def places(self, rows: Sequence[Row]) -> dict[str, Source]:
+        """Return the column that says at which odds a row is, unless all are at one."""
+        return {PLACE: place} if len({place(row) for row in rows}) > 1 else {}
+
+    def at(self, rows: Sequence[Row]) -> str:
+        """Say the same for a title."""
+        return "" if self.places(rows) else f", {self.where(rows[0])}"
+
+    def who(self, *, model: bool = True) -> dict[str, Source]:
+        """Return the columns that say whose row it is."""
+        slices = {"slice": "slice"} if self.sliced else {}
+        return {**slices, **({"model": "model"} if model else {})}
+
+    @property
+    def named(self) -> dict[str, Source]:
+        """Return the column that says of which measure a row is."""
+        return {"measure": lambda row: self.title(str(row["measure"]))}
+
+    def measures(self, measures: Sequence[str]) -> dict[str, Source]:
+        """Return the columns of measures."""
+        return {f"{self.title(name)} {CATALOG[name].arrow}": name for name in measures}
+
+    def table(
+        self, table: str, title: str, columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None, **more: Any,
+    ) -> Shown:  # fmt: skip
+        """Show rows of a table, with more digits where they are close to 0 or 1."""
+        return Shown(table, title, columns, rows, **{"write": close, **more})
+
+    def swept(self, table: str) -> list[Row]:
+        """Return the rows of a table that are of swept odds."""
+        rows = self.result.tables.get(table, ())
+        return [row for row in rows if row["population"] == "sweep"]
+
+
+def more(name: str) -> str:
+    """Say how to get a whole table."""
+    return f"--format csv --table {name}"
+
+
+def place(row: Row) -> str:
+    """Write a row's population: its odds and its prevalence, and whether it is the sample's."""
+    kind = "sample " if row.get("population") == "sample" else ""
+    return f"{kind}{odds_of(row)} ({exact(row['prevalence'])})"
+
+
+def odds_of(row: Row) -> str:
+    """Write the odds; a sample without one of the classes has none."""
+    return ABSENT if row["odds"] is None else str(row["odds"])
+
+
+def several(names: Sequence[str]) -> str:
+    """Name some models, and count the rest."""
+    left = len(names) - FEW
+    return ", ".join(map(quoted, names[:FEW])) + (f" and {left} more" if left > 0 else "")
+
+
+def counted(result: Result) -> bool:
+    """Say whether rows were counted, so that there is a sample."""
+    return any(row["population"] == "sample" for row in result.tables["models"])

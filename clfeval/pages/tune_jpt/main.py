@@ -1,0 +1,183 @@
+"""What everybody needs of tuned tables, one line a model and target; and what options ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.pages.tune_jpt.look import LISTED, MAIN, Look, more
+from clfeval.pages.tune_jpt.sections import (
+    best_threshold,
+    details,
+    expected,
+    fixed_threshold,
+    ranges,
+    stakes,
+)
+from clfeval.pages.write import exact
+from clfeval.result import Cell, Result, Row, estimate, side_by_side, size_of
+from clfeval.schema import Shown, Sign, Source
+from clfeval.words import many
+
+FEWEST = 3  # of each target
+HEADS = {
+    "sensitivity": "sens. ↑", "specificity": "spec. ↑",
+    "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
+}  # fmt: skip
+WORDS = {
+    "tar": "share of right answers (accuracy)",
+    "ppv": "share of the positive answers that are right",
+    "npv": "share of the negative answers that are right",
+    "sensitivity": "sensitivity, share of the positives that are found",
+    "specificity": "specificity, share of the negatives called negative",
+    "ic": "share of the truth's information in the answer",
+    "net_benefit": "right positives a row, less what the false ones undo",
+}
+RULES = {"never positive": "never", "always positive": "always"}
+
+
+def shown(result: Result, digits: int) -> Iterator[Shown]:
+    """Yield the tables in reading order."""
+    look = Look(result)
+    main = _main(look)
+    yield from expected(look, [str(row["model"]) for row in main.rows or ()])
+    yield from ranges(look, [name for name in (main.lead, "ppv") if name])
+    yield from _slices(look, main)
+    yield main
+    yield from details(look, digits)
+
+
+def _main(look: Look) -> Shown:
+    """Show one line a model and target, the best first, with the threshold to use."""
+    rows = side_by_side(look.result.tables["models"])
+    lead, deciding = look.lead, look.compared
+    uses = _uses(look, deciding)
+    lines = [{**row, **uses.get((row["odds"], row["model"]), {})} for row in rows]
+    groups = [
+        sorted((row for row in lines if row["odds"] == odds), key=lambda row: _place(row, lead))
+        for odds in dict.fromkeys(row["odds"] for row in rows)
+    ]
+    several, most = len(groups) > 1, max(FEWEST, LISTED // len(groups))
+    listed = [row for group in groups for row in group[:most]]
+    cuts = list(dict.fromkeys(row["threshold"] for row in rows))
+    columns: dict[str, Source] = {"model": "model"}
+    columns |= {"prevalence": "prevalence"} if several else {}
+    columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
+    words = {**WORDS, lead: _meaning(look, lead)}
+    words["ppv"] += "; NPV: of the negative ones" if "npv" in look.known else ""
+    words["npv"] = "" if "ppv" in look.known else words["npv"]
+    columns |= _measures(look, list(dict.fromkeys([lead, "ppv"])))
+    if uses:
+        title = look.title(deciding)
+        columns |= {"use\nthreshold": "use", f"then\n{_head(look, deciding)}": "then"}
+        words["use"] = f"best for {title}, or the one in force if no better on other rows"
+        if any(row.get("use") in RULES.values() for row in listed):
+            words["use"] += "; never, always: call no row, every row positive"
+        words["then"] = "to expect with it; a chosen one is judged on other rows"
+    columns |= _measures(look, ["sensitivity", "specificity", "npv"] if uses else MAIN)
+    columns |= _measures(look, look.asked)
+    at = "at each target" if several else look.where(rows[0])
+    cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
+    alone = len({row["model"] for row in rows}) == 1
+    title = f"Models {at}{cut}, best {look.title(lead)} first" if lead else f"Models {at}{cut}"
+    title = f"The model {at}{cut}" if alone else title
+    return look.table(
+        "models", title, columns, listed, most=None, total=len(lines), more="--format csv",
+        rank="main", lead=lead, words=words, right=("use\nthreshold",),
+        places=[_standing(look, row, groups) for row in listed] if several else None,
+    )  # fmt: skip
+
+
+def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
+    """Return the columns of measures that are at hand."""
+    known = [name for name in names if name in look.known]
+    return {_head(look, name): name for name in known}
+
+
+def _head(look: Look, measure: str) -> str:
+    return HEADS.get(measure, f"{look.title(measure)} {CATALOG[measure].arrow}")
+
+
+def _meaning(look: Look, lead: str) -> str:
+    """Say what the measure that decides means."""
+    costs = stakes(look.result)
+    return f"of a row; {costs}" if lead in ("expected_cost", "net_benefit") else WORDS.get(lead, "")
+
+
+def _place(row: Row, lead: str) -> tuple[bool, float]:
+    """Return what sorts the best first, and those without a value last."""
+    size = size_of(row.get(lead))
+    if size is None:
+        return True, 0.0
+    return False, size if CATALOG[lead].best == "min" else -size
+
+
+def _uses(look: Look, measure: str) -> dict[tuple[Cell, Cell], dict[str, Cell]]:
+    """Return, by odds and model, the threshold to use and what to expect of it elsewhere."""
+    found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
+    for row in look.result.tables.get("thresholds", ()):
+        if row["measure"] != measure or row["population"] == "sweep" or row["slice"] is not None:
+            continue
+        gain = size_of(row["honest_gain"])
+        moves = gain is not None and gain > 0
+        use = best_threshold(row) if moves else fixed_threshold(row)
+        found[row["odds"], row["model"]] = {
+            "use": RULES.get(str(use), use),
+            "then": estimate(row["honest"] if moves else row["fixed_value"]),
+        }
+    return found
+
+
+def _standing(look: Look, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
+    """Say whether a model is the best at a target, or cannot be told from it there."""
+    contest = look.contests.get(row["odds"])
+    if contest is None or contest["leader"] is None:
+        return ""
+    group = next(group for group in groups if group[0]["odds"] == row["odds"])
+    leader = next(one for one in group if one["model"] == contest["leader"])
+    sizes = [size_of(one.get(look.compared)) for one in (row, leader)]
+    if row is leader or (sizes[0] is not None and sizes[0] == sizes[1]):
+        return "best"
+    undecided = contest["undecided"] if look.judged else None
+    return "equal" if isinstance(undecided, list) and row["model"] in undecided else ""
+
+
+def _slices(look: Look, main: Shown) -> Iterator[Shown]:
+    """Show what was asked of slices: the best model of each, or the only one in each."""
+    if not look.sliced:
+        return
+    contested = "winners" in look.result.tables
+    table = "winners" if contested else "models"
+    every = [row for row in look.result.tables[table] if row["slice"] is not None]
+    kind = "target" if any(row["population"] == "target" for row in every) else "sample"
+    rows = [row for row in every if row["population"] == kind]
+    columns: dict[str, Source] = {"slice": "slice", "prevalence": "prevalence"}
+    title, lead = "In each slice", main.lead
+    if contested:
+        lead, title = "value", "The best model of each slice"
+        columns |= {"best model": "leader", look.title(look.compared): lead}
+        columns |= {"not for\nsure over": _rivals} if look.judged else {}
+    else:
+        columns |= _measures(look, [lead, *MAIN])
+    yield look.table(
+        table, title, columns, rows, most=LISTED, more=more(table), rank="asked",
+        name="slices", lead=lead, right=("not for\nsure over",),
+    )  # fmt: skip
+
+
+def _rivals(row: Row) -> str:
+    """Count the models of a slice that its best one does not beat for sure."""
+    undecided = row["undecided"] if isinstance(row["undecided"], list) else []
+    return "none" if row["winner"] is not None else many(len(undecided), "other")
+
+
+def best_first(result: Result) -> Mapping[str, int]:
+    """Return the models in the order in which they lead: at the targets, then over the sweep."""
+    look = Look(result)
+    contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
+    ahead = [str(row["leader"]) for row in contests if row["leader"] is not None]
+    at_targets = [str(row["leader"]) for row in look.contests.values() if row["leader"] is not None]
+    swept = sorted(dict.fromkeys(ahead), key=lambda name: -ahead.count(name))
+    names = [str(row["model"]) for row in result.whole("models")]
+    ordered = dict.fromkeys((*at_targets, *swept, *names))
+    return {name: place for place, name in enumerate(ordered)}

@@ -1,0 +1,215 @@
+"""The one screen of tune-jpt: its length, where the answer stands, what is asked for, marks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+import clfeval
+from clfeval.pages.tune_jpt import PAGE
+from clfeval.result import Result, Warn
+from clfeval.views.plots import plots
+from clfeval.views.render import fold, section
+from clfeval.views.terminal import PIPE, as_text
+from tests.cli.golden import ROOT
+from tests.views.tuned import tuned
+
+CANCER = str(ROOT / "fixtures" / "breast-cancer")
+NAMES = (
+    "k-NN, k=5", "Random Forest [n=200]", "a, b", "<b>x</b>", "a|b", "日本語モデル", "Tree",
+    "a model whose name has sixty characters, and not one too many", "m+1", "HistGB (tuned)",
+    "Logistic Regression", "[red]",
+)  # fmt: skip
+
+
+@cache
+def six(kind: str = "scores", **options: Any) -> Result:
+    return clfeval.tune_jpt(f"{CANCER}/{kind}.csv", positive="malignant", **options)
+
+
+@cache
+def twelve() -> Result:
+    """Evaluate twelve models on 5,000 rows; the number of rows changes no line."""
+    random = np.random.default_rng(1)
+    truth = random.random(5000) < 0.3
+    scores = {
+        name: np.clip(0.6 * random.random(5000) + truth * (0.1 + 0.03 * i), 0, 1).round(3)
+        for i, name in enumerate(NAMES)
+    }
+    return clfeval.tune_jpt(pl.DataFrame({"truth": truth.astype(int), **scores}), prevalence=0.05)
+
+
+def lines(result: Result, width: int | None, **more: Any) -> list[str]:
+    return as_text(result, width=width, **more).splitlines()
+
+
+@pytest.mark.parametrize("kind", ["labels", "scores"])
+@pytest.mark.parametrize(("width", "most"), [(80, 40), (100, 40), (140, 30), (200, 30)])
+def test_six_models_are_one_screen(kind: str, width: int, most: int) -> None:
+    for options in ({}, {"prevalence": 0.01}):
+        assert len(lines(six(kind, **options), width)) <= most
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_twelve_models_are_one_screen_too(width: int) -> None:
+    assert len(lines(twelve(), width)) <= 55
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_answer_stands_in_the_first_lines(width: int) -> None:
+    for result in (six(), six(prevalence=0.01), six("labels", cost=(1, 10)), twelve()):
+        first = result.answer[0].text.split()[0:3]
+        place = next(i for i, line in enumerate(lines(result, width)) if line.split()[:3] == first)
+        assert place < 8
+
+
+def test_no_line_is_wider_than_the_screen_and_a_pipe_is_no_wider_than_needed() -> None:
+    for result in (six(), twelve(), tuned()):
+        for width in (60, 80, 140):
+            assert max(map(cell_len, lines(result, width))) <= width
+    assert max(map(cell_len, lines(six(), None))) <= PIPE
+    assert all(name in as_text(twelve(), width=None) for name in NAMES)
+
+
+def test_the_best_is_first_and_marked_and_so_are_those_it_may_be_no_better_than() -> None:
+    result = six(prevalence=0.01)
+    (main,) = [one for one in fold(result).opened if one.rank == "main"]
+    part = section(main, result, wide=False)
+    assert part.signs[0] == "*"
+    assert part.rows[0][0] == result.answer[0].models[0]
+    undecided = next(one.models for one in result.answer if one.code == "not-told-apart")
+    marked = [row[0] for row, sign in zip(part.rows, part.signs, strict=True) if sign == "≈"]
+    assert sorted(marked) == sorted(undecided)
+    values = [float(row[2]) for row in part.rows]
+    assert values == sorted(values, reverse=True)
+
+
+def test_of_a_cost_the_least_is_first() -> None:
+    result = six(prevalence=0.1, cost=(1, 10))
+    (main,) = [one for one in fold(result).opened if one.rank == "main"]
+    values = [float(row[2]) for row in section(main, result, wide=False).rows]
+    assert values == sorted(values)
+    assert "a false positive costs 1, a false negative costs 10" in as_text(result, width=140)
+
+
+def test_each_target_has_its_own_best() -> None:
+    """ccp leads by TAR where positives are rare, rf where they are frequent (above 5/6)."""
+    counts = {"ccp": (67, 5, 33, 95), "rf": (69, 15, 31, 85)}
+    result = clfeval.tune_jpt(counts=counts, odds=("1:100", "100:1"), sweep=None)
+    (main,) = [one for one in fold(result).opened if one.rank == "main"]
+    part = section(main, result, wide=False)
+    assert [row[0] for row in part.rows] == ["ccp", "rf", "rf", "ccp"]
+    assert part.signs == ("*", "", "*", "≈")
+
+
+def test_what_a_threshold_is_used_for_is_what_it_is_worth() -> None:
+    """Use and worth are those of table thresholds: chosen where it gains elsewhere, else fixed."""
+    result = six(prevalence=0.01)
+    (main,) = [one for one in fold(result).opened if one.rank == "main"]
+    rows = {row["model"]: row for row in result.tables["thresholds"]
+            if row["population"] == "target" and row["measure"] == "tar"}  # fmt: skip
+    for row in main.rows or ():
+        at = rows[row["model"]]
+        moves = at["honest_gain"].value > 0  # type: ignore[union-attr]
+        assert row["then"] == at["honest" if moves else "fixed_value"]
+        if not moves:
+            assert row["use"] == "0.5"
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ({"population": 5000.0, "prevalence": 0.01}, "To expect in 5,000 rows"),
+        ({"prevalence_range": (0.001, 0.02)}, "Over the odds (prevalences)"),
+        ({"prevalence_beta": (2, 98)}, "Prevalence drawn from"),
+    ],
+)
+def test_what_an_option_asks_for_stands_under_the_answer(
+    options: dict[str, Any], title: str
+) -> None:
+    text = as_text(six("labels", **options), width=140)
+    assert text.index(title) < text.index("Models at")
+    assert text.count(title) == 1
+    assert len(text.splitlines()) <= 50
+
+
+def test_everything_there_is_can_be_asked_for_by_name() -> None:
+    result = tuned(population=5000.0)
+    default = as_text(result, width=100)
+    also = default.splitlines()[-1] + default.splitlines()[-2]
+    for name in (*PAGE.parts, *result.tables):
+        if name in ("slices", "cost", "models"):
+            continue
+        assert name in also or name in ("expected",), name
+        assert len(as_text(result, width=100, names=(name,))) > len(default) or name == "expected"
+    for name in PAGE.plots:
+        assert "class ratio" in plots(result, (name,)) or "threshold" in plots(result, (name,))
+
+
+def test_notes_of_what_is_not_shown_come_with_it() -> None:
+    result = six(prevalence=0.01)
+    codes = {warning.code for warning in result.warnings}
+    assert {"epa-one-sided", "advice", "chosen-threshold", "small-class"} <= codes
+    text, asked = (as_text(result, width=200, names=names) for names in ((), ("odds",)))
+    assert "EPA hides" not in text
+    assert "EPA hides" in asked
+    assert "below 400" in text
+
+
+def test_one_curve_is_drawn_by_default_and_only_of_several_models() -> None:
+    assert plots(six(), ()).count("over the class ratio") == 1
+    assert "Best threshold" not in plots(six(), ())
+    assert plots(six(model="svm"), ()) == ""
+
+
+def test_letters_do_not_stand_on_each_other() -> None:
+    """Two targets in one column of the plot stand side by side."""
+    drawn = plots(tuned(targets=("1:100", "1:101")), ("curves",), width=80)
+    top = next(line for line in drawn.splitlines() if "T" in line and "│" in line)
+    assert top.count("T") == 2
+
+
+def test_thresholds_of_a_few_models_are_drawn() -> None:
+    drawn = plots(six(), ("cuts",), width=80)
+    assert "o svm" in drawn
+    assert "3 more models: --show cutoffs" in drawn
+
+
+def test_notes_stay_in_the_document() -> None:
+    assert all(isinstance(one, Warn) for one in six().warnings)
+    assert '"epa-one-sided"' in six(prevalence=0.01).to_json()
+
+
+SITES = pl.DataFrame(
+    {
+        "site": ["n"] * 40 + ["s"] * 40, "truth": ([1] * 20 + [0] * 20) * 2,
+        "a": [1] * 20 + [0] * 20 + [1] * 10 + [0] * 30,  # right in 40 of 40, in 30 of 40
+        "b": [0] * 20 + [1] * 20 + [1] * 10 + [0] * 29 + [1],  # right in none, in 29 of 40
+    }
+)  # fmt: skip
+
+
+def test_slices_that_were_asked_for_have_a_line_each() -> None:
+    result = clfeval.tune_jpt(SITES, by="site", sweep=None)
+    (part,) = [section(one, result) for one in fold(result).opened if one.name == "slices"]
+    assert part.rows == (
+        ("site=n", "0.5", "a", "1.000", "none"),
+        ("site=s", "0.5", "a", "0.750", "1 other"),
+    )
+    text = as_text(result, width=80)
+    assert text.index("The best model of each slice") < text.index("Models at")
+
+
+def test_slices_of_one_model_have_its_measures() -> None:
+    """In the south 10 of 20 positives are found, and no negative is called positive."""
+    result = clfeval.tune_jpt(SITES.drop("b"), by="site", sweep=None)
+    (part,) = [
+        section(one, result, wide=False) for one in fold(result).opened if one.name == "slices"
+    ]
+    assert [line[0] for line in part.rows] == ["site=n", "site=s"]
+    assert "0.500" in part.rows[1][part.headings.index("sens. ↑")]
