@@ -25,6 +25,7 @@ from clfeval.pages.tune_jpt.look import (
     more,
     odds_of,
     place,
+    several,
 )
 from clfeval.pages.write import ABSENT, amount, evenly, exact
 from clfeval.result import Cell, Estimate, Result, Row, side_by_side, value_of
