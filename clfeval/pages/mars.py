@@ -134,13 +134,14 @@ def _slices(result: Result) -> Shown:
         for row in result.tables["slices"] for best in _first(models[row["slice"]], target)[:1]
     ]  # fmt: skip
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", "positives": "positives", "negatives": "negatives",
-        "found": "found", "missed\nby all": "missed_by_all",
+        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "found": "found",
         "finds most": lambda row: row["first"] or ABSENT, "of them": "hits",
         **({"recall ↑": "recall"} if target == "positive" else {}),
+        "missed\nby all": "missed_by_all",
     }  # fmt: skip
     more = "each model in each slice: --show alone, --show rates"
-    return Shown("slices", "Slices", columns, rows, LISTED, more, rank="asked")
+    lead = "recall" if target == "positive" else "hits"
+    return Shown("slices", "Slices", columns, rows, LISTED, more, rank="asked", lead=lead)
 
 
 def _main(result: Result, found: str) -> Shown:

@@ -198,7 +198,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
         more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
         notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
-    main = shown.rank == "main" and not wide
+    main = shown.rank != "detail" and bool(shown.lead) and not wide
     return Section(shown.title, tuple(strips), note, main, kept, signs)
 
 

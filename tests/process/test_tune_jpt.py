@@ -92,7 +92,7 @@ def test_gates_at_one_target_have_the_models_names() -> None:
     # rf: 0.69 / (0.69 + 0.15 x 100)
     assert done.code == 1
     (line,) = done.err.splitlines()
-    assert line.startswith("gate missed: rf at 1:100: ppv is 0.0439")
+    assert line.startswith("gate missed: rf at 1:100: ppv is 0.044,")
     assert line.endswith(", fail-under 0.1")
 
 
