@@ -96,7 +96,7 @@ def test_html_keeps_a_label(label: str) -> None:
     text = as_html(result_of(label))
     assert html.escape(f"gold={label}") in text
     tags = set(re.findall(r"</?([a-z0-9]+)", text))
-    assert tags <= {"div", "style", "p", "strong", "h4", "table", "thead", "tbody", "tr", "th",
+    assert tags <= {"div", "details", "summary", "style", "p", "strong", "h4", "table", "thead", "tbody", "tr", "th",
                     "td", "code"}  # fmt: skip
 
 
