@@ -12,7 +12,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: $(VENV)/.core ## run the main job on a real table
-	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3 --plot
+	$(BIN)/clfeval mars fixtures/breast-cancer/labels.csv --positive malignant --best 3
 	@printf '\nnext, for example:\n'
 	@printf '  %s\n' \
 		'$(BIN)/clfeval phidelta fixtures/breast-cancer/labels.csv --positive malignant' \
