@@ -79,8 +79,9 @@ class Shown:
     stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
     there are, if not as many as given. write: rounds numbers. between: heading of intervals.
     name: what asks for it, if not the table's. lead: the column that decides; it alone has its
-    intervals beside it where nobody asks for all. words: what columns mean, by name. places: how
-    each row stands, if the answer does not tell.
+    intervals beside it where nobody asks for all. legend: columns, or headings of what is made for
+    the screen, that the page's glossary explains below; words: what some mean in this result alone.
+    places: how each row stands, if the answer does not tell.
     """
 
     table: str
@@ -97,6 +98,7 @@ class Shown:
     name: str = ""
     rank: Rank = "detail"
     lead: str = ""
+    legend: Sequence[str] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     places: Sequence[Sign] | None = None
 
@@ -172,7 +174,8 @@ class Page:
     """What a command's results hold and how they read.
 
     shown: yields the tables in reading order, for so many digits. summary: what of it a gate may
-    limit. aside: notes, by code, that matter only beside one of these parts.
+    limit. aside: notes, by code, that matter only beside one of these parts. glossary: what columns
+    mean, by name or `table.name`; headings: what leads to one of them from the screen.
     """
 
     command: str
@@ -185,6 +188,8 @@ class Page:
     parts: tuple[str, ...] = ()  # what is shown under other names than a table's
     plots: tuple[str, ...] = ()
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""
@@ -201,6 +206,11 @@ class Page:
         """Return a column of a table, or of the first table that has it, or of the summary."""
         tables = [self.table(table)] if table else [*self.tables, Table("", self.summary)]
         return next((c for one in tables for c in one.columns if c.name == name), None)
+
+    def meaning(self, name: str, table: str = "") -> str:
+        """Say what a column or heading means; nothing where only its measure says so."""
+        key = self.headings.get(name, name)
+        return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 
 def of(kind: str, names: str, **more: Any) -> tuple[Column, ...]:

@@ -6,10 +6,6 @@ from clfeval.result import Result, Row
 from clfeval.schema import BASELINE, Shown
 
 ORDER = ("worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same")
-WORDS = {
-    "change": "new - old; its interval is of independent rows, too wide where they are the same",
-    "verdict": "better or worse where that interval excludes 0",
-}
 
 
 def against_baseline(result: Result, lead: str) -> list[Shown]:
@@ -29,7 +25,7 @@ def against_baseline(result: Result, lead: str) -> list[Shown]:
     return [
         Shown(
             BASELINE, "Beside the baseline", "model measure old new change verdict",
-            sorted(rows, key=place), rank="asked", lead="change", words=WORDS,
+            sorted(rows, key=place), rank="asked", lead="change", legend=("change", "verdict"),
             total=len(result.tables[BASELINE]),
         )
     ]  # fmt: skip

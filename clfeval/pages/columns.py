@@ -1,6 +1,8 @@
-"""Columns that tables of several pages have."""
+"""Columns that tables of several pages have, and what they mean."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from clfeval.schema import Column, of
 
@@ -9,3 +11,24 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
+SHARED: Mapping[str, str] = {
+    "slice": "the rows that share their values in the columns of --by, else the whole table",
+    "model": "the classifier, as its column or the table calls it",
+    "threshold": "score from which on a row is called positive; none where the model gives labels",
+    "tp": "positive rows that are called positive",
+    "fp": "negative rows that are called positive",
+    "fn": "positive rows that are called negative",
+    "tn": "negative rows that are called negative",
+    "rows": "how many rows there are, repeated ones counted each time",
+    "positives": "rows of the positive class",
+    "negatives": "rows of all other classes",
+    "prevalence": "share of the rows of a population that are positive",
+    "odds": "positives : negatives in the population",
+    "measure": "the measure or score that the row of this table is about",
+    "interval": "range that covers the true value, with the confidence that --level says",
+    "baseline.old": "the value in the baseline, saved earlier",
+    "baseline.new": "the value in this result",
+    "baseline.change": "new - old; its interval is of independent rows, too wide where they are "
+    "the same",
+    "baseline.verdict": "better or worse where that interval excludes 0",
+}

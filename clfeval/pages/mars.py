@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.glossary import MARS
 from clfeval.pages.write import ABSENT, class_counts, class_names, evenly, exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
@@ -49,12 +50,7 @@ TABLES = (
                         Column("row", "count", when="one"))),
 )  # fmt: skip
 
-REACHED = {
-    "covered": "rows found by any member",
-    "gain": "what the set finds more than the one before",
-    "effort": "rows that any member calls",
-    "yield": "covered / effort",
-}
+REACHED = ("covered", "gain", "effort", "yield")  # what they mean stands below
 
 
 def headline(result: Result) -> list[str]:
@@ -82,12 +78,12 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     ):
         if name in tables:
             who = "slice " * any(row["slice"] is not None for row in tables[name])
-            yield _chosen(part(name, title, f"{who}{columns}", words=REACHED), tables[name])
+            yield _chosen(part(name, title, f"{who}{columns}", legend=REACHED), tables[name])
     if "subsets" in tables:
         title = "Subsets: what any member finds"
         columns = f"models covered effort yield {scores}"
         who = "slice " * bool(tables.get("slices"))
-        yield part("subsets", title, f"{who}{columns}", words=REACHED, lead="yield")
+        yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
     if "exclusive" in tables:
         title = "Found or missed by one model alone"
         yield part("exclusive", title, "model list file id? row?")
@@ -164,16 +160,12 @@ def _main(result: Result, found: str) -> Shown:
     }  # fmt: skip
     rule = result.parameters["occlusion"]
     outside = "every" if rule == "all" else "some"
-    words = {
-        found: "by this model and by no other",
-        missed: f"by this model, and found by {outside} other (rule '{rule}')",
-        "shine_through": "share found alone, of the rows that any model finds",
-        "occlusion": "share missed alone, of the rows that any model finds",
-    }  # fmt: skip
+    words = {missed: f"by this model, and found by {outside} other (rule '{rule}')"}
     title = "Models, those that find most first"
     return Shown(
         "models", title, columns, rows, rank="main", right=["called"],
-        lead="recall" if positive else "shine_through", more="--format csv", words=words,
+        lead="recall" if positive else "shine_through", more="--format csv",
+        legend=(found, "shine_through", "occlusion"), words=words,
     )  # fmt: skip
 
 
@@ -290,5 +282,5 @@ def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
 
 PAGE = Page(
     "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates", "cuts"),
-    ("bars", "matrix", "curves"),
+    ("bars", "matrix", "curves"), glossary=MARS,
 )  # fmt: skip

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.measures import plane
-from clfeval.measures.plane import BOUNDARIES, CHANCE, LEAN, ORACLE
+from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import class_counts, exact, interval, joined
 from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
@@ -111,32 +112,12 @@ DIFFERENT: Mapping[str, Source] = {
     "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
 }  # fmt: skip
 READINGS = ("inverted", "chance", "informative", "near oracle")
-WORDS = {
-    "delta": "sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
-    "phi": "sensitivity - specificity: 1 always positive, 0 no lean, -1 always negative",
-    "reading": f"what the interval of δ says: chance up to ±{CHANCE}, near oracle from {ORACLE}; "
-    f"a lean where that of φ lies beyond ±{LEAN}",
-    "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
-    "where the sentences above take all together",
-    "phi_difference": "above 0 it says positive more easily than the reference",
-    "differing_positives": "positive rows that one of the two gets right and the other not",
-    "differing_negatives": "the same of negative rows",
-    "delta_mean": "mean over runs of sensitivity + specificity - 1: 1 oracle, 0 chance",
-    "phi_mean": "mean over runs of sensitivity - specificity: which way it leans",
-    "bias": "low where the mean of φ is at most 0.05 from 0",
-    "variance": "low where runs lie at most 0.05 (SD) from their mean",
-    "precision": "share of positive answers that are right",
-    "odds": "positives : negatives",
-    "npv": "share of negative answers that are right",
-    "gini": "over all thresholds: 2 ROC AUC - 1, the mean δ of the curve",
-    "best_delta": "chosen on these rows: expect less on others",
-}
-OF_FEATURES = {
-    "delta": "share of positives with the feature - share of negatives with it",
-    "phi": "their sum - 1: 1 nearly always true, -1 nearly always false",
-    "role": "co- or contravariant with the class; pervasive or rare where |φ| is 0.8 or more",
-    "support": "rows where it is true",
-}
+EXPLAINED = (
+    "delta", "phi", "reading", "delta_difference", "phi_difference", "differing_positives",
+    "differing_negatives", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds", "npv",
+    "gini", "best_delta",
+)  # fmt: skip
+OF_FEATURES = ("delta", "phi", "role", "support")
 
 
 def headline(result: Result) -> list[str]:
@@ -173,21 +154,21 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
         yield Shown(
             "run_spread", "Models by their mean over runs", columns, rows, LISTED, rank="main",
-            lead="delta_mean", words=WORDS,
+            lead="delta_mean", legend=EXPLAINED,
         )  # fmt: skip
     else:
         best = ranked(result.whole("models"), "delta")
         yield Shown(
             "models", "Models, the largest δ first",
             "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
-            more=CSV, total=len(best), rank="main", lead="delta", words=WORDS,
+            more=CSV, total=len(best), rank="main", lead="delta", legend=EXPLAINED,
         )  # fmt: skip
     yield from _details(result, who)
 
 
 def _asked(result: Result, who: str) -> Iterator[Shown]:
     """Show what options asked for: a line a model, by the measure that decides."""
-    tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", words=WORDS)
+    tables, part = result.tables, partial(Shown, most=LISTED, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["prevalences"]) > 1
         at = result.parameters["prevalences"][0]
@@ -212,13 +193,13 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         columns = "model reference delta_difference p_value? runs"
         yield part(
             "run_comparisons", "Models over the runs", columns, rank="asked" if few else "detail",
-            lead="delta_difference", words={},
+            lead="delta_difference", legend=(),
         )  # fmt: skip
     if "slice" in who:
         rows = [row for row in tables["models"] if row["slice"] is not None]
         columns = f"{who} delta phi sensitivity specificity"
         title = "In each slice"
-        yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, words={})
+        yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
 
 
 def ranked(rows: Sequence[Row], column: str) -> list[Row]:
@@ -328,7 +309,7 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: joined(row["implications"])
     return Shown(
-        name, title, columns, rows, FEATURED, rank="main", lead="delta", words=OF_FEATURES
+        name, title, columns, rows, FEATURED, rank="main", lead="delta", legend=OF_FEATURES
     )  # fmt: skip
 
 
@@ -340,5 +321,6 @@ def _where(row: Row) -> Cell:
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
          "spread", "tests")  # fmt: skip
 PAGE = Page(
-    "phidelta", TABLES, headline, shown, lambda _: (), parts=PARTS, plots=("diamond",)
+    "phidelta", TABLES, headline, shown, lambda _: (), parts=PARTS, plots=("diamond",),
+    glossary=PHIDELTA, headings=PHIDELTA_HEADINGS,
 )  # fmt: skip

@@ -174,6 +174,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     write = shown.write or number
     signs = _signs(shown, result, rows)
     strips: list[Strip] = []
+    meanings = {name: page.meaning(name, shown.table) for name in shown.legend} | dict(shown.words)
     kept = 0
     for head, source in _columns(shown, declared, rows):
         values = [row.get(source) if isinstance(source, str) else source(row) for row in rows]
@@ -183,8 +184,9 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
         to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
         texts = tuple(exact(v) if to_the_digit else show(v, digits, write) for v in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
-        words = shown.words.get(source, "") if isinstance(source, str) else ""
-        strips.append(Strip(head.strip(), texts, numeric, words))
+        strip = Strip(head.strip(), texts, numeric)
+        words = meanings.get(source if isinstance(source, str) else strip.name, "")
+        strips.append(replace(strip, words=words))
         if len(strips) == 1 and signs:
             strips.append(Strip("", signs, numeric=False))
         intervals = tuple(interval(value, digits, write) for value in values)

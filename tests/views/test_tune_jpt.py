@@ -246,4 +246,4 @@ def test_epa_stands_beside_its_two_terms() -> None:
     part = named(RESULTS["full"], "Odds, which move")
     heads = [head for head in part.headings if "↑" in head]
     assert heads == ["PPV odds ↑", "NPV odds ↑", "EPA ↑", "TOR ↑", "F1 odds ↑"]
-    assert "PPV odds and NPV odds, its two terms" in part.note
+    assert any("PPV odds and NPV odds, its two terms" in line for line in part.legend)

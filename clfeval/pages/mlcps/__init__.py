@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from clfeval.pages.columns import MODEL
+from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.best import Best
 from clfeval.pages.mlcps.sections import ends, shown
 from clfeval.pages.write import ARROWS, show
@@ -216,5 +217,5 @@ def _some(names: Sequence[str]) -> str:
 
 PAGE = Page(
     "mlcps", TABLES, headline, shown, charts, parts=("firm", "changes", "goals"),
-    plots=("profile", "radars", "scatter"),
+    plots=("profile", "radars", "scatter"), glossary=MLCPS, headings=MLCPS_HEADINGS,
 )  # fmt: skip

@@ -12,10 +12,6 @@ from clfeval.words import many, quoted
 
 MATRIX = 24  # metrics side by side
 BREAKER = "✗"
-_SHARE = (
-    "share: of weights drawn evenly from all that add up to one, by MLcps and by the order-free "
-    "score; ×f: where each weight w may be anything from w/f to f w, the model can pass the first"
-)
 
 
 def asked(best: Best, digits: int) -> Iterator[Shown]:
@@ -43,8 +39,9 @@ def _weights(best: Best) -> Shown:
     title = f"How often each is first if weights are drawn at random ({draws:,} draws)"
     rows, right = [row for (row,) in best.of_table("weights")], ["bar", "passes the\nfirst at"]
     return best.table(
-        "weights", title, columns, rows, note=_SHARE, right=right, rank="asked", lead="share"
-    )
+        "weights", title, columns, rows, right=right, rank="asked", lead="share",
+        legend=("share", "share_order_free", "passes the first at"),
+    )  # fmt: skip
 
 
 def _factor(row: Row) -> str:
@@ -73,19 +70,20 @@ def _dethroning(best: Best) -> Shown:
         "metric": "metric", "weight": lambda row: f"{row['weight']:g}",
         "lowered alone": beyond("lower", "below"), "raised alone": beyond("upper", "above"),
     }  # fmt: skip
-    note = ""
+    words = {}
     joint = [row for row in rows if row["joint"] is not None]
     if joint:
         columns["together"] = lambda row: f"{row['joint']:.3g}"
         winner = joint[0]["joint_winner"]
-        note = f"together: the smallest change of all weights that puts {quoted(str(winner))} first"
+        change = f"the smallest change of all weights that puts {quoted(str(winner))} first"
+        words = {"together": change}
     title = f"Weights at which another model passes {first}"
     never = all(value_of(row[side]) is None for row in rows for side in ("lower", "upper"))
     if never and not joint:
         none = {"what": "none: in this order, no weights above 0 put another model first"}
         return best.table("dethroning", title, {"result": "what"}, [none], rank="asked")
     right = ["weight", "together"]
-    return best.table("dethroning", title, columns, rows, note=note, right=right, rank="asked")
+    return best.table("dethroning", title, columns, rows, right=right, rank="asked", words=words)
 
 
 def _goals(best: Best) -> Shown:

@@ -17,22 +17,11 @@ DECIDES = (
     ("order\ndecides", "order_dependent", "the order of the metrics decides"),
     ("weights\ndecide", "weight_dependent", "weights decide"),
 )
-WORDS = {
-    "mlcps": "area of the polygon that the metrics span",
-    "normalised": "the area as a share of the largest there can be",
-    "desirability": "geometric mean of how desirable each value is, 0 to 1",
-    "first": "share of the resamples in which the model is first, ties counted for each",
-    "split_wins": "in so many splits the model is first",
-    "mean": "of the metrics themselves, unweighted",
-    "pareto": "no other model is as good in every metric and better in one",
-}
-_WISHED = "no other model is as good by every wish and metric and better by one"
-_BROKEN = "deals broken: so many values are worth nothing, which makes D 0"
-_PLAIN = "mean, SD: of the metrics themselves, unweighted"
-_FIRM = (
-    "order-free: mean area over all orders of the metrics, between lowest and highest; ranks: over "
-    f"these orders; {_PLAIN}"
-)
+EXPLAINED = (
+    "mlcps", "normalised", "desirability", "first", "split_wins", "mean", "pareto", "deals broken",
+)  # fmt: skip
+FIRM = ("order_free", "lowest", "highest", "mean", "sd", "ranks")
+WISHED = "no other model is as good by every wish and metric and better by one"
 
 
 def ends(limits: Sequence[object]) -> str:
@@ -73,7 +62,7 @@ def _ranking(best: Best) -> Shown:
     columns: dict[str, Source] = {"model": "model", "rank": lambda row: show(row["rank"])}
     if by:
         columns["D ↑"] = "desirability"
-    if broken := any(row.get("dealbreakers") for row in best.rows):
+    if any(row.get("dealbreakers") for row in best.rows):
         columns["deals\nbroken"] = _broken
     columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
     if "first" in first:
@@ -84,11 +73,11 @@ def _ranking(best: Best) -> Shown:
         "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: bar(value_of(row.get(score))),
     }  # fmt: skip
-    words = {**WORDS, **({"pareto": _WISHED} if by else {})}
     title = f"Ranking, best first (bar: {'D' if by else 'normalised'}, full at 1)"
     return best.table(
         "models", title, columns, right=["rank", "bar"], rank="main",
-        lead="desirability" if by else "mlcps", words=words, note=_BROKEN * broken,
+        lead="desirability" if by else "mlcps", legend=EXPLAINED,
+        words={"pareto": WISHED} if by else {},
     )  # fmt: skip
 
 
@@ -117,8 +106,7 @@ def _firm(best: Best) -> Shown:
         columns["dealbreakers"] = lambda row: names_in(row["dealbreakers"])
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
-    note = _FIRM if polygon else _PLAIN
-    return best.table("models", title, columns, note=note, right=["ranks"], name="firm")
+    return best.table("models", title, columns, right=["ranks"], name="firm", legend=FIRM)
 
 
 def _ranks(best: Best) -> Shown:
@@ -126,14 +114,16 @@ def _ranks(best: Best) -> Shown:
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
     columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
-    notes = ["SD: the smallest first"]
+    notes = []
     for head, name, words in DECIDES if best.result.parameters["orders"] else ():
         known = [row for row in rows if row[name] is not None]
         if known:
             columns[head] = _depends(name)
         if len(known) < len(rows):
             notes.append(f"{f'{UNKNOWN}: ' if known else ''}whether {words} is not known")
-    return best.table("ranks", "Rank by each score", columns, rows, note="; ".join(notes))
+    return best.table(
+        "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
+    )
 
 
 def _depends(name: str) -> Source:

@@ -10,6 +10,7 @@ from math import inf, log10
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT
 from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.tune_jpt.look import Look, counted
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
@@ -271,4 +272,5 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
+    glossary=TUNE_JPT, headings=TUNE_JPT_HEADINGS,
 )  # fmt: skip

@@ -21,14 +21,7 @@ MANY = 12  # measures: more than anybody names
 MAIN = ("ppv", "npv", "sensitivity", "specificity")
 SWEPT = 7  # odds of a sweep shown to a person
 OPEN = "…"  # an interval's end beyond the swept odds
-EXPLAINED = {
-    "tar": "TAR: share of right answers, accuracy",
-    "ppv": "PPV, NPV: shares of the positive and of the negative answers that are right",
-    "ic": "IC: share of the truth's information in the answer",
-    "epa": "EPA: mean of PPV odds and NPV odds, its two terms; the smaller one hardly shows in it",
-    "tor": "TOR: right answers for each wrong one", "lr_pos": "LR: likelihood ratios",
-    "dor": "DOR: diagnostic odds ratio", "dp": "DP: discriminant power",
-}  # fmt: skip
+EXPLAINED = ("tar", "ppv", "npv", "ic", "epa", "tor", "lr_pos", "lr_neg", "dor", "dp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,7 @@ HEADS = {
     "sensitivity": "sens. ↑", "specificity": "spec. ↑",
     "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
 }  # fmt: skip
-WORDS = {
-    "tar": "share of right answers (accuracy)",
-    "ppv": "share of the positive answers that are right",
-    "npv": "share of the negative answers that are right",
-    "sensitivity": "sensitivity, share of the positives that are found",
-    "specificity": "specificity, share of the negatives called negative",
-    "ic": "share of the truth's information in the answer",
-    "net_benefit": "right positives a row, less what the false ones undo",
-}
+EXPLAINED = ("tar", "ppv", "npv", "sensitivity", "specificity", "ic", "net_benefit", "then")
 RULES = {"never positive": "never", "always positive": "always"}
 
 
@@ -63,9 +55,8 @@ def _main(look: Look) -> Shown:
     columns: dict[str, Source] = {"model": "model"}
     columns |= {"prevalence": "prevalence"} if several else {}
     columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
-    words = {**WORDS, lead: _meaning(look, lead)}
-    words["ppv"] += "; NPV: of the negative ones" if "npv" in look.known else ""
-    words["npv"] = "" if "ppv" in look.known else words["npv"]
+    staked = lead in ("expected_cost", "net_benefit")
+    words = {lead: f"of a row; {stakes(look.result)}"} if staked else {}
     columns |= _measures(look, list(dict.fromkeys([lead, "ppv"])))
     if uses:
         title = look.title(deciding)
@@ -73,7 +64,6 @@ def _main(look: Look) -> Shown:
         words["use"] = f"best for {title}, or the one in force if no better on other rows"
         if any(row.get("use") in RULES.values() for row in listed):
             words["use"] += "; never, always: call no row, every row positive"
-        words["then"] = "to expect with it; a chosen one is judged on other rows"
     columns |= _measures(look, ["sensitivity", "specificity", "npv"] if uses else MAIN)
     columns |= _measures(look, look.asked)
     at = "at each target" if several else look.where(rows[0])
@@ -83,7 +73,7 @@ def _main(look: Look) -> Shown:
     title = f"The model {at}{cut}" if alone else title
     return look.table(
         "models", title, columns, listed, most=None, total=len(lines), more="--format csv",
-        rank="main", lead=lead, words=words, right=("use\nthreshold",),
+        rank="main", lead=lead, legend=EXPLAINED, words=words, right=("use\nthreshold",),
         places=[_standing(look, row, groups) for row in listed] if several else None,
     )  # fmt: skip
 
@@ -96,12 +86,6 @@ def _measures(look: Look, names: Sequence[str]) -> dict[str, Source]:
 
 def _head(look: Look, measure: str) -> str:
     return HEADS.get(measure, f"{look.title(measure)} {CATALOG[measure].arrow}")
-
-
-def _meaning(look: Look, lead: str) -> str:
-    """Say what the measure that decides means."""
-    costs = stakes(look.result)
-    return f"of a row; {costs}" if lead in ("expected_cost", "net_benefit") else WORDS.get(lead, "")
 
 
 def _place(row: Row, lead: str) -> tuple[bool, float]:

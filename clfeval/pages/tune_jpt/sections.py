@@ -34,10 +34,7 @@ from clfeval.words import quoted
 
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
-HONEST = (
-    "loss: what keeping the fixed threshold costs on these rows; cross-fitted: thresholds chosen "
-    "on other rows than they are judged on; gain: cross-fitted less fixed, above 0 moving pays"
-)
+HONEST = ("loss", "honest", "honest_gain")
 
 
 def details(look: Look, digits: int) -> Iterator[Shown]:
@@ -45,13 +42,13 @@ def details(look: Look, digits: int) -> Iterator[Shown]:
     shares, odds, staked, fixed = _measured(look.result.tables["models"])
     yield _cells(look, digits)
     for name, title, names, note in (
-        ("moving", "Measures that move with the class ratio", shares, _explained(shares)),
-        ("odds", "Odds, which move with the class ratio", odds, _explained(odds)),
+        ("moving", "Measures that move with the class ratio", shares, ""),
+        ("odds", "Odds, which move with the class ratio", odds, ""),
         ("cost", "Cost and benefit of a row", staked, stakes(look.result)),
     ):
         if names:
             columns = {**look.who(), PLACE: place, **look.measures(names)}
-            yield look.table("models", title, columns, note=note, name=name)
+            yield look.table("models", title, columns, note=note, name=name, legend=EXPLAINED)
     if fixed:
         yield _unmoved(look, fixed)
     yield from _swept(look)
@@ -141,12 +138,8 @@ def _unmoved(look: Look, names: Sequence[str]) -> Shown:
     cut = any(row["threshold"] is not None for row in rows)
     columns = {**look.who(), **({"threshold": "threshold"} if cut else {}), **look.measures(names)}
     title = "Measures that do not move with the class ratio"
-    note = _explained(names)
-    return look.table("models", title, columns, list(first.values()), note=note, name="unmoved")
-
-
-def _explained(names: Sequence[str]) -> str:
-    return "; ".join(EXPLAINED[name] for name in names if name in EXPLAINED)
+    rows = list(first.values())
+    return look.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED)
 
 
 def stakes(result: Result) -> str:
@@ -254,7 +247,7 @@ def _thresholds(look: Look) -> Iterator[Shown]:
             "cross-\nfitted": "honest", "gain": "honest_gain",
         }  # fmt: skip
         title = "Moving the threshold"
-        yield look.table("thresholds", title, columns, here, note=HONEST, right=right)
+        yield look.table("thresholds", title, columns, here, legend=HONEST, right=right)
     rows = look.swept("thresholds")
     if rows:
         yield _by_odds(look, rows)
