@@ -41,6 +41,11 @@ def exact(value: float) -> str:
     return close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
 
 
+def even(total: float) -> float:
+    """Round a sum to 12 digits: equal sums of fractional weights may differ in the last ones."""
+    return float(f"{total:.12g}")
+
+
 def percent(share: float) -> str:
     """Write a percentage: three digits, and next to 100 two of what is lacking."""
     lacking = 100 * (1 - share)
