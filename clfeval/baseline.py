@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from clfeval.errors import UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.result import POPULATIONS, Estimate, Result, Row, Warn
+from clfeval.result import POPULATIONS, Estimate, Result, Row, Warn, size_of
 
 BETTER, WORSE, OPEN, SAME, MOVED = "better", "worse", "not told apart", "the same", "changed"
 NEW, GONE, UNKNOWN = "new", "gone", "undefined"
@@ -78,7 +78,7 @@ def baseline_rows(result: Result, baseline: Result) -> list[Row]:
 
     as of two independent samples; where both results are of the same rows it is wider than it need
     be. Undefined, without interval, where one of the two is. A change is better or worse where its
-    interval excludes 0; without intervals a value is only the same or changed.
+    interval excludes 0; without intervals, or where 0 is best, a value is only the same or changed.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
     before, now = labelled(baseline), labelled(result)
@@ -109,18 +109,29 @@ def _row(result: Result, model: str, name: str, old: Estimate | None, new: Estim
 
 
 def difference(old: Estimate, new: Estimate) -> Estimate:
-    """Return new - old with its interval, each estimate's distances added in squares."""
+    """Return new - old with its interval, each estimate's distances added in squares.
+
+    A limit on the wrong side of its value, as a percentile may be, counts as the value.
+    """
     if old.value is None or new.value is None:
-        reason = new.reason if new.value is None else old.reason
-        return Estimate(None, reason=reason or "undefined")
+        return _endless(old, new)
     value = new.value - old.value
     if None in (old.low, old.high, new.low, new.high):
         return Estimate(value)
     ends = old.low, old.high, new.low, new.high
     low, high, now_low, now_high = (float(end or 0.0) for end in ends)
-    down = math.hypot(new.value - now_low, high - old.value)
-    up = math.hypot(now_high - new.value, old.value - low)
+    down = math.hypot(max(new.value - now_low, 0.0), max(high - old.value, 0.0))
+    up = math.hypot(max(now_high - new.value, 0.0), max(old.value - low, 0.0))
     return Estimate(value, value - down, value + up)
+
+
+def _endless(old: Estimate, new: Estimate) -> Estimate:
+    """Return a change without a finite value: to or away from what is infinite, or undefined."""
+    before, now = size_of(old), size_of(new)
+    if before is None or now is None:
+        return Estimate(None, reason=(new if now is None else old).reason or "undefined")
+    reasons = {math.inf: "infinite", -math.inf: "minus_infinite"}
+    return Estimate(None, reason=reasons.get(now - before, "undefined"))
 
 
 def best_of(result: Result, metric: str) -> str:
@@ -130,12 +141,14 @@ def best_of(result: Result, metric: str) -> str:
 
 
 def _verdict(change: Estimate, best: str) -> str:
-    if change.value is None:
+    if size_of(change) is None:
         return UNKNOWN
-    if not change.value:
+    if change.value == 0:
         return SAME
-    if change.low is None or change.high is None or best == "zero":
+    if change.low is None or change.high is None:
         return MOVED
     if change.low <= 0 <= change.high:
         return OPEN
+    if best == "zero":
+        return MOVED
     return BETTER if (change.low > 0) == (best == "max") else WORSE

@@ -41,6 +41,21 @@ def exact(value: float) -> str:
     return close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
 
 
+def even(total: float) -> float:
+    """Round a sum to 12 digits: equal sums of fractional weights may differ in the last ones."""
+    return float(f"{total:.12g}")
+
+
+def percent(share: float) -> str:
+    """Write a percentage: three digits, and next to 100 two of what is lacking."""
+    lacking = 100 * (1 - share)
+    if not 0 < lacking < 1:
+        return f"{100 * share:.3g}"
+    if lacking < 1e-4:
+        return ">99.9999"
+    return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
+
+
 def between(
     value: float, low: float | None, high: float | None,
     write: Callable[[float, int], str] = number,

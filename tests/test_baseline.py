@@ -57,6 +57,28 @@ def test_what_is_undefined_has_no_change_and_what_lacks_limits_no_interval() -> 
     assert difference(Estimate(0.5), Estimate(0.75)) == Estimate(0.25)
 
 
+def test_a_change_from_or_to_infinity_has_a_direction() -> None:
+    endless, finite = Estimate(None, reason="infinite"), Estimate(1.8, 1.4, 2.3)
+    assert difference(endless, finite) == Estimate(None, reason="minus_infinite")
+    assert difference(finite, endless) == Estimate(None, reason="infinite")
+    assert difference(endless, Estimate(None, reason="minus_infinite")).reason == "minus_infinite"
+    assert difference(endless, endless) == Estimate(None, reason="undefined")
+    assert (verdict("lr_pos", endless, finite), verdict("lr_pos", endless, endless)) == (
+        "changed", "undefined",
+    )  # fmt: skip
+    # LR+ fell from infinity to 1.8: no limit from below is kept
+    new, old = result(a={"lr_pos": finite}), result(a={"lr_pos": endless})
+    (gate,) = gates(new, "fail-under", "lr_pos.change=-5", old)
+    assert (gate.passed, gate.reason) == (False, "minus_infinite")
+
+
+def test_a_limit_on_the_wrong_side_of_its_value_reaches_nowhere() -> None:
+    # new 0.9 lies below its own limits 0.91 and 0.95: it reaches 0 down and 0.05 up
+    change = difference(Estimate(0.5, 0.47, 0.54), Estimate(0.9, 0.91, 0.95))
+    assert change.low == pytest.approx(0.4 - 0.04)
+    assert change.high == pytest.approx(0.4 + math.hypot(0.05, 0.03))
+
+
 def test_verdicts_follow_the_interval_and_the_measure() -> None:
     assert verdict("recall", LOW, HIGH) == "better"
     assert verdict("recall", HIGH, LOW) == "worse"
@@ -66,6 +88,7 @@ def test_verdicts_follow_the_interval_and_the_measure() -> None:
     assert verdict("recall", LOW, LOW) == "the same"
     assert verdict("recall", Estimate(0.5), Estimate(0.9)) == "changed"  # without intervals
     assert verdict("phi", LOW, HIGH) == "changed"  # best at 0, from either side
+    assert verdict("phi", LOW, Estimate(0.55, 0.45, 0.65)) == "not told apart"
     assert verdict("recall", LOW, Estimate(None, reason="no_positive_truth")) == "undefined"
 
 

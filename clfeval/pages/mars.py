@@ -11,7 +11,7 @@ from clfeval.pages.glossary import MARS
 from clfeval.pages.write import ABSENT, class_counts, class_names, evenly, exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
-from clfeval.words import many
+from clfeval.words import even, many
 
 LISTED = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # cuts of a sweep shown to a person
@@ -109,9 +109,12 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
 def _first(rows: Sequence[Row], target: str) -> list[Row]:
     """Sort models: those that find most first, and of equals those that call fewest rows."""
     hit, alarm = HITS[target]
-    return sorted(
-        rows, key=lambda row: (-_number(row[hit]), _number(row[hit]) + _number(row[alarm]))
-    )
+
+    def place(row: Row) -> tuple[float, float]:
+        found = _number(row[hit])
+        return -even(found), even(found + _number(row[alarm]))
+
+    return sorted(rows, key=place)
 
 
 def _number(cell: Cell) -> float:

@@ -13,7 +13,7 @@ from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Answer, Row
-from clfeval.words import between, listed, named, quoted
+from clfeval.words import between, even, listed, named, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -35,7 +35,8 @@ def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> 
         text = f"No model finds any of the {rows:,.10g} {target} rows."
         return (Answer("finds-none", text),)
     covered = counts.hit_n @ counts.hits
-    effort = covered + counts.alarm_n @ counts.alarms
+    effort = _even(covered + counts.alarm_n @ counts.alarms)
+    covered = _even(covered)
     order = np.lexsort((effort, -covered)).tolist()
     testable = options.confidence is not None and counts.hit_n.dtype.kind != "f"
     said = [_most(counts, options, order, covered, effort)]
@@ -48,13 +49,17 @@ def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> 
     return tuple(said)
 
 
+def _even(sums: Counts) -> Counts:
+    return sums if sums.dtype.kind != "f" else np.array([even(one) for one in sums.tolist()])
+
+
 def _most(
     counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts,
     effort: Counts,
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum().item()
-    (share,) = shares(measure, covered[[best]], rows, level=options.confidence)
+    (share,) = shares(measure, (counts.hit_n @ counts.hits)[[best]], rows, level=options.confidence)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
@@ -92,11 +97,13 @@ def _pair(
     Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
     """
 
-    def place(row: Row) -> tuple[float, float]:
-        return -float(str(row["covered"])), float(str(row["effort"]))
+    def each(name: str) -> list[float]:
+        return [float(str(row[name])) for row in pairs]
 
-    row = min(pairs, key=place)
-    names, alone = tuple(row["models"]), quoted(counts.models[best])  # type: ignore[arg-type]
+    kind = counts.hit_n.dtype
+    covered, effort = (_even(np.array(each(name), kind)) for name in ("covered", "effort"))
+    row = pairs[np.lexsort((effort, -covered))[0]]
+    names, alone = tuple(row["models"]), quoted(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
@@ -105,7 +112,8 @@ def _pair(
     chance = ""
     if testable and lost and len(pairs) * sign_test(gained, lost) > 1 - options.level:
         chance = ", which may be chance"
-    found, called, measure = -place(row)[0], place(row)[1], MEASURE[options.target]
+    found, called = (float(str(row[name])) for name in ("covered", "effort"))
+    measure = MEASURE[options.target]
     (share,) = shares(measure, np.array([found]), n.sum().item(), level=options.confidence)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "

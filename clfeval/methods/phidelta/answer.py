@@ -13,7 +13,7 @@ from clfeval.inference.shares import holm, paired_combination
 from clfeval.measures.plane import LEAN
 from clfeval.methods.phidelta.tables import Points, run_comparison_rows
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
-from clfeval.words import between, many, named, number, quoted
+from clfeval.words import between, exact, many, named, number, percent, quoted
 
 MOST = 5  # sentences
 LISTED = 6  # models that may be as good, by name
@@ -55,7 +55,7 @@ def _best(ranked: Sequence[Row], leaders: Sequence[str]) -> Answer:
     """Name the one with the largest delta; several where they have the same."""
     delta, name = estimate(ranked[0]["delta"]), named(leaders)
     value, low, high = _value(delta), delta.low, delta.high
-    better = value > 0 if low is None else low > 0
+    better = all(_better(row["delta"]) for row in ranked[: len(leaders)])
     if len(leaders) == 1:
         rates = f"(sensitivity {_rate(ranked[0], 'sensitivity')}, specificity "
         rates += f"{_rate(ranked[0], 'specificity')})"
@@ -177,10 +177,11 @@ def _right(name: str, populations: Sequence[Row]) -> list[Answer]:
         return []
     ends = ""
     if precision.low is not None and precision.high is not None:
-        ends = f" ({_hundred(precision.low)} to {_hundred(precision.high)})"
+        ends = f" ({percent(precision.low)} to {percent(precision.high)})"
+    right = percent(precision.value)
     text = (
-        f"At prevalence {float(str(row['prevalence'])):.4g} ({row['odds']}) of 100 positive "
-        f"answers of {quoted(name)} {_hundred(precision.value)} are right{ends}."
+        f"At prevalence {exact(float(str(row['prevalence'])))} ({row['odds']}) of 100 positive "
+        f"answers of {quoted(name)} {right} {'is' if right == '1' else 'are'} right{ends}."
     )
     value, low, high = precision.value, precision.low, precision.high
     return [Answer("right", text, (name,), "precision", value, low, high)]
@@ -239,11 +240,11 @@ def run_answer(
     value, low, high = _value(mean), mean.low, mean.high
     if len(leaders) > 1:
         low = high = None
-    text = f"{named(leaders)} {'discriminates best' if len(ranked) > 1 else 'has'} {over}: δ "
-    if len(leaders) > 1:
-        text = f"{named(leaders)} discriminate best, alike, {over}: δ "
-    elif value <= 0 and len(ranked) > 1:
-        text = f"{named(leaders)} has the largest δ {over}: "
+    best = "discriminate best, alike," if len(leaders) > 1 else "discriminates best"
+    text = f"{named(leaders)} {best if len(ranked) > 1 else 'has'} {over}: δ "
+    if len(ranked) > 1 and not all(_better(row["delta_mean"]) for row in ranked[: len(leaders)]):
+        has = "has" if len(leaders) == 1 else "have"
+        text = f"{named(leaders)} {has} the largest δ {over}: "
     said = [Answer("best-delta", f"{text}{between(value, low, high)}.", tuple(leaders), "delta",
                    value, low, high)]  # fmt: skip
     others = [str(row["model"]) for row in ranked[len(leaders) :]]
@@ -345,12 +346,14 @@ def _value(cell: Any) -> float:
     return estimate(cell).value or 0.0
 
 
+def _better(cell: Any) -> bool:
+    """Say whether delta is above chance, for certain where it has an interval."""
+    low = estimate(cell).low
+    return (_value(cell) if low is None else low) > 0
+
+
 def _rate(row: Row, name: str) -> str:
     return number(_value(row[name]))
-
-
-def _hundred(share: float) -> str:
-    return f"{100 * share:.3g}"
 
 
 def _covers(cell: Estimate, value: float) -> bool:

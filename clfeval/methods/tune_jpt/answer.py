@@ -21,7 +21,6 @@ from clfeval.methods.tune_jpt.said import (
     how_right,
     in_brackets,
     moves,
-    percent,
     rounded,
     threshold_text,
     to_do,
@@ -31,7 +30,7 @@ from clfeval.methods.tune_jpt.said import (
     worth_of,
 )
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
-from clfeval.words import close, exact, many, named, quoted
+from clfeval.words import close, exact, many, named, percent, quoted
 
 MOST = 5  # sentences
 TARGETS = 3  # populations spoken of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, log10
+from math import inf
 from typing import Any
 
 from clfeval.result import Cell, Estimate, Row, size_of
-from clfeval.words import between, close, exact, named, quoted
+from clfeval.words import between, close, exact, named, percent, quoted
 
 NAMES = 6  # said in one sentence
 NEAR = 1e-9  # relative; closer values are one
@@ -86,16 +86,6 @@ def threshold_text(cell: Cell) -> str:
     return (
         "the votes of the largest class" if cell is None else f"threshold {exact(float(str(cell)))}"
     )
-
-
-def percent(share: float) -> str:
-    """Write a percentage: three digits, and next to 100 two of what is lacking."""
-    lacking = 100 * (1 - share)
-    if not 0 < lacking < 1:
-        return f"{100 * share:.3g}"
-    if lacking < 1e-4:
-        return ">99.9999"
-    return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
 
 
 def expected(rows: float, *, of: float | None = None) -> str:

@@ -14,6 +14,7 @@ from scipy.stats import beta, binomtest
 
 import clfeval
 from clfeval.result import Answer, Result
+from clfeval.views.terminal import as_text
 
 Patterns = Mapping[str, int]
 
@@ -230,3 +231,20 @@ def test_of_many_models_those_that_are_left_find_all() -> None:
     assert said["could-be-left-out"].text == (
         "l finds all 11 rows that any model finds; a, b, c, d and 7 more could be left out."
     )
+
+
+def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
+    # .1 + .2 is a hair above .3 in binary: a and b find as much, and b calls less
+    frame = pl.DataFrame(
+        {
+            "truth": [1, 1, 1, 0, 0], "w": [0.1, 0.2, 0.3, 0.5, 1.0], "a": [1, 1, 0, 1, 0],
+            "b": [0, 0, 1, 0, 0], "c": [0, 0, 0, 0, 1],
+        }
+    )  # fmt: skip
+    result = clfeval.mars(frame, weight="w", interval="none")
+    assert result.answer[0].text == (
+        "b finds most, as a does: 0.3 of the 0.6 positive rows (recall 0.500), and calls 0.3 "
+        "positive."
+    )
+    shown = [line.split()[:2] for line in as_text(result).splitlines()]
+    assert shown.index(["b", "*"]) < shown.index(["a", "0.300"])  # the table in the same order

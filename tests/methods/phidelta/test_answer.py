@@ -99,6 +99,13 @@ def test_two_tied_are_both_the_best_and_the_third_is_compared_with_the_first() -
     assert said(near, "not-told-apart") == "On the same rows a cannot be told from z."
 
 
+def test_of_two_tied_both_must_be_better_than_chance() -> None:
+    # both have δ .1; the interval of a is that of rates near 1, that of b covers 0
+    result = phidelta(table(z=(40, 60), a=(100, 90), b=(55, 45)))
+    assert said(result, "best-delta") == "a and b have the largest δ, 0.100 each."
+    assert named(result, "like-chance") == ("b",)
+
+
 def test_who_is_worse_for_certain_and_who_is_not() -> None:
     result = phidelta(table(far=(60, 40), best=(90, 20), near=(89, 21)))
     assert said(result, "not-told-apart") == "On the same rows it cannot be told from near."
@@ -214,6 +221,12 @@ def test_how_many_positive_answers_are_right_where_that_is_asked_for() -> None:
     text = str(said(phidelta(frame, prevalence=(0.1,)), "right"))
     assert text.startswith("At prevalence 0.1 (1:9) of 100 positive answers of good 33.3 are right")
     assert said(phidelta(frame), "right") is None
+    # of 999 positives all are found, and of 1 negative a tenth: 999 / 999.1 is 99.98999 %
+    text = str(said(phidelta(table(near=(100, 10)), prevalence=(0.999,)), "right"))
+    assert " of near 99.990 are right (" in text
+    # 1 of 100: 1 positive found, 99 of 99 negatives called
+    text = str(said(phidelta(table(all=(100, 100)), prevalence=(0.01,)), "right"))
+    assert " of all 1 is right (" in text
     silent = phidelta(table(silent=(0, 0)), prevalence=(0.1,))
     assert said(silent, "right") is None  # it never says positive
 

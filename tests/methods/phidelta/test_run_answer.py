@@ -78,6 +78,16 @@ def test_tied_means_and_means_below_zero() -> None:
     assert said["best-delta"].text == text
     below = answered(None, a=[-0.5, -0.25], b=[-0.75, -0.5])
     assert below["best-delta"].text == "a has the largest δ on average over 2 runs: -0.375."
+    alike = answered(None, a=[-0.5, -0.25], b=[-0.25, -0.5], c=[-0.75, -0.5])
+    assert alike["best-delta"].text == (
+        "a and b have the largest δ on average over 2 runs: -0.375."
+    )
+
+
+def test_nothing_discriminates_best_whose_mean_may_be_zero() -> None:
+    # mean .05; its SD is far above that, and t of one degree of freedom is 12.7
+    text = answered(a=[0.5, -0.4], b=[-0.5, 0.3])["best-delta"].text
+    assert text.startswith("a has the largest δ on average over 2 runs: 0.050 [-")
 
 
 def test_all_tied_are_not_said_to_be_untested() -> None:
