@@ -28,13 +28,14 @@ from clfeval.views.render import (
     reasons,
     section,
 )
-from clfeval.views.text import short
+from clfeval.views.text import apart
 from clfeval.words import DIGITS, plain
 
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway
 NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left out
 PIPE = 160  # columns of a line that nobody watches, unless a name needs more
+INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "--show NAME, --show all"
 
@@ -108,19 +109,19 @@ def _print_section(out: StringIO, part: Section, width: int | None, *, color: bo
         if number:
             console.print()
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-        for strip in strips:
+        for strip, columns in zip(strips, _widths(part, strips, width), strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
-            least = None if strip.numeric else min(TEXT_WIDTH, _width(strip.cells))
             table.add_column(
                 _text(strip.heading), justify=justify, no_wrap=strip.numeric or part.main,
-                overflow="fold", min_width=least,
+                overflow="fold", width=columns,
             )  # fmt: skip
         rows = zip(*(strip.cells for strip in strips), strict=True)
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
             table.add_row(*map(_text, row), style="bold" if sign == BEST else None)
         console.print(table)
     for line in (*part.legend, *([part.note] if part.note else [])):
-        prose.print(_text(f"  {line}", style="dim"))
+        for piece in _text(line).wrap(prose, prose.width - len(INDENT)):
+            prose.print(_text(INDENT, style="dim").append_text(piece))
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -130,6 +131,8 @@ def _text(text: str, style: str = "") -> Text:
 
 def fitted(part: Section, width: int | None) -> Section:
     """Make a table fit: one of details has its intervals beside their values, or under them."""
+    strips = (replace(strip, cells=tuple(map(plain, strip.cells))) for strip in part.strips)
+    part = replace(part, strips=tuple(strips))
     if part.main:
         return _in_lines(part, width)
     if _needed(part.strips) <= (width or PIPE):
@@ -151,8 +154,8 @@ def _in_lines(part: Section, width: int | None) -> Section:
         note = f"{note}; {also}" if note else also
     if width is not None and (beyond := _needed(strips) - width) > 0:
         room = max(names - beyond, 1)
-        cells = tuple(short(plain(name), room) for name in strips[0].cells)
-        strips[0] = replace(strips[0], cells=cells)
+        cut = apart(strips[0].cells, room)
+        strips[0] = replace(strips[0], cells=tuple(cut[name] for name in strips[0].cells))
     return replace(part, strips=tuple(strips), note=note)
 
 
@@ -169,7 +172,7 @@ def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
             out.append(here)
             here = keys
         here = (*here, strip)
-    if len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # none stands alone
+    if out and len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # none stands alone
         here = (*keys, out[-1][-1], here[-1])
         out[-1] = out[-1][:-1]
     return [*out, here]
@@ -177,11 +180,29 @@ def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
 
 def _needed(strips: Sequence[Strip], *, folded: int = UNBOUNDED) -> int:
     """Return the columns they need on a screen, text being folded or cut; numbers never are."""
-    wide = [
-        min(_width((strip.heading, *strip.cells)), UNBOUNDED if strip.numeric else folded)
-        for strip in strips
-    ]
-    return sum(2 + one for one in wide) - 2
+    return sum(2 + _least(strip, folded) for strip in strips) - 2
+
+
+def _widths(part: Section, strips: Sequence[Strip], width: int | None) -> list[int]:
+    """Share the screen among columns: text that must be folded gets what the others leave."""
+    full, wide = ([_least(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH))
+    if width is None or part.main:
+        return full
+    room = width - _needed(strips, folded=TEXT_WIDTH)
+    texts = [i for i, strip in enumerate(strips) if not strip.numeric]
+    while room > 0 and (some := [i for i in texts if wide[i] < full[i]]):
+        wide[min(some, key=lambda i: wide[i])] += 1
+        room -= 1
+    while room < 0 and (some := [i for i in texts if wide[i] > 1]):
+        wide[max(some, key=lambda i: wide[i])] -= 1
+        room += 1
+    return wide
+
+
+def _least(strip: Strip, folded: int) -> int:
+    """Return the columns a strip needs: its text may be folded to so many, its heading to words."""
+    wide = _width((strip.heading, *strip.cells))
+    return wide if strip.numeric else min(wide, max(folded, _width([*strip.heading.split(), ""])))
 
 
 def _width(cells: Sequence[str]) -> int:

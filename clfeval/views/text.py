@@ -103,17 +103,35 @@ def short(name: str, most: int) -> str:
     """Cut a name in the middle to columns of the screen: versions differ at their ends."""
     if cell_len(name) <= most:
         return name
-    tail = ""
-    for char in reversed(name):
-        if cell_len(char + tail) > (most - 1) // 2:
+    tail = _start(name[::-1], (most - 1) // 2)[::-1]
+    return f"{_start(name, most - 1 - cell_len(tail))}…{tail}"
+
+
+def apart(names: Sequence[str], most: int) -> dict[str, str]:
+    """Cut names as `short` does; those that would look the same are cut where they differ."""
+    cut = {name: short(name, most) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, text in cut.items():
+        alike.setdefault(text, []).append(name)
+    for group in alike.values():
+        if len(group) > 1 and most >= SHORTEST:
+            columns = enumerate(zip(*group, strict=False))
+            parting = next((i for i, here in columns if len({*here}) > 1), min(map(len, group)))
+            same = max(parting - 1, 0)
+            head = f"{_start(group[0][:same], most // 3)}…"
+            ends = apart([name[same:] for name in group], most - cell_len(head))
+            cut |= {name: head + ends[name[same:]] for name in group}
+    return cut
+
+
+def _start(text: str, most: int) -> str:
+    """Return as much of a text as fits."""
+    found = ""
+    for char in text:
+        if cell_len(found + char) > most:
             break
-        tail = char + tail
-    head = ""
-    for char in name:
-        if cell_len(head + char) > most - 1 - cell_len(tail):
-            break
-        head += char
-    return f"{head}…{tail}"
+        found += char
+    return found
 
 
 def _widths(headings: Sequence[str], entries: Sequence[Entry]) -> list[int]:

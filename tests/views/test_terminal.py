@@ -1,0 +1,65 @@
+"""Tables on a screen: names that differ stay apart, words stay whole, nothing is lost."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from rich.cells import cell_len
+
+import clfeval
+from clfeval.result import Result
+from clfeval.schema import ALL
+from clfeval.views.terminal import as_text
+from clfeval.views.text import apart
+from tests.methods.phidelta.byhand import Cells, counts_frame
+
+LONG = [f"gradient boosting with a long name and all options, run {i}, tuned" for i in (1, 2)]
+
+
+def tuned(names: list[str]) -> Result:
+    """Return what models that all have the same counts are worth at a prevalence."""
+    frame = counts_frame({name: Cells(40, 10, 5, 45) for name in names})
+    return clfeval.tune_jpt(frame, prevalence=[0.05])
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 140, 200])
+def test_no_line_is_wider_than_the_screen_and_no_heading_breaks_a_word(width: int) -> None:
+    text = as_text(tuned([*LONG, "line\nbreak", "esc\x1b[31mred"]), width=width, names=[ALL])
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    if width >= 60:
+        assert not re.search("positives:negat(?!ives)", text)
+
+
+def test_a_name_takes_one_line_of_the_main_table_in_a_pipe_too() -> None:
+    lines = as_text(tuned(["line\nbreak", "plain"])).splitlines()
+    assert any(line.startswith(r"line\nbreak ") for line in lines)
+
+
+def test_names_that_are_cut_stay_apart() -> None:
+    cut = apart(LONG, 24)
+    assert len({*cut.values()}) == 2
+    for (name, short), number in zip(cut.items(), ("1", "2"), strict=True):
+        assert cell_len(short) <= 24
+        assert number in short
+        assert name.startswith(short.partition("…")[0])
+    assert apart(["short", "names"], 24) == {"short": "short", "names": "names"}
+
+
+def test_names_of_which_one_goes_on_stay_apart() -> None:
+    names = ["a" * 24, "a" * 25, "a" * 26]
+    assert len({*apart(names, 12).values()}) == 3
+
+
+def test_a_screen_too_narrow_to_tell_names_apart_cuts_them_all_the_same() -> None:
+    assert all(cell_len(short) <= 5 for short in apart(LONG, 5).values())
+
+
+def test_what_is_said_below_a_table_stays_under_its_first_line() -> None:
+    lines = as_text(tuned(LONG), width=60).splitlines()
+    last = max(i for i, line in enumerate(lines) if line.startswith("  "))
+    first = next(i for i, line in enumerate(lines) if line.startswith("  on a wider screen"))
+    assert all(line.startswith("  ") for line in lines[first : last + 1])
+    assert all(a.strip() for a, _ in pairwise(lines[first : last + 1]))
