@@ -166,6 +166,7 @@ ANSWERS: Mapping[str, str] = {
     "best-delta": "One model discriminates best.",
     "best-pair": "Two models together find most.",
     "better-inverted": "These models are wrong more often than chance would have it.",
+    "calls-everything": "These models call every row of the target class, and are left out.",
     "compared": "Another table has the same first model, or not.",
     "could-be-left-out": "Without these models the others find as much together.",
     "finds-most": "One model finds most rows of the target class.",
@@ -196,4 +197,5 @@ ANSWERS: Mapping[str, str] = {
     "told-apart": "Every other model is worse than the best one, and not by chance.",
     "untested": "No test tells whether the differences are chance.",
     "useless-features": "So many features may be no better than chance.",
+    "within-effort": "The set that finds most within the effort.",
 }  # fmt: skip

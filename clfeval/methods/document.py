@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clfeval import __version__, options
 from clfeval.counts.count import Counted, Sample
 from clfeval.measures.population import Population
-from clfeval.result import InputFile, Warn
+from clfeval.result import Answer, InputFile, Warn
+from clfeval.words import exact
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
@@ -50,6 +52,14 @@ def cuts_in_force(thresholds: Mapping[str, float | None]) -> str:
     if len(set(cuts.values())) <= 1:
         return "".join(repr(cut) for cut in set(cuts.values())) or "none"
     return ",".join(f"{name}={cut!r}" for name, cut in sorted(cuts.items()))
+
+
+def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer:
+    """Say first at which threshold of the scores a sentence holds, if all models share it."""
+    (cut, *others) = {*thresholds.values()} or {None}
+    if cut is None or others or not said.models:
+        return said
+    return replace(said, text=f"At threshold {exact(cut)} {said.text}")
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import MARS
-from clfeval.pages.write import ABSENT, class_counts, class_names, evenly, exact, show
+from clfeval.pages.write import ABSENT, at_cut, class_counts, class_names, evenly, exact, show
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import even, many
@@ -164,7 +164,7 @@ def _main(result: Result, found: str) -> Shown:
     rule = result.parameters["occlusion"]
     outside = "every" if rule == "all" else "some"
     words = {missed: f"by this model, and found by {outside} other (rule '{rule}')"}
-    title = "Models, those that find most first"
+    title = f"Models{at_cut(rows)}, those that find most first"
     return Shown(
         "models", title, columns, rows, rank="main", right=["called"],
         lead="recall" if positive else "shine_through", more="--format csv",

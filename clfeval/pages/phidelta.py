@@ -11,7 +11,7 @@ from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
-from clfeval.pages.write import class_counts, exact, interval, joined
+from clfeval.pages.write import at_cut, class_counts, exact, interval, joined
 from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import quoted
@@ -131,9 +131,12 @@ def headline(result: Result) -> list[str]:
 
 def _of_features(result: Result, names: str) -> list[str]:
     summary, parameters = result.summary, result.parameters
-    lines = [
-        f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}",
-    ]
+    lines = [f"φ-δ of {summary['features']:,} features in {names}: {class_counts(result)}"]
+    numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:LISTED])
+    if numeric and parameters["cut"] is None:
+        lines.append(
+            "a numeric feature is true above its median; --cut best looks for its best cut"
+        )
     if "selected" in summary:
         limits = f"|φ| < {parameters['phi_max']:g} and |φ| + |δ|/{parameters['delta_min']:g} >= 1"
         lines.append(f"selected {summary['selected']:,}: {limits}")
@@ -158,8 +161,10 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         )  # fmt: skip
     else:
         best = ranked(result.whole("models"), "delta")
+        at = at_cut(best)
+        title = f"Models{at}{' (all thresholds: --curve)' * bool(at)}, the largest δ first"
         yield Shown(
-            "models", "Models, the largest δ first",
+            "models", title,
             "model delta phi sensitivity specificity reading?", list(map(_read, best[:LISTED])),
             more=CSV, total=len(best), rank="main", lead="delta", legend=EXPLAINED,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from clfeval import words
 from clfeval.measures.catalog import CATALOG, weighed
-from clfeval.result import Cell, Estimate, Result
+from clfeval.result import Cell, Estimate, Result, Row
 from clfeval.schema import Column, Write
 from clfeval.words import DIGITS, many, number
 
@@ -118,6 +118,12 @@ def class_counts(result: Result) -> str:
     classes = class_names(result).items()
     each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
     return ", ".join([many(summary["rows"], "row"), *each])
+
+
+def at_cut(rows: Sequence[Row]) -> str:
+    """Say at which threshold models say positive, where they hold scores and share it."""
+    cuts = [*{row["threshold"]: None for row in rows}]
+    return f" at threshold {exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
 
 
 def evenly(values: Sequence[T], most: int) -> set[T]:

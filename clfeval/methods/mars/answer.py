@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,7 @@ from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Row
+from clfeval.result import Answer, Row, Rows, whole
 from clfeval.words import between, even, listed, named, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
@@ -20,13 +21,15 @@ EXACT = 10  # models up to which the smallest set that finds all is looked for a
 NAMED = 5  # models that cannot be told from the best
 
 
-def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> tuple[Answer, ...]:
+def answer(
+    counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
+) -> tuple[Answer, ...]:
     """Say which model and which pair find most target rows, and which models nobody needs.
 
     The best model finds most; of equals, the one that claims fewest rows, then the first. Another
     one cannot be told from it where chance explains the difference: by the exact sign test of the
-    rows that only one of the two finds, under Holm's rule over all others. pairs: of the whole
-    table, each with the rows it covers and its effort.
+    rows that only one of the two finds, under Holm's rule over all others. A model that claims
+    every row is left out where others do not. tables: those of the whole table are read.
     """
     rows, target = counts.hit_n.sum().item(), options.target
     if not rows:
@@ -34,6 +37,16 @@ def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> 
     if not counts.hits[counts.hit_n > 0].any():
         text = f"No model finds any of the {rows:,.10g} {target} rows."
         return (Answer("finds-none", text),)
+    if spared := _undiscerning(counts):
+        kept = [j for j, name in enumerate(counts.models) if name not in spared]
+        names = tuple(counts.models[j] for j in kept)
+        others = replace(
+            counts, models=names, hits=counts.hits[:, kept], alarms=counts.alarms[:, kept]
+        )
+        calls, it = ("call", "they are") if len(spared) > 1 else ("calls", "it is")
+        text = f"{named(spared)} {calls} every row {target}: {it} left out of what is said here."
+        left_out = Answer("calls-everything", text, spared)
+        return (*answer(others, tables, options), left_out)
     covered = counts.hit_n @ counts.hits
     effort = _even(covered + counts.alarm_n @ counts.alarms)
     covered = _even(covered)
@@ -42,11 +55,42 @@ def answer(counts: TargetCounts, pairs: Sequence[Row], options: MarsOptions) -> 
     said = [_most(counts, options, order, covered, effort)]
     if testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))
-    if len(order) > 2:
+    if options.max_effort is not None:
+        said += _within(whole(tables["max_effort"]), options, rows)
+    elif len(order) > 2:
+        members = {*counts.models}
+        pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
         said.append(_pair(counts, options, order[0], pairs, testable=testable))
     if len(order) > 1:
         said.append(_needless(counts, covered))
     return tuple(said)
+
+
+def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
+    """Name the models that claim every row, where there are rows of both classes and others."""
+    if not counts.alarm_n.any():
+        return ()
+    every = counts.hits[counts.hit_n > 0].all(axis=0) & counts.alarms[counts.alarm_n > 0].all(
+        axis=0
+    )
+    return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
+
+
+def _within(chosen: Sequence[Row], options: MarsOptions, rows: float) -> list[Answer]:
+    """Name the set that finds most within the effort."""
+    if not chosen:
+        return []
+    names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
+    covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
+    measure = MEASURE[options.target]
+    (share,) = shares(measure, np.array([covered]), rows, level=options.confidence)
+    text = (
+        f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
+        f"most: {covered:,.10g} ({measure} "
+        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}."
+    )
+    found = (share.value, share.low, share.high)
+    return [Answer("within-effort", text, names, measure, *found)]
 
 
 def _even(sums: Counts) -> Counts:

@@ -15,14 +15,20 @@ from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
-from clfeval.methods.document import counting_notes, cuts_in_force, parameters, signature
+from clfeval.methods.document import (
+    at_threshold,
+    counting_notes,
+    cuts_in_force,
+    parameters,
+    signature,
+)
 from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
 from clfeval.methods.mars import coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
-from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn, whole
+from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
 
 BLOCK = 1024  # rows of subsets made at once
 
@@ -50,6 +56,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     totals, said = summary(counted.patterns, options), counted.roles
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
+    seen = counted.patterns.targets(options.target).grouped(options.group)
+    first, *others = answer(seen, tables, options)
     return Result(
         command="mars",
         signature=signature(
@@ -74,10 +82,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             said, options,
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
-        answer=answer(
-            counted.patterns.targets(options.target).grouped(options.group),
-            whole(tables["pairs"]), options,
-        ),
+        answer=(at_threshold(first, counted.thresholds), *others),
         tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, totals)),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from clfeval.counts.count import Sample
 from clfeval.errors import UsageError, bad_option, listing, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.document import (
+    at_threshold,
     class_totals,
     counting_notes,
     cuts_in_force,
@@ -116,6 +117,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     if sample.runs:
         summary["runs"] = len(sample.runs)
     by = said.by if said.run is None else ()
+    first, *others = (
+        run_answer(points, tables["run_spread"], options.train_fraction, level)
+        if options.runs
+        else classifier_answer(tables, sample.patterns.get(None), level, options.reference)
+    )
     together = statistics[0]
     if len(statistics) > 1:
         together = sha256("".join(statistics).encode()).hexdigest()
@@ -143,9 +149,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         summary=summary,
         tables=tables,
-        answer=run_answer(points, tables["run_spread"], options.train_fraction, level)
-        if options.runs
-        else classifier_answer(tables, sample.patterns.get(None), level, options.reference),
+        answer=(at_threshold(first, sample.thresholds), *others),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *lines_missing(plane, tables, summary["odds"]),
