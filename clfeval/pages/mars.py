@@ -13,6 +13,7 @@ from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import even, many
 
+PAIRS = 10  # that are listed before the matrices
 LISTED = 20  # rows of a long table shown to a person; files get them all
 SWEPT = 5  # cuts of a sweep shown to a person
 MATRIX_MODELS = 12
@@ -210,15 +211,21 @@ def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
 
 
 def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
-    """Lay the pairs out as the paper does: a matrix per measure, single models on the diagonal."""
+    """Show which pairs find most; then, as the paper does, a matrix of each measure."""
+    whole = result.whole("pairs")
+    most = sorted(whole, key=lambda row: (-_number(row["covered"]), _number(row["effort"])))
+    if most:
+        columns = f"models covered effort yield {found}"
+        title = "Pairs, those that find most first"
+        yield Shown("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.whole("models")]
     if len(models) > MATRIX_MODELS:
-        rows = sorted(result.whole("pairs"), key=lambda row: -int(str(row[found])))
+        rows = sorted(whole, key=lambda row: -_number(row[found]))
         scores = f"models covered effort yield {found} shine_through occlusion"
         yield Shown("pairs", "Pairs that find most alone", scores, rows, LISTED)
     elif len(models) > 2:  # of two models the pair is everything
         heads = [str(j) for j in range(1, len(models) + 1)]
-        columns: dict[str, Source] = {head: head for head in ("model", *heads)}
+        matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
             rows = [
@@ -228,7 +235,7 @@ def _pairs(result: Result, found: str, digits: int) -> Iterator[Shown]:
             ]  # fmt: skip
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
-            yield Shown("pairs", title, columns, rows, right=heads)
+            yield Shown("pairs", title, matrix, rows, right=heads)
 
 
 def pair_cells(result: Result, measure: str) -> list[list[Cell]]:
@@ -260,6 +267,7 @@ def charts(result: Result) -> Iterator[Chart]:
 def _curves(result: Result) -> Iterator[Chart]:
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     axis = Axis("rows taken from the top" if cut == "top" else cut)
+    target = result.parameters["target"]
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
@@ -267,7 +275,10 @@ def _curves(result: Result) -> Iterator[Chart]:
             if value is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
         forward = cut == "top"
-        curves = tuple(Series(name, (_steps(line, forward),)) for name, line in points.items())
+        order = (str(row["model"]) for row in _first(result.whole("models"), target))
+        curves = tuple(
+            Series(name, (_steps(points[name], forward),)) for name in order if name in points
+        )
         if curves:
             cuts = len({row[cut] for row in rows})
             title = f"{title} at {cuts} cuts"

@@ -57,15 +57,16 @@ def _main(look: Look) -> Shown:
     columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
     staked = lead in ("expected_cost", "net_benefit")
     words = {lead: f"of a row; {stakes(look.result)}"} if staked else {}
-    columns |= _measures(look, list(dict.fromkeys([lead, "ppv"])))
+    # what stands before the threshold to use is at the one in force
+    before = ("ppv", "sensitivity", "specificity") if uses else MAIN
+    columns |= _measures(look, list(dict.fromkeys([lead, *before])))
     if uses:
         title = look.title(deciding)
         columns |= {"use\nthreshold": "use", f"then\n{_head(look, deciding)}": "then"}
         words["use"] = f"best for {title}, or the one in force if no better on other rows"
         if any(row.get("use") in RULES.values() for row in listed):
             words["use"] += "; never, always: call no row, every row positive"
-    columns |= _measures(look, ["sensitivity", "specificity", "npv"] if uses else MAIN)
-    columns |= _measures(look, look.asked)
+    columns |= _measures(look, ["npv", *look.asked])
     at = "at each target" if several else look.where(rows[0])
     cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     alone = len({row["model"] for row in rows}) == 1
