@@ -44,7 +44,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy", "scipy"},
     ),
     "schema": ({"result"}, set()),
-    "pages": ({"measures", "result", "schema", "words"}, set()),
+    "pages": ({"codes", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
     "gates": ({"baseline", "errors", "limits", "measures", "result", "schema"}, set()),
     "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete, guide
+from clfeval.cli import complete, explain, guide
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
 from clfeval.limits import Gates
@@ -73,6 +73,22 @@ def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
 EAGER = (
     _eager("--help-all", "Show all options.", _help_all),
     _eager("--guide", "Show the guide.", guide.of_command),
+    Parameter(
+        "explain",
+        KIND,
+        default=None,
+        annotation=Annotated[
+            str | None,
+            typer.Option(
+                "--explain",
+                help="Say what a heading, measure or code means, or all.",
+                metavar="NAME",
+                callback=explain.of_command,
+                is_eager=True,
+                autocompletion=complete.complete_explained,
+            ),
+        ],
+    ),
 )
 
 

@@ -69,6 +69,14 @@ def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     return [metric.removesuffix("=") for metric in complete_metric(ctx, incomplete)]
 
 
+def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete to what the command can explain: columns, headings, measures, codes."""
+    from clfeval.pages import page_of
+    from clfeval.pages.explain import known_names
+
+    return _starting(known_names(page_of(str(ctx.info_name))), incomplete)
+
+
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics of the table: its columns but the one that names the models."""
     columns, _ = _head(ctx)

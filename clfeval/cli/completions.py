@@ -22,7 +22,11 @@ from clfeval.limits import Gates
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed
 _EVERY = [one for name in COMMANDS for one in command_of(name).options(Output, Gates)]
-NO_FILES = (*dict.fromkeys(one.flag for one in _EVERY if one.opt.completes), "--labels")
+NO_FILES = (
+    *dict.fromkeys(one.flag for one in _EVERY if one.opt.completes),
+    "--explain",
+    "--labels",
+)
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.

@@ -164,7 +164,7 @@ def _need_rise(first: str, low: float, second: str, high: float) -> None:
 
 
 MEASURES = (
-    Measure("desirability", "D", overall, "metrics", "max", 0, 1, ("too_few_metrics",), "drawn",
+    Measure("desirability", "D", overall, "metrics", "max", 0, 1, ("missing_component",), "drawn",
             "product of d ** (w / sum w)",
             "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",)),
 )  # fmt: skip

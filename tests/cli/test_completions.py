@@ -118,7 +118,7 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
     assert listed is not None
     named = {option.flag for option in options if option.opt.completes}
     assert {"--row-weight", "--metric", "--model", "--positive"} <= named
-    assert {*re.split(r"[ |]", listed[0])} == named | {"--labels"}
+    assert {*re.split(r"[ |]", listed[0])} == named | {"--labels", "--explain"}
     files = {"--compare", "--truth-table", "--desirability", "--save", "--baseline"}
     assert files < {option.flag for option in options} - named
 

@@ -20,6 +20,7 @@ REASONS = {  # METHODS section 0, and what MARS adds
     "no_positive_truth", "no_negative_truth", "no_positive_prediction", "no_negative_prediction",
     "zero_margin", "single_class", "expected_agreement_one", "nothing_found", "zero_weight",
     "too_few_rows", "too_few_metrics", "negative_metric", "infinite", "no_other_model",
+    "missing_component",
 }  # fmt: skip
 
 

@@ -1,0 +1,55 @@
+"""The meaning of a heading, a measure or a code, asked for by name and without a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import TextWrapper
+
+import typer
+
+from clfeval.cli.output import print_result, screen_for
+from clfeval.errors import UsageError, suggestion
+
+NARROWEST = 30  # columns that lines are folded to at the least
+WIDTH = 80  # where nobody says how wide the screen is
+
+
+def of_command(ctx: typer.Context, name: str | None) -> None:
+    """Print what a name means in the command at hand, and leave."""
+    if name is None or ctx.resilient_parsing:
+        return
+    from clfeval.pages import page_of
+    from clfeval.pages.explain import ALL, everything, explained, known_names
+
+    page = page_of(str(ctx.info_name))
+    if name.strip().casefold() == ALL:
+        parts = list(everything(page))
+    else:
+        terms = explained(page, name)
+        known = [term.measure in [one.measure for one in terms[:i]] for i, term in enumerate(terms)]
+        parts = [
+            (term.called, list(term.lines(known=said)))
+            for term, said in zip(terms, known, strict=True)
+        ]
+    if not parts:
+        every = f"{ctx.command_path} --explain {ALL} has every name"
+        hint = suggestion(name, known_names(page)) or every
+        raise UsageError.of(f"nothing to explain is called '{name}'", "bad-option", hint=hint)
+    width = max(screen_for("never").width or WIDTH, NARROWEST)
+    text = "\n".join(_laid_out(parts, width))
+    print_result([f"{text}\n"], for_people=True)
+    raise typer.Exit
+
+
+def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
+    """Yield lines no longer than the screen, what is said of a name below it."""
+    fold = TextWrapper(
+        width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    for number, (title, lines) in enumerate(parts):
+        if number:
+            yield ""
+        yield title
+        for line in lines:
+            yield from fold.wrap(line)

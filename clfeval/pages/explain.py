@@ -1,0 +1,181 @@
+"""What is behind a heading, a measure or a code: a page's glossary, the catalogue, the codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from math import inf
+
+from clfeval.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.measures.catalog import CATALOG, find_measure, one_of, same_measure
+from clfeval.measures.record import Measure
+from clfeval.pages.columns import SHARED
+from clfeval.pages.write import REASONS, heading
+from clfeval.schema import COMMON, Page
+
+ALL = "all"
+RANK = "rank"  # kind of a column
+ANY = "…"  # at the end of a heading: whatever name follows
+CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS}
+BETTER = {"max": "more is better", "min": "less is better", "zero": "nearer to 0 is better"}
+_ARROW = re.compile(r" ?(?:↑|↓|→ ?0)$")
+_LEVEL = re.compile(r"^\d+(?:\.\d+)? % ")  # before what an interval's column is called
+_BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
+_MADE = "interval"  # the one of the shared words that is no column
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Something with a meaning: a column, in the tables where it has it, or what a screen adds."""
+
+    name: str
+    heading: str
+    meaning: str
+    tables: tuple[str, ...] = ()
+    measure: Measure | None = None
+
+    @property
+    def called(self) -> str:
+        """Its name, and what stands over it where that is another word."""
+        there = one_line(self.heading)
+        same = there.replace("-", "_").casefold() == self.name.casefold()
+        return (
+            self.name if same or there == self.name.replace("_", " ") else f"{self.name} ({there})"
+        )
+
+    @property
+    def short(self) -> str:
+        """What it means in one sentence; of a measure that no words explain, its formula."""
+        return self.meaning or (self.measure.formula if self.measure else "")
+
+    def lines(self, *, known: bool = False) -> Iterator[str]:
+        """Yield all that is to be said of it; of a measure that is known, what is new."""
+        if self.meaning:
+            yield self.meaning
+        if self.measure is not None and not known:
+            yield from _measured(self.measure)
+        if self.tables:
+            yield f"in {'table' if len(self.tables) == 1 else 'tables'} {', '.join(self.tables)}"
+
+
+def one_line(head: str) -> str:
+    """Write a heading as it is read: on one line, without its arrow."""
+    joined = " ".join(re.sub(r"-\s*\n\s*", "-", head).split())
+    return _LEVEL.sub("", _ARROW.sub("", joined))
+
+
+def terms(page: Page) -> list[Term]:
+    """Return every column of a page's tables, and every heading that is made for its screens."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    columns: set[str] = set()
+    for table in (*page.tables, *COMMON):
+        for column in table.columns:
+            key = (column.name, heading(column), page.meaning(column.name, table.name))
+            places.setdefault(key, []).append(table.name)
+            columns.add(column.name)
+    found = [
+        Term(name, head, meaning, tuple(where), _measure(page, name, where[0]))
+        for (name, head, meaning), where in places.items()
+    ]
+    for entry, meaning in page.glossary.items():
+        where, _, name = entry.rpartition(".")
+        declared = {column.name for column in page.table(where).columns} if where else columns
+        if name not in declared and (entry not in SHARED or entry == _MADE):
+            found.append(Term(name, name, meaning, (where,) if where else ()))
+    return found
+
+
+def _measure(page: Page, name: str, table: str) -> Measure | None:
+    """Return the measure that a column holds; none where it holds places by it."""
+    column = page.column(name, table)
+    return CATALOG.get(name) if column is not None and column.kind != RANK else None
+
+
+def explained(page: Page, asked: str) -> list[Term]:
+    """Return all that a name means on a page: as written, else whatever its case; or a measure."""
+    every, name = terms(page), one_line(asked)
+    loose = [term for term in every if _fits(page, term, name, str.casefold)]
+    strict = {term.name for term in loose if _fits(page, term, name, str)}
+    found = [term for term in loose if not strict or term.name in strict]
+    if found := found + _coded(name if strict else name.casefold()):
+        return found
+    for spelling in (name, _BETA.sub("F", name)):
+        here = [term for term in every if term.measure is not None]
+        mine = one_of(spelling, list(dict.fromkeys(term.name for term in here)))
+        if mine is not None:
+            return [term for term in here if term.name == mine]
+        if (measure := find_measure(spelling)) is not None:
+            return [Term(measure.id, measure.title, "", (), measure)]
+    return []
+
+
+def known_names(page: Page) -> list[str]:
+    """Return what may be asked for by name, each once: what suggestions and completion offer."""
+    names = chain.from_iterable(_names(page, term) for term in terms(page))
+    every = chain((ALL,), (n for n in names if not n.endswith(ANY)), *CODES.values(), CATALOG)
+    return list(dict.fromkeys(every))
+
+
+def everything(page: Page) -> Iterator[tuple[str, list[str]]]:
+    """Yield what a page explains, part by part: columns by table, headings, measures, codes."""
+    every = terms(page)
+    for table in (*page.tables, *COMMON):
+        here = [term for term in every if table.name in term.tables]
+        first = [term for term in here if term.tables[0] == table.name]
+        above = [term.name for term in here if term.tables[0] != table.name]
+        lines = [f"{term.called}: {term.short}" for term in first]
+        if above:
+            lines.append(f"as above: {', '.join(above)}")
+        yield f"table {table.name}", lines
+    made = [term for term in every if not term.tables]
+    yield "on screens besides", [f"{term.called}: {term.short}" for term in made]
+    measures = {term.name: term.measure for term in every if term.measure is not None}
+    for name, measure in measures.items():
+        yield f"measure {name} ({measure.title})", list(_measured(measure))
+    for what, codes in CODES.items():
+        yield f"codes of {what}", [f"{code}: {sentence}" for code, sentence in codes.items()]
+
+
+def _names(page: Page, term: Term) -> Iterator[str]:
+    """Yield what a term is called in files and on screens."""
+    yield term.name
+    yield one_line(term.heading)
+    keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
+    yield from (head for head, key in page.headings.items() if key in keys)
+
+
+def _fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
+    """Tell whether a name is one of a term's, or begins as its heading that ends in any name."""
+    wanted, heads = fold(name), map(fold, _names(page, term))
+    return any(
+        head == wanted or (head.endswith(ANY) and wanted.startswith(head[: -len(ANY)]))
+        for head in heads
+    )
+
+
+def _coded(code: str) -> list[Term]:
+    """Return what a code stands for, among errors, notes and answers."""
+    found: list[tuple[str, Mapping[str, str]]] = [*CODES.items()]
+    return [
+        Term(code, code, f"code of {what}: {table[code]}") for what, table in found if code in table
+    ]
+
+
+def _measured(measure: Measure) -> Iterator[str]:
+    """Yield formula, range, direction, other names, when it is undefined, and source."""
+    yield f"formula: {measure.formula}"
+    yield f"range: {_end(measure.low)} to {_end(measure.high)}; {BETTER[measure.best]}"
+    if measure.invariant:
+        yield "the same at every class ratio, while sensitivity and specificity stay"
+    others = [name for name in same_measure(measure.id) if name != measure.id]
+    if others:
+        yield f"also called: {', '.join(others)}"
+    whys = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
+    yield f"undefined where: {'; '.join(whys)}"
+    yield f"source: {measure.source}"
+
+
+def _end(limit: float) -> str:
+    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:.4g}"

@@ -1,0 +1,174 @@
+"""`--explain`: every column, heading, measure and code has words, and they are words of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from functools import cache
+from unittest import mock
+
+import pytest
+
+from clfeval import COMMANDS
+from clfeval.codes import ANSWERS, ERRORS, WARNINGS
+from clfeval.measures.catalog import CATALOG
+from clfeval.pages import page_of
+from clfeval.pages.columns import SHARED
+from clfeval.pages.explain import explained, known_names, one_line, terms
+from clfeval.schema import COMMON
+from clfeval.views import terminal
+from clfeval.views.render import Section, section
+from tests.cli.golden import COMMANDS as SCREENS
+from tests.cli.golden import ROOT
+from tests.process.program import clfeval
+from tests.process.runner import run
+
+LONGEST = 130  # characters of an entry
+FEWEST = 3  # words of it
+# what a screen says of the data themselves: a cut, a place on the other side of a matrix
+DATA = re.compile(r"-?[\d.,]+(?:e-?\d+)?|")
+PLACES = [(command, table) for command in COMMANDS for table in page_of(command).tables]
+
+
+def asked(command: str, name: str, columns: int = 80) -> str:
+    done = clfeval(command, "--explain", name, COLUMNS=str(columns))
+    assert (done.code, done.err) == (0, ""), (name, done.err)
+    return done.out
+
+
+@cache
+def headings(words: str) -> frozenset[tuple[str, str]]:
+    """Return the headings of every table that a command line gives rise to, by their tables."""
+    found: set[tuple[str, str]] = set()
+
+    def kept(shown: object, *given: object, **more: object) -> Section:
+        part: Section = section(shown, *given, **more)  # type: ignore[arg-type]
+        found.update((shown.table, strip.heading) for strip in part.strips)  # type: ignore[attr-defined]
+        return part
+
+    with mock.patch.object(terminal, "section", kept), contextlib.chdir(ROOT):
+        done = run([*words.split(), "--quiet", "--show", "all"], b"", {})
+    assert done.code == 0
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_column_of_every_table_is_explained(command: str) -> None:
+    page = page_of(command)
+    for table in (*page.tables, *COMMON):
+        for column in table.columns:
+            found = [one for one in explained(page, column.name) if table.name in one.tables]
+            assert found, (table.name, column.name)
+            assert any(one.meaning or one.measure for one in found), (table.name, column.name)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_entry_is_words_of_its_own_and_belongs_to_something(command: str) -> None:
+    page = page_of(command)
+    for term in terms(page):
+        if term.meaning:
+            words = term.meaning
+            assert len(words.split()) >= FEWEST, term
+            assert len(words) <= LONGEST, term
+            assert not words.endswith("."), term
+            assert "\n" not in words, term
+            assert words.casefold() not in (term.name, one_line(term.heading).casefold()), term
+        else:
+            assert term.measure is not None, term
+    assert {*page.headings.values()} <= {*page.glossary}
+    names = {term.name for term in terms(page)}
+    assert {key.rpartition(".")[2] for key in page.glossary if key not in SHARED} <= names
+
+
+@pytest.mark.parametrize("file", [file for file in SCREENS if file.endswith(".txt")])
+def test_every_heading_of_every_screen_is_explained(file: str) -> None:
+    words = SCREENS[file][1]
+    page = page_of(words.partition(" ")[0])
+    for table, heading in headings(words):
+        if not DATA.fullmatch(heading):
+            found = explained(page, heading)
+            assert found, (table, heading)
+            here = [one for one in found if not one.tables or table in one.tables]
+            # a view made of another table may name models and measures that the table does not
+            assert here or any(one.measure or one.name in SHARED for one in found), (table, heading)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_all_has_every_column_measure_and_code(command: str) -> None:
+    text, page = asked(command, "all"), page_of(command)
+    flat = " ".join(text.split())
+    for table in (*page.tables, *COMMON):
+        assert f"table {table.name} " in flat
+        for column in table.columns:
+            assert re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", flat), column.name
+            if column.name in CATALOG:
+                assert " ".join(CATALOG[column.name].formula.split()) in flat
+    for code, sentence in (ERRORS | WARNINGS | ANSWERS).items():
+        assert code in flat
+        assert sentence in flat
+    assert max(map(len, text.splitlines())) <= 80
+    assert asked(command, "ALL") == text
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_lines_are_folded_to_the_screen(columns: int) -> None:
+    text = asked("tune-jpt", "lr_pos", columns)
+    assert max(map(len, text.splitlines())) <= columns
+    assert "formula: sensitivity / (1 - specificity)" in " ".join(text.split())
+
+
+def test_a_measure_is_told_by_id_alias_or_title_also_where_no_table_has_it() -> None:
+    for name in ("lr_pos", "LR+", "LR+ ↑"):
+        text = asked("tune-jpt", name)
+        assert text.startswith("lr_pos (LR+)\n")
+        assert "range: 0 to ∞; more is better" in text
+        assert "in tables models, sweep" in text
+    assert asked("mars", "auc") == asked("mars", "ROC AUC")
+    assert "also called: c_statistic, auc, auroc" in asked("mars", "auc")
+    assert "undefined where: the rows are of one class" in asked("mars", "auc")
+    assert "Youden 1950" in asked("mars", "J")
+    assert asked("tune-jpt", "F2 odds") == asked("tune-jpt", "f_odds")
+    assert "less is better" in asked("mlcps", "brier")
+    assert "nearer to 0 is better" in asked("phidelta", "φ")
+
+
+def test_a_heading_is_asked_for_as_it_stands_on_the_screen() -> None:
+    assert asked("phidelta", "δ") == asked("phidelta", "δ ↑") == asked("phidelta", "delta")
+    assert asked("mars", "found alone").startswith("exclusive_tp (found alone)\n")
+    assert asked("tune-jpt", "cross-fitted").startswith("honest (cross-fitted value)\n")
+    assert asked("tune-jpt", "then PPV ↑").startswith("then\n")
+    assert asked("tune-jpt", "95 % interval") == asked("mars", "90 % interval")
+    assert asked("mlcps", "d of a metric called f1") == asked("mlcps", "d of brier")
+
+
+def test_case_decides_only_where_both_are_there() -> None:
+    assert asked("mars", "SHINETHROUGH") == asked("mars", "shine_through")
+    assert asked("mlcps", "D").startswith("desirability (D)\n")
+    assert asked("mlcps", "d").startswith("d\n")
+
+
+def test_one_name_may_mean_several_things_each_in_its_tables() -> None:
+    text = asked("mars", "found")
+    assert text.count("\nfound\n") == 2
+    assert "rows of the target class that some model finds at this cut\n  in table sweep" in text
+    assert "code of an error" in asked("mars", "fractional-weights")
+    assert text.count("in table") == 3
+
+
+def test_an_unknown_name_is_refused_with_what_is_close() -> None:
+    done = clfeval("mars", "--explain", "shinethrugh")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "nothing to explain is called 'shinethrugh' [bad-option]\n"
+        "hint: did you mean 'ShineThrough'?\n"
+    )
+    done = clfeval("mars", "--explain", "qqqqqq")
+    assert done.err.endswith("hint: clfeval mars --explain all has every name\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_name_that_completion_offers_is_explained(command: str) -> None:
+    page = page_of(command)
+    names = known_names(page)
+    assert {"all", "interval", "bad-csv", "lr_pos"} <= {*names}
+    assert [name for name in names if name != "all" and not explained(page, name)] == []
