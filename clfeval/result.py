@@ -350,12 +350,10 @@ def size_of(cell: object) -> float | None:
 def side_by_side(rows: Sequence[R]) -> Sequence[R]:
     """Return the rows that speak for models, at odds that all of them have."""
     here = whole(rows)
-    if (
-        len(here)
-        and here[0].get("population") == "sample"
-        and len({row["odds"] for row in here}) > 1
-    ):
-        return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
+    if len(here) and here[0].get("population") == "sample":
+        odds = {row["odds"] for row in here}
+        if len(odds) > 1 or None in odds:  # those of a single class have none
+            return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
     return here
 
 

@@ -281,17 +281,23 @@ def _over_runs(
 
 
 def feature_answer(
-    best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None
-) -> tuple[Answer, ...]:
+    best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
+    *, by_chance: bool,
+) -> tuple[Answer, ...]:  # fmt: skip
     """Say which feature discriminates most, and how many do no better than chance.
 
     best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many have an interval of delta that covers 0.
+    how many have an interval of delta that covers 0. by_chance: the strongest of so many features
+    may be as strong by chance.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
         return (Answer("no-position", "δ is undefined for every feature."),)
-    said = [_strongest(best, alike, delta)]
+    chance = ""
+    if by_chance:
+        may = "that may be chance"
+        chance = may if _covers(delta, 0.0) else f"of {features:,} features one may be so by chance"
+    said = [_strongest(best, alike, delta, chance and f"; {chance}")]
     if useless:
         of = many(features, "feature")
         text = f"{useless:,} of {of} cannot be told from chance (δ 0)."
@@ -303,7 +309,7 @@ def feature_answer(
     return tuple(said)
 
 
-def _strongest(best: Sequence[Row], alike: int, delta: Estimate) -> Answer:
+def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) -> Answer:
     value, low, high = _value(delta), delta.low, delta.high
     names = [str(row["feature"]) for row in best]
     if not value:
@@ -312,10 +318,10 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate) -> Answer:
     if alike > 1:
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
         *others, last = [*map(quoted, names), *left]
-        text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| {number(abs(value))}."
+        text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| "
+        text += f"{number(abs(value))}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
-    row, chance = best[0], "; that may be chance" if _covers(delta, 0.0) else ""
-    cut = ""
+    row, cut = best[0], ""
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"

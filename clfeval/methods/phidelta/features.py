@@ -181,6 +181,18 @@ def _with_bounds(ranked: Ranked, sign: int, level: float | None) -> Floats:
     return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
 
 
+def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
+    """Say whether one of so many features may well be as strong as the first by chance alone.
+
+    Its interval at 1 - (1 - level) / features covers 0 (Bonferroni): it is the strongest of all.
+    """
+    if level is None or not len(ranked.counts):
+        return False
+    first = ranked.take(np.array([0]))
+    ((_, low, high),) = _with_bounds(first, -1, 1 - (1 - level) / len(ranked.counts)).tolist()
+    return bool(low <= 0 <= high)
+
+
 def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
     value, low, high = map(_number, places[i].tolist())
     why = "too_few_rows" if value is None else None
@@ -225,6 +237,7 @@ def feature_result(
         int(((low <= 0) & (high >= 0)).sum()),
         len(everything),
         None if selected is None else len(selected),
+        by_chance=_strongest_by_chance(ranked, level),
     )
     ratio = Population.of_counts(classes.positives, classes.negatives)
     said, limits = counted.roles, options.limits if options.select else None

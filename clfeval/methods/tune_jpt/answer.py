@@ -38,10 +38,7 @@ ONE_MODEL = 2  # the same where each has two sentences
 
 TURNS = 4  # changes of the lead told one by one
 
-FOUND = {
-    "ppv": "A positive answer is right in {}",
-    "npv": "a negative one in {}",
-}
+FOUND = {"ppv": "positive", "npv": "negative"}  # the answers whose shares these are
 
 
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
@@ -222,13 +219,13 @@ class Told:
         yield Answer("per-rows", text, (), "sensitivity", tp / (tp + fn) if tp + fn else None)
         known = {name: estimate(row.get(name)) for name in FOUND}
         right = [
-            FOUND[name].format(f"{percent(cell.value)} %{in_brackets(cell, percent)}")
+            (FOUND[name], f"in {percent(cell.value)} %{in_brackets(cell, percent)}")
             for name, cell in known.items() if cell.value is not None
         ]  # fmt: skip
         if right:
-            text = ", ".join(right)
-            ppv = known["ppv"]
-            text = f"{text[0].upper()}{text[1:]}."
+            ppv, ((kind, share), *more) = known["ppv"], right
+            text = f"A {kind} answer is right {share}"
+            text += "".join(f", a {kind} one {share}" for kind, share in more) + "."
             yield Answer("right", text, (), "ppv", ppv.value, ppv.low, ppv.high)
 
     def threshold(self, here: Sequence[Row], name: str) -> Iterator[Answer]:
@@ -314,6 +311,8 @@ class Told:
         sure = sum(row["winner"] is not None for row in swept)
         if not self.judged:
             return ""
+        if not sure and not any(row["undecided"] for row in swept):
+            return ", the only one that is defined"
         return ", everywhere for certain" if sure == len(swept) else (
             ", but not everywhere for certain" if sure else ", but nowhere for certain"
         )  # fmt: skip

@@ -56,12 +56,29 @@ def test_what_may_be_chance_is_said_to_be() -> None:
     assert "useless-features" not in certain
 
 
+def test_the_strongest_of_many_may_be_so_by_chance() -> None:
+    """Of 8 and 3 of 10 the limits lie .310 and .303 off, at 1 - .05 / 3 they lie .374 and .359 off.
+
+    δ is .5: above √(.310² + .303²) = .434, below √(.374² + .359²) = .519.
+    """
+    alone = answered(table(a=(8, 3)))["strongest-feature"]
+    assert alone.text.endswith("the positive class is likelier.")
+    one_of_three = answered(table(a=(8, 3), b=(5, 5), c=(4, 4)))["strongest-feature"]
+    assert one_of_three.text.endswith("likelier; of 3 features one may be so by chance.")
+    assert one_of_three.low == alone.low
+    bare = answered(table(a=(8, 3), b=(5, 5), c=(4, 4)), interval="none")["strongest-feature"]
+    assert bare.text.endswith("the positive class is likelier.")
+
+
 def test_several_alike_are_all_the_strongest() -> None:
-    said = answered(table(a=(8, 3), b=(3, 8), weak=(6, 5)))
-    assert said["strongest-feature"].text == "a and b discriminate most, alike: |δ| 0.500."
+    said = answered(table(a=(10, 1), b=(1, 10), weak=(6, 5)))
+    assert said["strongest-feature"].text == "a and b discriminate most, alike: |δ| 0.900."
     assert said["strongest-feature"].models == ("a", "b")
     many = answered(table(**{f"f{i}": (8, 3) for i in range(5)}))["strongest-feature"]
-    assert many.text == "f0, f1, f2 and 2 more discriminate most, alike: |δ| 0.500."
+    assert many.text == (
+        "f0, f1, f2 and 2 more discriminate most, alike: |δ| 0.500; of 5 features one may be so by "
+        "chance."
+    )
 
 
 def test_no_feature_discriminates_where_every_difference_is_zero() -> None:

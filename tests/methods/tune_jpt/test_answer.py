@@ -103,6 +103,19 @@ def test_the_only_defined_value_is_no_certain_lead() -> None:
     assert text(found, "best-at").startswith("At prevalence 0.1 (1:9) b has the best PPV, 0.182 [")
     assert text(found, "best-at").endswith("], the only one that is defined.")
     assert not {"not-told-apart", "untested"} & {*found}
+    found = said({"a": (0, 0, 50, 50), "b": (10, 5, 40, 45)}, measure="ppv", sweep="1:1000..1000:1")
+    assert text(found, "leads-everywhere") == (
+        "b has the best PPV at all 31 ratios looked at from 1:1000 to 1000:1, the only one that "
+        "is defined."
+    )
+
+
+def test_models_that_lack_one_class_each_have_no_ratio_to_be_compared_at() -> None:
+    """Once: ValueError, for a of negatives only and b of positives only have no prevalence."""
+    found = said({"a": (0, 10, 0, 90), "b": (10, 0, 3, 0)})
+    assert text(found, "no-leader") == (
+        "At prevalence 0.5 (1:1) TAR (accuracy) is undefined for every model."
+    )
 
 
 def test_positive_answers_that_are_right_are_counted_per_hundred() -> None:
@@ -120,6 +133,8 @@ def test_nothing_is_right_where_nothing_is_called_positive() -> None:
     assert "right" not in found
     alone = said((0, 0, 50, 50), prevalence=0.1, measure="ppv")
     assert "right" not in alone
+    alone = said((0, 0, 50, 50), prevalence=0.1, measure=("ppv", "npv"), interval="none")
+    assert text(alone, "right") == "A negative answer is right in 90 %."  # 9 of 10 are negative
 
 
 def test_one_answer_for_all_rows_that_does_better_is_named() -> None:
