@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clfeval.result import Result
 
 OUTPUT = "Output"  # panel
+READ = (".md", ".html")  # files for people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -74,8 +75,12 @@ class Screen:
 def wanted_of(output: Output, command: str) -> Wanted:
     """Return what is wanted of a result; UsageError for what no result of the command has."""
     check_names(command, output.show, "--show ")
-    if output.table and output.format == "json" and not any(".csv" in n for n in output.save):
+    suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
+    if output.table and output.format == "json" and ".csv" not in suffixes:
         raise bad_option("--table chooses one table, and JSON holds them all")
+    if output.show and output.format in ("csv", "json") and suffixes.isdisjoint(READ):
+        hint = "JSON holds them all; --table chooses the one of CSV"
+        raise bad_option("--show chooses tables for people, and there is no page", hint=hint)
     return Wanted(output.table, output.show, output.digits)
 
 
@@ -84,20 +89,18 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
     if output.format != "table":
         yield from render(FORMATS[output.format], result, wanted, alone=True)
         return
-    from clfeval.pages import page_of
-    from clfeval.schema import PLOTS
     from clfeval.views.terminal import as_text
 
-    plots, width = "", screen.width
-    asked = {PLOTS, *page_of(result.command).plots}.intersection(wanted.names)
-    draws = screen.tty if output.plot is None else output.plot
-    if not wanted.table and (asked or draws):
-        from clfeval.views.plots import plots as drawn
+    plots, draws = "", screen.tty if output.plot is None else output.plot
+    if not wanted.table and (wanted.names or draws):
+        from clfeval.schema import ALL, PLOTS
+        from clfeval.views.plots import asked
 
-        names = (PLOTS, *wanted.names) if output.plot else wanted.names
-        plots = drawn(result, names, width=min(width or 80, 120), color=screen.color)
+        names = [name for name in wanted.names if name != ALL or output.plot is not False]
+        names += [PLOTS] * bool(output.plot)
+        plots = asked(result, names, one=draws, width=screen.width, color=screen.color)
     yield as_text(
-        result, width=width, color=screen.color, digits=wanted.digits, plots=plots,
+        result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
         names=wanted.names, only=wanted.table,
     )  # fmt: skip
 
