@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt
 from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
+from clfeval.words import plain
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
 OUTPUT = "Output"  # panel
+FALLBACK = 80  # columns of a terminal that does not tell
 READ = (".md", ".html")  # files for people
 
 
@@ -139,11 +141,16 @@ def abandon(stream: Literal["stdout", "stderr"]) -> None:
 def screen_for(color: str) -> Screen:
     """Decide width and colour once, from the option, the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) > 0 else None
+    width = _columns()
     if width is None and tty:
         width = shutil.get_terminal_size().columns
     return Screen(tty, width, _wants_color(color, tty))
+
+
+def _columns() -> int | None:
+    """Return the width somebody set."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdigit() and int(columns) > 0 else None
 
 
 def _wants_color(choice: str, tty: bool) -> bool:
@@ -157,12 +164,28 @@ def _wants_color(choice: str, tty: bool) -> bool:
 
 
 def note(text: str) -> None:
-    """Say something on stderr, if anybody is there."""
+    """Say something on stderr, if anybody is there; folded between words where it is a terminal."""
     if sys.stderr is not None:
         try:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            lines = [line for part in text.split("\n") for line in _folded(plain(part))]
+            print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not cost the result
             abandon("stderr")
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line as a terminal on stderr shows it best, else as it is."""
+    if not sys.stderr.isatty():
+        return [line]
+    from textwrap import TextWrapper
+
+    width = _columns() or FALLBACK
+    with suppress(OSError, ValueError):  # no size to be had
+        width = _columns() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
+    fold = TextWrapper(
+        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).wrap
+    return fold(line) or [line]
 
 
 DELAY = 1.0  # seconds before anything is shown
