@@ -32,18 +32,16 @@ def _in_python() -> Iterator[None]:
 
 def shown(result: Result, names: Sequence[str], *, width: int | None, digits: int) -> str:
     """Return the text of a result with the tables and plots of these names."""
-    from clfeval.pages import page_of
-    from clfeval.schema import ALL, PLOTS
     from clfeval.views.render import check_shown
     from clfeval.views.terminal import as_text
 
     check_names(result.command, names)
     check_shown(result, names)
     plots = ""
-    if not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names):
-        from clfeval.views.plots import plots as drawn
+    if names:
+        from clfeval.views.plots import asked
 
-        plots = drawn(result, names, width=min(width or 80, 120))
+        plots = asked(result, names, width=width)
     return as_text(result, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
 
 

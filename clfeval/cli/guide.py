@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def show_guide(name: str) -> None:
     console = Console(color_system=None)  # no styles: not every pager passes them on
     with console.capture() as laid_out:
         console.print(Markdown(COMMAND.sub(lambda line: continued(line[0], console.width), text)))
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager that reads no further ends nothing
     pager = os.environ.get("PAGER") or "less"
     done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
     if done.returncode in NO_PAGER:

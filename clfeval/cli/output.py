@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt
 from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
+from clfeval.words import plain
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
 OUTPUT = "Output"  # panel
+FALLBACK = 80  # columns of a terminal that does not tell
+READ = (".md", ".html")  # files for people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -74,8 +77,12 @@ class Screen:
 def wanted_of(output: Output, command: str) -> Wanted:
     """Return what is wanted of a result; UsageError for what no result of the command has."""
     check_names(command, output.show, "--show ")
-    if output.table and output.format == "json" and not any(".csv" in n for n in output.save):
+    suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
+    if output.table and output.format == "json" and ".csv" not in suffixes:
         raise bad_option("--table chooses one table, and JSON holds them all")
+    if output.show and output.format in ("csv", "json") and suffixes.isdisjoint(READ):
+        hint = "JSON holds them all; --table chooses the one of CSV"
+        raise bad_option("--show chooses tables for people, and there is no page", hint=hint)
     return Wanted(output.table, output.show, output.digits)
 
 
@@ -84,20 +91,18 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
     if output.format != "table":
         yield from render(FORMATS[output.format], result, wanted, alone=True)
         return
-    from clfeval.pages import page_of
-    from clfeval.schema import PLOTS
     from clfeval.views.terminal import as_text
 
-    plots, width = "", screen.width
-    asked = {PLOTS, *page_of(result.command).plots}.intersection(wanted.names)
-    draws = screen.tty if output.plot is None else output.plot
-    if not wanted.table and (asked or draws):
-        from clfeval.views.plots import plots as drawn
+    plots, draws = "", screen.tty if output.plot is None else output.plot
+    if not wanted.table and (wanted.names or draws):
+        from clfeval.schema import ALL, PLOTS
+        from clfeval.views.plots import asked
 
-        names = (PLOTS, *wanted.names) if output.plot else wanted.names
-        plots = drawn(result, names, width=min(width or 80, 120), color=screen.color)
+        names = [name for name in wanted.names if name != ALL or output.plot is not False]
+        names += [PLOTS] * bool(output.plot)
+        plots = asked(result, names, one=draws, width=screen.width, color=screen.color)
     yield as_text(
-        result, width=width, color=screen.color, digits=wanted.digits, plots=plots,
+        result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
         names=wanted.names, only=wanted.table,
     )  # fmt: skip
 
@@ -136,11 +141,16 @@ def abandon(stream: Literal["stdout", "stderr"]) -> None:
 def screen_for(color: str) -> Screen:
     """Decide width and colour once, from the option, the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) > 0 else None
+    width = _columns()
     if width is None and tty:
         width = shutil.get_terminal_size().columns
     return Screen(tty, width, _wants_color(color, tty))
+
+
+def _columns() -> int | None:
+    """Return the width somebody set."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdigit() and int(columns) > 0 else None
 
 
 def _wants_color(choice: str, tty: bool) -> bool:
@@ -154,12 +164,28 @@ def _wants_color(choice: str, tty: bool) -> bool:
 
 
 def note(text: str) -> None:
-    """Say something on stderr, if anybody is there."""
+    """Say something on stderr, if anybody is there; folded between words where it is a terminal."""
     if sys.stderr is not None:
         try:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            lines = [line for part in text.split("\n") for line in _folded(plain(part))]
+            print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not cost the result
             abandon("stderr")
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line as a terminal on stderr shows it best, else as it is."""
+    if not sys.stderr.isatty():
+        return [line]
+    from textwrap import TextWrapper
+
+    width = _columns() or FALLBACK
+    with suppress(OSError, ValueError):  # no size to be had
+        width = _columns() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
+    fold = TextWrapper(
+        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).wrap
+    return fold(line) or [line]
 
 
 DELAY = 1.0  # seconds before anything is shown

@@ -39,7 +39,7 @@ FORMATS = {
     "markdown": Form(
         ".md", "clfeval.views.markdown", "markdown_lines", ("digits", "names", "only")
     ),
-    "html": Form(".html", "clfeval.views.html", "as_page", ("digits",)),
+    "html": Form(".html", "clfeval.views.html", "as_page", ("digits", "names")),
     "junit": Form(".xml", "clfeval.views.junit", "as_junit", title=" (JUnit)", lists_gates=True),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from html import escape
 from itertools import zip_longest
 
@@ -17,10 +18,13 @@ _STYLE = (
 )
 
 
-def as_html(result: Result, *, digits: int = DIGITS) -> str:
-    """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away."""
+def as_html(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
+    """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away.
+
+    names: of tables that are not folded away.
+    """
     first, *others = headline(result)
-    page = fold(result, (), digits)
+    page = fold(result, names, digits)
     out = [f'<div class="clfeval">{_STYLE}<p><strong>{escape(first)}</strong></p>']
     out += [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     out += [f"<p>{escape(line)}</p>" for line in others]
@@ -28,7 +32,7 @@ def as_html(result: Result, *, digits: int = DIGITS) -> str:
     signs = ("❌", "✅")
     out += [f'<p class="gate">{signs[gate.passed]} {escape(str(gate))}</p>' for gate in gates]
     out += [f"<p>{escape(left_out)}</p>"] if left_out else []
-    out += [_table(section(one, result, digits, wide=False)) for one in page.opened]
+    out += [_table(section(one, result, digits, wide=page.wide)) for one in page.opened]
     if page.folded:
         out.append("<details><summary>More tables</summary>")
         out += [_table(section(one, result, digits)) for one in page.folded]
@@ -40,7 +44,7 @@ def as_html(result: Result, *, digits: int = DIGITS) -> str:
     return "\n".join(out)
 
 
-def as_page(result: Result, *, digits: int = DIGITS) -> str:
+def as_page(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return a whole page around the tables."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -48,7 +52,7 @@ def as_page(result: Result, *, digits: int = DIGITS) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>clfeval {escape(result.command)}</title></head>"
         '<body style="font-family:sans-serif;overflow-x:auto">\n'
-        f"{as_html(result, digits=digits)}\n</body></html>\n"
+        f"{as_html(result, digits=digits, names=names)}\n</body></html>\n"
     )
 
 

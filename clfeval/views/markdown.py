@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from clfeval.result import Result
-from clfeval.schema import ALL, INTERVALS
 from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
 from clfeval.words import DIGITS
 
@@ -15,10 +15,10 @@ def markdown_lines(
     result: Result, *, digits: int = DIGITS, names: Collection[str] = (), only: str | None = None
 ) -> Iterator[str]:
     """Yield the document line by line; at most a few dozen rows of each table."""
-    page, wide = fold(result, names, digits, only), not {ALL, INTERVALS}.isdisjoint(names)
+    page = fold(result, names, digits, only)
     if only is not None:
         for one in page.opened:
-            yield from _table(section(one, result, digits, wide=wide))
+            yield from _table(section(one, result, digits, wide=page.wide))
         return
     yield f"<!-- clfeval:{result.command} -->\n"
     first, *others = headline(result)
@@ -34,7 +34,9 @@ def markdown_lines(
     if left_out:
         yield f"- {escape(left_out)}\n"
     for one in page.opened:
-        yield from _table(section(one, result, digits, wide=wide))
+        yield from _table(section(one, result, digits, wide=page.wide))
+    if names:
+        yield from _drawn(result, names)
     if page.folded:
         yield "\n<details><summary>More tables</summary>\n"
         for one in page.folded:
@@ -59,6 +61,15 @@ def _table(part: Section) -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |\n"
     for line in (*part.legend, *([part.note] if part.note else [])):
         yield f"\n{escape(line)}\n"
+
+
+def _drawn(result: Result, names: Collection[str]) -> Iterator[str]:
+    """Yield the plots asked for as they are on a terminal, whatever their names hold."""
+    from clfeval.views.plots import asked
+
+    if text := asked(result, names):
+        fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+        yield f"\n{fence}text\n{text}{fence}\n"
 
 
 def escape(text: str) -> str:

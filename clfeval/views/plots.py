@@ -21,6 +21,7 @@ MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
 OTHERS = "."  # of curves without a name
 HEIGHT = 20
+USUAL, BROADEST = 80, 120  # columns where nobody says how many, and at most
 FRAME = 10  # columns beside a plot, about
 TICKS = 4  # steps of the vertical axis, about
 ROOM = 0.08  # of the height, on top, for letters
@@ -60,6 +61,18 @@ def plots(
         charts = (chart for chart in charts if chart.name in names)
     parts = (drawn(chart, width=width, color=color) for chart in charts)
     return "\n".join(part for part in parts if part)
+
+
+def asked(
+    result: Result, names: Collection[str], *,
+    one: bool = False, width: int | None = None, color: bool = False,
+) -> str:  # fmt: skip
+    """Draw what is asked for by name; where no name is a plot's nothing, or the one that `plots`
+    draws without names.
+    """
+    named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
+    width = min(width or USUAL, BROADEST)
+    return plots(result, names, width=width, color=color) if named or one else ""
 
 
 def drawn(chart: Chart, *, width: int, color: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
@@ -87,11 +87,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What a page shows: the tables that are open, those that are not, and names to ask for."""
+    """What a page shows: the tables that are open, those that are not, and names to ask for.
+
+    wide: every estimate of those that are open has its interval.
+    """
 
     opened: tuple[Shown, ...]
     folded: tuple[Shown, ...]
     also: tuple[str, ...]
+    wide: bool
 
 
 def headline(result: Result) -> list[str]:
@@ -106,11 +110,11 @@ def fold(
 
     only: the one table that is wanted; what the page does not show of it has all its columns.
     """
-    page = page_of(result.command)
+    page, wide = page_of(result.command), not {ALL, INTERVALS}.isdisjoint(names)
     if only is not None:
         shown = [*against_baseline(result, ""), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
-        return Folding(tuple(some) or (_as_it_is(result, only),), (), ())
+        return Folding(tuple(some) or (_as_it_is(result, only),), (), (), wide)
     shown = [*page.shown(result, digits)]
     lead = next((one.lead for one in shown if one.rank == "main"), "")
     shown = [*against_baseline(result, lead), *shown]
@@ -125,9 +129,9 @@ def fold(
         folded = [one for one in opened if one.rank == "detail"]
         opened = [one for one in opened if one.rank != "detail"]
     also = dict.fromkeys(one.name or one.table for one in folded)
-    groups = (*((INTERVALS,) * _has_intervals(result)), *((PLOTS,) * bool(page.plots)))
-    also |= dict.fromkeys(() if ALL in names else (one for one in groups if one not in names))
-    return Folding(tuple(opened), tuple(folded), tuple(also))
+    if ALL not in names:
+        also |= dict.fromkeys(one for one in _groups(result) if one not in names)
+    return Folding(tuple(opened), tuple(folded), tuple(also), wide)
 
 
 def _as_it_is(result: Result, table: str) -> Shown:
@@ -138,28 +142,40 @@ def _as_it_is(result: Result, table: str) -> Shown:
 
 def check_shown(result: Result, names: Collection[str]) -> None:
     """Raise UsageError for what this result has nothing of, though another may."""
+    if {*names} <= {*result.tables, ALL}:
+        return
     page = page_of(result.command)
-    there = {*result.tables, *page.plots, INTERVALS, PLOTS, ALL}
-    if lacking := [name for name in names if name not in there]:
-        there |= {one.name or one.table for one in page.shown(result, DIGITS)}
-        for name in lacking:
-            if name not in there:
-                what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
-                hint = "some exist only when an option asks for them"
-                raise UsageError.of(what, "unknown-table", hint=hint)
+    there = {*result.tables, *_groups(result), *_plots(result), ALL}
+    there |= {one.name or one.table for one in page.shown(result, DIGITS)}
+    for name in names:
+        if name not in there:
+            what = f"no '{name}' in this result; there are {listing(sorted(there), 40)}"
+            hint = "some exist only when an option asks for them"
+            raise UsageError.of(what, "unknown-table", hint=hint)
 
 
-def _has_intervals(result: Result) -> bool:
+def _groups(result: Result) -> Iterator[str]:
+    """Yield what is asked for together, as far as there is any."""
     first = next(iter(result.tables.values()), ())
-    return any(interval(cell) for row in first[:1] for cell in row.values())
+    if any(interval(cell) for row in first[:1] for cell in row.values()):
+        yield INTERVALS
+    if any(_plots(result)):
+        yield PLOTS
+
+
+def _plots(result: Result) -> Iterator[str]:
+    """Yield the names of the plots there are; the diamond has no chart and is always there."""
+    page = page_of(result.command)
+    yield from (chart.name for chart in page.charts(result))
+    yield from page.plots if page.command == "phidelta" else ()
 
 
 def sections(
     result: Result, names: Collection[str] = (ALL,), *, digits: int = DIGITS
 ) -> list[Section]:
     """Return the tables that are open."""
-    wide = not {ALL, INTERVALS}.isdisjoint(names)
-    return [section(one, result, digits, wide=wide) for one in fold(result, names, digits).opened]
+    page = fold(result, names, digits)
+    return [section(one, result, digits, wide=page.wide) for one in page.opened]
 
 
 def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = True) -> Section:

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.result import Result
-from clfeval.schema import ALL, INTERVALS
 from clfeval.views.render import (
     BEST,
     INTERVAL,
@@ -52,10 +51,9 @@ def as_text(
     out = StringIO()
     page = fold(result, names, digits, only)
     console = _console(out, width or PIPE, color=color)
-    wide = not {ALL, INTERVALS}.isdisjoint(names)
     if only is not None:
         for one in page.opened:
-            _print_section(out, section(one, result, digits, wide=wide), width, color=color)
+            _print_section(out, section(one, result, digits, wide=page.wide), width, color=color)
         return _trimmed(out).removeprefix("\n")
     first, *others = headline(result)
     console.print(_text(first, style="bold"))
@@ -64,7 +62,7 @@ def as_text(
     for line in others:
         console.print(_text(line, style="dim"))
     for one in page.opened:
-        _print_section(out, section(one, result, digits, wide=wide), width, color=color)
+        _print_section(out, section(one, result, digits, wide=page.wide), width, color=color)
     for reason in reasons(result, page.opened):
         console.print(_text(reason, style="dim"))
     if plots:

@@ -1,0 +1,115 @@
+"""What is asked for by name is shown in every view for people, or refused; never left out."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+import clfeval
+from clfeval.errors import UsageError
+from clfeval.result import Result
+from clfeval.views.html import as_html
+from clfeval.views.markdown import markdown_lines
+from clfeval.views.render import check_shown, fold
+from tests.cli.golden import CANCER, METRICS, output_of
+from tests.methods.phidelta.byhand import Cells, counts_frame
+from tests.process.runner import run
+
+LABELS = "fixtures/breast-cancer/labels.csv"
+
+
+def marked(**options: object) -> Result:
+    return clfeval.mars(LABELS, positive="malignant", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["curves", "cuts"])
+def test_plots_that_are_not_there_are_refused(name: str) -> None:
+    frame = counts_frame({"a": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
+    result = marked() if name == "curves" else clfeval.tune_jpt(frame, prevalence=[0.05])
+    with pytest.raises(UsageError, match=f"no '{name}' in this result") as refused:
+        check_shown(result, [name])
+    assert "'plots'" in str(refused.value)
+
+
+def test_without_plots_none_are_offered_and_none_can_be_had() -> None:
+    frame = counts_frame({"a": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
+    result = clfeval.tune_jpt(frame, prevalence=[0.05], sweep=None)
+    assert "plots" not in fold(result).also
+    with pytest.raises(UsageError, match="no 'plots'"):
+        check_shown(result, ["plots"])
+
+
+def test_intervals_that_are_not_there_are_refused() -> None:
+    result = clfeval.mlcps(METRICS)
+    assert "intervals" not in fold(result).also
+    with pytest.raises(UsageError, match="no 'intervals'"):
+        check_shown(result, ["intervals"])
+    check_shown(result, ["all", "ranks", "scatter"])
+
+
+def test_markdown_has_the_plots_that_are_asked_for() -> None:
+    lines = "".join(markdown_lines(marked(), names=["bars"]))
+    _, block, _ = lines.split("```")
+    assert block.startswith("text\n")
+    assert "Found by one model alone" in block
+    assert "```" not in "".join(markdown_lines(marked(), names=["pairs"]))
+
+
+def test_no_name_ends_a_block_of_a_plot() -> None:
+    frame = counts_frame({"````": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
+    result = clfeval.tune_jpt(frame, prevalence=[0.05])
+    lines = "".join(markdown_lines(result, names=["curves"]))
+    assert lines.count("\n`````") == 2
+
+
+class Opened(HTMLParser):
+    """Collects the titles of tables outside of what is folded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folded = 0
+        self.tag = ""
+        self.titles: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tag = tag
+        self.folded += tag == "details"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tag = ""
+        self.folded -= tag == "details"
+
+    def handle_data(self, data: str) -> None:
+        if self.tag == "h4" and not self.folded:
+            self.titles.append(data)
+
+
+def titles(names: tuple[str, ...]) -> list[str]:
+    parser = Opened()
+    parser.feed(as_html(marked(), names=names))
+    return parser.titles
+
+
+def test_a_page_opens_the_tables_that_are_asked_for() -> None:
+    assert len(titles(())) == 1
+    assert {*titles(("pairs",))} > {*titles(())}
+    assert {*titles(("all",))} > {*titles(("pairs",))}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_what_people_ask_for_is_refused_where_none_of_it_would_show(form: str) -> None:
+    done = run(["mars", *CANCER.split(), "--show", "pairs", "-f", form], b"", {})
+    assert (done.code, done.out) == (2, "")
+    assert "--show" in done.err
+
+
+def test_all_has_the_plots_too_but_where_they_are_forbidden() -> None:
+    whole = output_of(80, f"mars {CANCER} --show all")
+    assert "Found by one model alone" in whole
+    without = output_of(80, f"mars {CANCER} --show all --no-plot")
+    assert "Found by one model alone" not in without
+    assert whole.startswith(without[: len(without) // 2])
+    named = output_of(80, f"mars {CANCER} --show all --no-plot --show matrix")
+    assert "ShineThrough of pairs (taller" in named
+    assert "Found by one model alone" not in named
