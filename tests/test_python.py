@@ -84,7 +84,7 @@ def test_the_text_and_the_page_begin_with_the_answer(
     lines = str(result).splitlines()
     assert lines[1] == result.answer[0].text
     assert lines[-1] == (
-        "also: alone, rates, intervals, plots (result.show(NAME), result.show('all'))"
+        "also: alone, rates, pairs, intervals, plots (result.show(NAME), result.show('all'))"
     )
     assert result._repr_html_().index(result.answer[0].text) < result._repr_html_().index("<table>")
     result.show("rates", width=80)
