@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clfeval.result import Result
 
 OUTPUT = "Output"  # panel
+LEAST = 12  # lines that a plot needs, and the prompt below it
 FALLBACK = 80  # columns of a terminal that does not tell
 READ = (".md", ".html")  # files for people
 
@@ -50,7 +51,12 @@ class Output:
     ] = 3
     plot: Annotated[
         bool | None,
-        Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",), common=True),
+        Opt(
+            "Draw all plots; default on a terminal: one, if it fits.",
+            OUTPUT,
+            flags=("--plot/--no-plot",),
+            common=True,
+        ),
     ] = None
     color: Annotated[
         Literal["auto", "always", "never"], Opt("NO_COLOR and FORCE_COLOR decide for auto.", OUTPUT)
@@ -71,6 +77,7 @@ class Screen:
 
     tty: bool
     width: int | None
+    height: int
     color: bool
 
 
@@ -93,7 +100,15 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
         return
     from clfeval.views.terminal import as_text
 
-    plots, draws = "", screen.tty if output.plot is None else output.plot
+    def text(plots: str = "") -> str:
+        return as_text(
+            result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
+            names=wanted.names, only=wanted.table,
+        )  # fmt: skip
+
+    plots, room = "", screen.height - text().count("\n") if screen.tty else 0
+    # unasked, a plot must not drive the answer off the screen
+    draws = room > LEAST if output.plot is None else output.plot
     if not wanted.table and (wanted.names or draws):
         from clfeval.schema import ALL, PLOTS
         from clfeval.views.plots import asked
@@ -101,10 +116,9 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
         names = [name for name in wanted.names if name != ALL or output.plot is not False]
         names += [PLOTS] * bool(output.plot)
         plots = asked(result, names, one=draws, width=screen.width, color=screen.color)
-    yield as_text(
-        result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
-        names=wanted.names, only=wanted.table,
-    )  # fmt: skip
+        if not names and plots.count("\n") > room:
+            plots = ""
+    yield text(plots)
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
@@ -144,7 +158,7 @@ def screen_for(color: str) -> Screen:
     width = _columns()
     if width is None and tty:
         width = shutil.get_terminal_size().columns
-    return Screen(tty, width, _wants_color(color, tty))
+    return Screen(tty, width, shutil.get_terminal_size().lines, _wants_color(color, tty))
 
 
 def _columns() -> int | None:

@@ -67,8 +67,14 @@ def test_machine_formats_have_no_colour() -> None:
 
 def test_plots_come_on_a_terminal_or_when_asked_for() -> None:
     diamond = "φ-δ diagram"
-    assert diamond in on_terminal("phidelta", "t.csv", NO_COLOR="1").out
-    assert diamond not in on_terminal("phidelta", "t.csv", "--no-plot", NO_COLOR="1").out
+    high = {"NO_COLOR": "1", "LINES": "120"}
+    assert diamond in on_terminal("phidelta", "t.csv", **high).out
+    assert diamond not in on_terminal("phidelta", "t.csv", "--no-plot", **high).out
+    # where it would drive the answer off the screen it is not drawn unasked
+    low = {"NO_COLOR": "1", "LINES": "24"}
+    assert diamond not in on_terminal("phidelta", "t.csv", **low).out
+    assert diamond in on_terminal("phidelta", "t.csv", "--plot", **low).out
+    assert diamond in on_terminal("phidelta", "t.csv", "--show", "diamond", **low).out
     assert diamond not in clfeval("phidelta", "t.csv").out
     assert diamond in clfeval("phidelta", "t.csv", "--plot").out
     # those of mars repeat its tables: they come when they are asked for
