@@ -76,6 +76,7 @@ def test_every_form_is_written_and_read_back(result: Result, tmp_path: Path) -> 
     page = names[3].read_text()
     assert page.index("finds most") < page.index("❌ a: recall is 0.5") < page.index("<table>")
     assert "<details>" in page
+    assert page.index("<summary>Plots</summary>") < page.index("█") < page.index("</pre>")
 
 
 def test_the_text_and_the_page_begin_with_the_answer(

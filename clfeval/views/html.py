@@ -7,21 +7,29 @@ from html import escape
 from itertools import zip_longest
 
 from clfeval.result import Result
+from clfeval.schema import PLOTS
+from clfeval.views.plots import plots as drawn
 from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
 from clfeval.words import DIGITS
 
+WIDTH = 100  # columns of a plot
 _STYLE = (
     "<style>.clfeval td,.clfeval th{padding:.15em .6em;text-align:left}"
     ".clfeval .n{text-align:right;font-variant-numeric:tabular-nums}"
     ".clfeval thead{border-bottom:1px solid}.clfeval .n{white-space:nowrap}"
-    ".clfeval .best{font-weight:bold}</style>"
+    ".clfeval .best{font-weight:bold}.clfeval td:first-child{white-space:nowrap}"
+    ".clfeval .b{font-family:monospace;white-space:pre}.clfeval .w{overflow-x:auto}"
+    ".clfeval th{white-space:normal}.clfeval code{overflow-wrap:anywhere}"
+    ".clfeval pre{line-height:1.1}</style>"
 )
 
 
-def as_html(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
+def as_html(
+    result: Result, *, digits: int = DIGITS, names: Collection[str] = (), plots: str = ""
+) -> str:
     """Return one `<div>`: the answer, gates, what everybody needs, and the rest folded away.
 
-    names: of tables that are not folded away.
+    names: of tables that are not folded away. plots: drawn in characters, folded away.
     """
     first, *others = headline(result)
     page = fold(result, names, digits)
@@ -33,26 +41,29 @@ def as_html(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()
     out += [f'<p class="gate">{signs[gate.passed]} {escape(str(gate))}</p>' for gate in gates]
     out += [f"<p>{escape(left_out)}</p>"] if left_out else []
     out += [_table(section(one, result, digits, wide=page.wide)) for one in page.opened]
+    shown = (*page.opened, *page.folded)
+    out += [f"<p>{escape(reason)}</p>" for reason in reasons(result, shown)]
+    out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     if page.folded:
         out.append("<details><summary>More tables</summary>")
         out += [_table(section(one, result, digits)) for one in page.folded]
         out.append("</details>")
-    shown = (*page.opened, *page.folded)
-    out += [f"<p>{escape(reason)}</p>" for reason in reasons(result, shown)]
-    out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
+    if plots:
+        out.append(f"<details><summary>Plots</summary><pre>{escape(plots)}</pre></details>")
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
     return "\n".join(out)
 
 
 def as_page(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
-    """Return a whole page around the tables."""
+    """Return a whole page around the tables and plots."""
+    plots = drawn(result, (PLOTS,), width=WIDTH)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>clfeval {escape(result.command)}</title></head>"
         '<body style="font-family:sans-serif;overflow-x:auto">\n'
-        f"{as_html(result, digits=digits, names=names)}\n</body></html>\n"
+        f"{as_html(result, digits=digits, names=names, plots=plots)}\n</body></html>\n"
     )
 
 
@@ -60,11 +71,12 @@ def _table(part: Section) -> str:
     if not part.rows:
         return f"<h4>{escape(part.title)}</h4><p>none</p>"
 
+    kinds = [" class=b" if strip.heading == "bar" else " class=n" * strip.numeric
+             for strip in part.strips]  # fmt: skip
+
     def cells(tag: str, row: tuple[str, ...]) -> str:
-        return "".join(
-            f"<{tag}{' class=n' if strip.numeric else ''}>{escape(cell)}</{tag}>"
-            for cell, strip in zip(row, part.strips, strict=True)
-        )
+        each = zip(row, kinds, strict=True)
+        return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in each)
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
     body = "".join(
@@ -73,4 +85,5 @@ def _table(part: Section) -> str:
     )
     said = (*part.legend, *([part.note] if part.note else []))
     note = "".join(f"<p>{escape(line)}</p>" for line in said)
-    return f"<h4>{escape(part.title)}</h4><table>{head}<tbody>{body}</tbody></table>{note}"
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<h4>{escape(part.title)}</h4><div class="w">{table}</div>{note}'

@@ -248,3 +248,52 @@ def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
     )
     shown = [line.split()[:2] for line in as_text(result).splitlines()]
     assert shown.index(["b", "*"]) < shown.index(["a", "0.300"])  # the table in the same order
+
+
+def test_who_calls_everything_is_left_out_where_others_do_not() -> None:
+    # a says positive to all 10 rows; b finds 5 of 8, c 3
+    said = answered("abc", {"abc": 3, "ab": 2, "a": 3}, {"a": 2})
+    assert said["finds-most"].models == ("b",)
+    assert said["could-be-left-out"].text == (
+        "b finds all 5 rows that any model finds; c could be left out."
+    )
+    assert said["calls-everything"].text == (
+        "a calls every row positive: it is left out of what is said here."
+    )
+    assert said["calls-everything"].models == ("a",)
+    said = answered("ab", {"ab": 3, "a": 2}, {"a": 1, "": 1})  # a leaves one row out
+    assert "calls-everything" not in said
+    assert said["finds-most"].models == ("a",)
+
+
+def test_where_all_call_everything_or_nothing_is_negative_nobody_is_left_out() -> None:
+    assert "calls-everything" not in answered("ab", {"ab": 3}, {"ab": 2})
+    assert "calls-everything" not in answered("ab", {"ab": 3, "a": 2}, {}, labels=("0", "1"))
+
+
+def test_what_the_effort_allows_is_said_instead_of_the_best_pair() -> None:
+    # b + c call 6 rows and find 5; a alone calls 9
+    some = {"a": 6, "ab": 2, "c": 1, "bc": 2, "": 1}
+    said = answered("abc", some, {"a": 1, "": 4}, max_effort=6)
+    assert said["within-effort"].text == (
+        f"Within 6 rows called, b + c finds most: 5 (recall {exact(5, 12)}), calling 5."
+    )
+    assert said["within-effort"].models == ("b", "c")
+    assert "best-pair" not in said
+    assert "within-effort" not in answered("abc", some, {"a": 1, "": 4})
+    assert "within-effort" not in answered("abc", some, {"a": 1, "": 4}, max_effort=1)
+
+
+def test_the_threshold_at_which_it_holds_comes_first_if_it_is_one() -> None:
+    scores = pl.DataFrame(
+        {"truth": [1, 1, 0, 0], "a": [0.9, 0.2, 0.4, 0.1], "b": [0.8, 0.7, 0.6, 0.1]}
+    )
+    assert (
+        clfeval.mars(scores).answer[0].text.startswith("At threshold 0.5 b finds most: 2 of the 2")
+    )
+    apart = clfeval.mars(scores, threshold={"a": 0.3, None: 0.5})
+    assert apart.answer[0].text.startswith("b finds most")
+    assert clfeval.phidelta(scores).answer[0].text.startswith("At threshold 0.5 ")
+    labels = scores.with_columns(pl.col("a", "b").round(0).cast(pl.Int64))
+    for command in (clfeval.mars, clfeval.phidelta):
+        assert "threshold" not in command(labels).answer[0].text
