@@ -113,7 +113,7 @@ def test_what_may_be_none_is_none_unless_it_says_more(name: str) -> None:
 
 def test_text_and_notebook_views() -> None:
     result = clfeval.mars(LABELS, positive="malignant")
-    assert "found alone: by this model and by no other" in str(result)
+    assert "found alone: positive rows found by it and by no other model" in str(result)
     page = result._repr_html_()
     assert page.count("<table>") == 5  # models; folded: alone, rates, two matrices of pairs
     assert page.index("<table>") < page.index("<details>")

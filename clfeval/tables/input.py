@@ -79,9 +79,9 @@ class Input:
             COLUMNS, completes="model", common=True,
         ),
     ] = ()  # fmt: skip
-    id: Annotated[str | None, Opt("Names the row.", COLUMNS, completes="column", common=True)] = (
-        None
-    )
+    id: Annotated[
+        str | None, Opt("The column that names each row.", COLUMNS, completes="column", common=True)
+    ] = None
     positive: Annotated[
         str | None,
         Opt(
