@@ -38,16 +38,16 @@ HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
     "bad-number": null_hint("{value}"),
     "bad-weight": "weights count how often a row stands for itself",
-    "duplicate-id": "each observation stands in one row",
+    "duplicate-id": "an id names one row, and stands once",
 }
 _HINTS = HINTS | {
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
     "unknown-label": "a class truth happens to lack is declared with --labels '{value}'; "
     "a column that is no model is left out by naming the others with --model",
-    "duplicate-row": "each observation needs one row per model",
-    "unequal-ids": "each observation needs one row per model",
-    "conflicting-value": "slices and weights belong to the observation, not to the model",
-    "conflicting-truth": "all rows of one observation need the same truth",
+    "duplicate-row": "each id needs one line per model",
+    "unequal-ids": "each id needs one line per model",
+    "conflicting-value": "slices and weights belong to the row that the id names, not to the model",
+    "conflicting-truth": "all lines of one id need the same truth",
 }
 
 

@@ -8,7 +8,16 @@ from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import MARS
-from clfeval.pages.write import ABSENT, at_cut, class_counts, class_names, evenly, exact, show
+from clfeval.pages.write import (
+    ABSENT,
+    at_cut,
+    class_counts,
+    class_names,
+    evenly,
+    exact,
+    joined,
+    show,
+)
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
 from clfeval.words import even, many
@@ -57,7 +66,7 @@ REACHED = ("covered", "gain", "effort", "yield")  # what they mean stands below
 def headline(result: Result) -> list[str]:
     """Say what was read, what is positive, and how much of it is found at all."""
     summary, parameters = result.summary, result.parameters
-    names = ", ".join(item.name for item in result.inputs)
+    names = joined([item.name for item in result.inputs])
     target = parameters["target"]
     wanted = f"{many(summary[f'{target}s'], f'{target} row')} ({class_names(result)[target]})"
     found, missed = f"{summary['found']:,.10g}", f"{summary['missed_by_all']:,.10g}"

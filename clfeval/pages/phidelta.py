@@ -122,7 +122,7 @@ OF_FEATURES = ("delta", "phi", "role", "support")
 
 def headline(result: Result) -> list[str]:
     """Say what was read, what is positive, and what the two measures mean."""
-    summary, names = result.summary, ", ".join(item.name for item in result.inputs)
+    summary, names = result.summary, joined([item.name for item in result.inputs])
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
     runs = f", {summary['runs']} runs" if summary.get("runs") else ""

@@ -50,7 +50,7 @@ def show(cell: Cell, digits: int = DIGITS, write: Write = number) -> str:
     if isinstance(cell, float):
         return write(cell, digits)
     if isinstance(cell, list):
-        return " + ".join(cell)
+        return " + ".join(map(words.quoted, cell))
     return str(cell)
 
 
@@ -140,5 +140,5 @@ def some(names: Sequence[str], most: int) -> str:
 
 
 def joined(cell: Cell) -> str:
-    """Write the names of a cell side by side."""
-    return ", ".join(cell) if isinstance(cell, list) else ""
+    """Write the names of a cell side by side, so that commas in them cannot mislead."""
+    return ", ".join(map(words.quoted, cell)) if isinstance(cell, list) else ""

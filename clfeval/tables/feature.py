@@ -120,7 +120,7 @@ def _recognised(
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
         what = f"no sparse table: columns {listing(columns)}"
-        hint = "it has one row per observation and feature: columns like row, feature, value"
+        hint = "it has one line per row and feature: columns like row, feature, value"
         raise DataError.of(what, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
         what = f"no class column; columns: {listing(columns)}"

@@ -80,7 +80,7 @@ class Input:
         ),
     ] = ()  # fmt: skip
     id: Annotated[
-        str | None, Opt("Names the observation.", COLUMNS, completes="column", common=True)
+        str | None, Opt("The column that names each row.", COLUMNS, completes="column", common=True)
     ] = None
     positive: Annotated[
         str | None,

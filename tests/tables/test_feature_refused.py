@@ -19,7 +19,7 @@ from tests.methods.features.door import (
 from tests.tables.door import encoded, write
 
 FILL = "hint: fill the cells, or add --missing drop to leave such rows out"
-ONE_ROW = "hint: each observation stands in one row"
+ONE_ROW = "hint: an id names one row, and stands once"
 
 
 def test_one_class_only() -> None:

@@ -67,7 +67,7 @@ def test_a_long_table_of_scores() -> None:
 def test_a_long_table_may_name_its_id() -> None:
     content = "\n".join(["patient,model,prediction,truth", *ANSWERS, ""])
     assert data_message(content) == (
-        "t.csv: a long table needs a column that names the observation [no-id]\n"
+        "t.csv: a long table needs a column that names the row each line is about [no-id]\n"
         "hint: name it with --id COLUMN"
     )
     assert counted("t.csv", id="patient") == EXPECTED

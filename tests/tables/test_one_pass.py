@@ -70,7 +70,7 @@ def test_four_kinds_of_contradictions_of_a_long_table_are_told_together() -> Non
         "t.csv:6: column 'truth': '1' where an earlier row of this id has '0' "
         "[conflicting-truth]\n"
         "t.csv:7: column 'model': 'A' answered this id in t.csv:2 already [duplicate-row]\n"
-        "hint: each observation needs one row per model"
+        "hint: each id needs one line per model"
     )
 
 

@@ -8,8 +8,8 @@ from clfeval.api.mars import mars
 from tests.tables.door import counted, data_message, encoded, refusal, write
 
 LONG = "id,model,prediction,truth\n"
-ONE_ROW = "hint: each observation stands in one row"
-ONE_ANSWER = "hint: each observation needs one row per model"
+ONE_ROW = "hint: an id names one row, and stands once"
+ONE_ANSWER = "hint: each id needs one line per model"
 FILL = "hint: fill the cells, or add --missing drop to leave such rows out"
 
 
@@ -63,7 +63,7 @@ def test_truth_that_differs_within_one_id() -> None:
     assert data_message(LONG + "1,A,1,1\n2,A,0,0\n1,B,0,0\n2,B,1,0\n") == (
         "t.csv:4: column 'truth': '0' where an earlier row of this id has '1' "
         "[conflicting-truth]\n"
-        "hint: all rows of one observation need the same truth"
+        "hint: all lines of one id need the same truth"
     )
 
 
@@ -79,7 +79,7 @@ def test_truth_that_differs_between_files() -> None:
     assert str(refusal(["a.csv", "b.csv"])) == (
         "b.csv:3: column 'truth': '1' where an earlier row of this id has '0' "
         "[conflicting-truth]\n"
-        "hint: all rows of one observation need the same truth"
+        "hint: all lines of one id need the same truth"
     )
 
 
@@ -152,7 +152,7 @@ def test_a_slice_or_weight_that_differs_within_one_id() -> None:
         assert data_message(header + rows, **{option: "s"}) == (
             "t.csv:3: column 's': '3' where an earlier row of this id has '2' "
             "[conflicting-value]\n"
-            "hint: slices and weights belong to the observation, not to the model"
+            "hint: slices and weights belong to the row that the id names, not to the model"
         )
 
 

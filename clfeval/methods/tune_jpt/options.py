@@ -149,7 +149,7 @@ class TuneOptions(Sure, Populations):
         Literal["matters", "confounds"] | None,
         Opt(
             "The measures for a problem where the class ratio matters (errors add up), or "
-            "confounds (each case stands alone).",
+            "confounds (each row stands alone).",
             MEASURED, signed="ratio", stated=True,
         ),
     ] = None  # fmt: skip

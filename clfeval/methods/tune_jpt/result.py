@@ -37,6 +37,7 @@ from clfeval.methods.tune_jpt.tables import (
 )
 from clfeval.methods.tune_jpt.thresholds import repeats_of, threshold_tables
 from clfeval.result import InputFile, Result, Row, Rows, Warn, size_of
+from clfeval.words import quoted
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
@@ -81,11 +82,11 @@ _ADVICE = {
     "matters": "where the class ratio matters, because errors add up over everybody (cost, "
     "workload), read what moves with it, in the target population: TAR, TOR, PPV, NPV, EPA with "
     "its two terms, F, MCC, cost; sensitivity, J and LR± are the same everywhere and cannot tell",
-    "confounds": "where the class ratio confounds, because each case stands alone, read what does "
+    "confounds": "where the class ratio confounds, because each row stands alone, read what does "
     "not move: sensitivity, specificity, J, LR±, DOR; and MCC, IC and EPA only in the rows 1:1, "
     "for elsewhere they move with the ratio",
     "": "does the class ratio matter here? where errors add up over everybody, read the measures "
-    "of the target population (--ratio matters); where each case stands alone, those that do not "
+    "of the target population (--ratio matters); where each row stands alone, those that do not "
     "move, and MCC, IC and EPA at 1:1 (--ratio confounds)",
 }
 
@@ -251,7 +252,7 @@ def _small(given: Sample) -> list[Warn]:
             few[label] = min(both)
     if not few:
         return []
-    slices = [f"{n:,.10g} in {label}" for label, n in few.items() if label is not None]
+    slices = [f"{n:,.10g} in {quoted(label)}" for label, n in few.items() if label is not None]
     whole = [f"{few[None]:,.10g} rows"] if None in few else []
     where = ", ".join([*whole, *slices[:_NAMED]])
     left = len(slices) - _NAMED

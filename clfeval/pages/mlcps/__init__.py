@@ -9,7 +9,7 @@ from clfeval.pages.columns import MODEL
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.best import Best
 from clfeval.pages.mlcps.sections import ends, shown
-from clfeval.pages.write import ARROWS, show
+from clfeval.pages.write import ARROWS, joined, show
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many, quoted
@@ -181,7 +181,7 @@ def _read(result: Result) -> str:
     files = list(result.inputs)
     if other is not None and len(files) > 1 and files[-1].name == other:
         files.pop()
-    names = ", ".join(item.name for item in files) or "given values"
+    names = joined([item.name for item in files]) or "given values"
     read = f"{many(summary['models'], 'model')}, {many(summary['metrics'], 'metric')}"
     if result.parameters["from"] == "predictions" and files:
         read += f" of {many(files[0].rows, 'row')}"

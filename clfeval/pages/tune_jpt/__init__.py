@@ -14,7 +14,7 @@ from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.tune_jpt.look import Look, counted
 from clfeval.pages.tune_jpt.main import best_first, shown
 from clfeval.pages.tune_jpt.sections import between
-from clfeval.pages.write import class_counts, exact, some
+from clfeval.pages.write import class_counts, exact, joined, some
 from clfeval.result import Cell, Estimate, Result, Row, value_of
 from clfeval.schema import (
     MOST_NAMED,
@@ -251,7 +251,7 @@ TARGETS = 3  # populations named on top
 def headline(result: Result) -> list[str]:
     """Say what was read, what share of it is positive, and which populations follow."""
     summary, parameters = result.summary, result.parameters
-    names = ", ".join(item.name for item in result.inputs) if counted(result) else "given rates"
+    names = joined([item.name for item in result.inputs]) if counted(result) else "given rates"
     read = class_counts(result) if counted(result) else "sensitivity and specificity, no rows"
     ratio, line, elsewhere = "positives:negatives ", "", "tuned to equal classes: "
     if summary["odds"] is not None:

@@ -45,7 +45,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
         return None
     row_id = roles.id or find(columns, Names.ID)
     if row_id is None:
-        what = "a long table needs a column that names the observation"
+        what = "a long table needs a column that names the row each line is about"
         raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")
     return Columns(truth, row_id, naming=model, answer=answer)
 

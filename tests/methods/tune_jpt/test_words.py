@@ -60,7 +60,7 @@ def test_advice_follows_the_question() -> None:
     assert "--ratio matters" in plain
     assert "--ratio confounds" in plain
     assert "TAR, TOR, PPV, NPV" in matters
-    assert "each case stands alone" in confounds
+    assert "each row stands alone" in confounds
     assert "MCC, IC and EPA only in the rows 1:1" in confounds
 
 

@@ -1,0 +1,71 @@
+"""One observation is a "row" in everything people read: help, guides, messages and screens."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from clfeval import COMMANDS
+from clfeval.cli.app import command_of
+from clfeval.cli.output import Output
+from clfeval.limits import Gates
+
+ROOT = Path(__file__).parent.parent
+OTHERS = re.compile(r"\b(?:observations?|patients?|cases?|samples)\b", re.IGNORECASE)
+# what these words are there for: statistics' two samples, a suffix of scikit-learn, XML, a story
+MEANT = (
+    "of two samples", "two independent samples", "two samples", "|samples|", "{cases}</testsuite>",
+    "Of 100 patients it finds 67",
+)  # fmt: skip
+SCREENS = sorted((ROOT / "fixtures" / "golden").glob("*.*"))
+GUIDES = sorted((ROOT / "clfeval" / "guide").glob("*.md"))
+
+
+def other_words(text: str) -> list[str]:
+    for meant in MEANT:
+        text = text.replace(meant, "")
+    return OTHERS.findall(text)
+
+
+def literals(path: Path) -> list[str]:
+    """Return every text of a file but its docstrings: what may be printed."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    silent = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent
+    ]
+
+
+def test_messages_and_headings_say_row() -> None:
+    names = {"sample", "samples", "sample_id"}  # of columns that other programs write
+    found = {
+        str(path.relative_to(ROOT)): words
+        for path in sorted((ROOT / "clfeval").rglob("*.py"))
+        if path.name != "completions.py"  # whose shells have `case`
+        for text in literals(path)
+        if text not in names and (words := other_words(text))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_row(command: str) -> None:
+    declared = command_of(command)
+    said = [declared.help, declared.tables, declared.have, declared.want]
+    said += [option.opt.help for option in declared.options(Output, Gates)]
+    assert [words for text in said if (words := other_words(text))] == []
+
+
+@pytest.mark.parametrize("path", [*SCREENS, *GUIDES], ids=lambda path: path.name)
+def test_screens_and_guides_say_row(path: Path) -> None:
+    assert other_words(path.read_text(encoding="utf-8")) == []
