@@ -7,6 +7,7 @@ from math import floor, log10
 
 DIGITS = 3
 FINEST = 9  # decimal places, at most
+JOINING = (",", "+", "'", " and ", " or ")
 ROUNDING = 1e-11  # as near to 1 as this is 1
 
 
@@ -83,9 +84,10 @@ def plain(text: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name as it stands in a sentence: in quotes where a comma would mislead."""
+    """Return a name as it stands in a sentence: in quotes where what joins names would mislead."""
     name = plain(name)
-    return f"'{name}'" if any(sign in name for sign in ",+'") or name != name.strip() else name
+    misleads = name != name.strip() or any(sign in name for sign in JOINING)
+    return f"'{name}'" if misleads else name
 
 
 def listed(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:

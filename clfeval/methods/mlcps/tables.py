@@ -145,7 +145,8 @@ def _metrics(ranking: Ranking) -> list[Row]:
         }  # fmt: skip
         for key, area in zip(("without", "doubled"), areas(i), strict=True):
             moved = None if area is None else dense_ranks(area)
-            row[f"winner_{key}"] = None if moved is None else _named(ranking.given.models, moved)
+            names = ranking.given.models
+            row[f"winner_{key}"] = None if moved is None else _named(names, moved, ranks)
             row[f"moved_{key}"] = None if moved is None else int((moved != ranks).sum())
         rows.append(row)
     return rows
@@ -177,9 +178,9 @@ def _areas(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]
     return areas
 
 
-def _named(names: Sequence[str], ranks: Ints) -> str:
-    """Name who is first; of several that tie, the first and how many more."""
-    first, *others = firsts(ranks)
+def _named(names: Sequence[str], ranks: Ints, before: Ints) -> str:
+    """Name who is first; of several that tie, the one that was before others, and how many more."""
+    first, *others = sorted(firsts(ranks), key=before.__getitem__)
     return names[first] + (f" (and {len(others)} more)" if others else "")
 
 

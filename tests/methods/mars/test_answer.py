@@ -233,6 +233,14 @@ def test_of_many_models_those_that_are_left_find_all() -> None:
     )
 
 
+def test_names_of_several_words_are_not_taken_for_several_names() -> None:
+    frame = pl.DataFrame({"truth": [1, 1, 0], "o or p": [1, 1, 0], "m and n": [1, 0, 0]})
+    said = {one.code: one.text for one in clfeval.mars(frame, truth="truth", positive=1).answer}
+    assert said["could-be-left-out"] == (
+        "'o or p' finds all 2 rows that any model finds; 'm and n' could be left out."
+    )
+
+
 def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
     # .1 + .2 is a hair above .3 in binary: a and b find as much, and b calls less
     frame = pl.DataFrame(

@@ -341,3 +341,16 @@ def test_at_most_five_whole_sentences_each_with_its_code(name: str) -> None:
     assert len({*codes}) == len(codes)
     assert {*codes} <= {*ANSWERS}
     assert all(one.text.endswith(".") and one.text[0].isupper() for one in answer)
+
+
+@pytest.mark.parametrize("names", ["cd", "dc"])
+def test_whoever_is_first_stays_so_in_a_tie_whatever_the_order_of_rows(names: str) -> None:
+    # in ½ sin 120°: c .25 + .125 + .125 = .5, d .375; with z doubled both .75
+    rays = {"c": (0.5, 0.5, 0.25), "d": (0.0, 0.5, 0.75)}
+    frame = pl.DataFrame(
+        [(name, *rays[name]) for name in names], ["model", "x", "y", "z"], orient="row"
+    )
+    result = clfeval.mlcps(frame)
+    assert result.tables["metrics"][2]["winner_doubled"] == "c (and 1 more)"
+    assert text(result, "firm").endswith("and whichever metric is doubled.")
+    assert sentence(result, "fragile") is None
