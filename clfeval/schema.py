@@ -79,8 +79,8 @@ class Shown:
     stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
     there are, if not as many as given. write: rounds numbers. between: heading of intervals.
     name: what asks for it, if not the table's. lead: the column that decides; it alone has its
-    intervals beside it where nobody asks for all. words: what columns mean, by name. places: how
-    each row stands, if the answer does not tell.
+    intervals beside it where nobody asks for all. whole: no screen leaves out a column. words: what
+    columns mean, by name. places: how each row stands, if the answer does not tell.
     """
 
     table: str
@@ -97,6 +97,7 @@ class Shown:
     name: str = ""
     rank: Rank = "detail"
     lead: str = ""
+    whole: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     places: Sequence[Sign] | None = None
 

@@ -29,7 +29,7 @@ def against_baseline(result: Result, lead: str) -> list[Shown]:
     return [
         Shown(
             BASELINE, "Beside the baseline", "model measure old new change verdict",
-            sorted(rows, key=place), rank="asked", lead="change", words=WORDS,
-            total=len(result.tables[BASELINE]),
+            sorted(rows, key=place), rank="asked", lead="change", whole=True,
+            words=WORDS, total=len(result.tables[BASELINE]),
         )
     ]  # fmt: skip
