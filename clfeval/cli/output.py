@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt
 from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
-from clfeval.words import plain
+from clfeval.words import DIGITS, MOST_DIGITS, plain
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -46,8 +46,8 @@ class Output:
         Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE", common=True),
     ] = ()
     digits: Annotated[
-        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
-    ] = 3
+        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=MOST_DIGITS)
+    ] = DIGITS
     plot: Annotated[
         bool | None,
         Opt("Draw plots; default on a terminal.", OUTPUT, flags=("--plot/--no-plot",), common=True),
