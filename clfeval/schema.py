@@ -79,9 +79,10 @@ class Shown:
     stands at the right edge. more: how to get all rows, if not as CSV of the table. total: rows
     there are, if not as many as given. write: rounds numbers. between: heading of intervals.
     name: what asks for it, if not the table's. lead: the column that decides; it alone has its
-    intervals beside it where nobody asks for all. legend: columns, or headings of what is made for
-    the screen, that the page's glossary explains below; words: what some mean in this result alone.
-    places: how each row stands, if the answer does not tell.
+    intervals beside it where nobody asks for all. whole: no screen leaves out a column. legend:
+    columns, or headings of what is made for the screen, that the page's glossary explains below;
+    words: what some mean in this result alone. places: how each row stands, if the answer does not
+    tell.
     """
 
     table: str
@@ -99,6 +100,7 @@ class Shown:
     rank: Rank = "detail"
     lead: str = ""
     legend: Sequence[str] = ()
+    whole: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     places: Sequence[Sign] | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import floor, log10
 
-DIGITS = 3
+DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
 JOINING = (",", "+", "'", " and ", " or ")
 ROUNDING = 1e-11  # as near to 1 as this is 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from clfeval.baseline import baseline_rows, difference
 from clfeval.gates import judge
 from clfeval.limits import parse_limit
 from clfeval.result import Estimate, Result
+from clfeval.views.junit import as_junit
 from clfeval.views.terminal import as_text
 
 SETTINGS = "cmd:mars|pos:1|data:1111|stats:2222|clfeval:0.1.0"
@@ -208,3 +210,42 @@ def test_other_settings_are_refused_also_without_limits() -> None:
     old = replace(result(a={"recall": LOW}), signature=SETTINGS.replace("pos:1", "pos:2"))
     with pytest.raises(clfeval.UsageError, match="pos 2 there, 1 here"):
         result(a={"recall": LOW}).check(baseline=old)
+
+
+def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
+    nothing = Estimate(None, reason="nothing_found")
+    now = result(a={"recall": LOW}, b={"recall": HIGH}, c={"recall": nothing}, d={"recall": LOW})
+    before = result(a={"recall": HIGH}, b={"recall": HIGH}, c={"recall": HIGH})
+    limits = [parse_limit("max-drop", "recall=0.1"), parse_limit("fail-under", "b:recall.low=0.1")]
+    judged = judge(now, limits, before)
+    cases = ET.fromstring(as_junit(judged)).findall("testsuite/testcase")
+    said = [case.findtext("system-out") for case in cases]
+    assert [case.attrib["name"].partition(":")[0] for case in cases] == ["a", "b", "c", "d", "b"]
+    end = (
+        r"change -0.300 [-0.408, -0.215]: worse"  # 0.3 + hypot(0.1, 0.04), 0.3 - hypot(0.08, 0.03)
+    )
+    assert said[0] == f"old 0.800 [0.770, 0.840], new 0.500 [0.400, 0.580], {end}"
+    assert str(said[1]).endswith(": the same")
+    assert said[2] == "old 0.800 [0.770, 0.840], new –, change –: undefined"
+    assert said[3] == "old –, new 0.500 [0.400, 0.580], change –: new"
+    assert said[4] == said[1]
+    assert [case.find("failure") is not None for case in cases] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    alone = as_junit(judge(now, limits[1:]))
+    assert "system-out" not in alone
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_screen_leaves_the_verdict_out(width: int) -> None:
+    long = "a model with a name that takes many columns"
+    frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
+    now = clfeval.mars(frame)
+    text = as_text(now.check(baseline=now), width=width, only="baseline")
+    assert "verdict" in text
+    assert "the same" in text
+    assert max(map(len, text.splitlines())) <= width

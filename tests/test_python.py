@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import clfeval
+from clfeval.errors import UsageError
 from clfeval.result import Result
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
@@ -40,6 +41,29 @@ def test_a_column_without_any_value_has_its_type(result: Result) -> None:
     assert schema["recall_reason"] == pl.String
     assert schema["slice"] == pl.String
     assert clfeval.mars(FRAME, interval="none").frame().schema["recall_low"] == pl.Float64
+
+
+def test_a_column_of_numbers_without_any_is_one_in_pandas_too(result: Result) -> None:
+    frame = result.frame("models", backend="pandas")
+    assert frame["threshold"].dtype == float
+    assert frame["threshold"].isna().all()
+    assert frame["recall_reason"].isna().all()
+    assert frame["recall_reason"].dtype == object
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda r: r.show(["pairs"]), r"\['pairs'\] is no name"),
+        (lambda r: r.frame(3), "no table '3'"),
+        (lambda r: r.show(digits=16), "digits 16 is not in 0..15"),
+        (lambda r: r.save(digits=-1), "digits -1 is not in 0..15"),
+        (lambda r: r.show(width=0), "width 0 is less than 1"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(result: Result, call: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        call(result)
 
 
 def test_other_libraries_get_their_own_frames(result: Result) -> None:

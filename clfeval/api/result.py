@@ -12,6 +12,7 @@ from clfeval.errors import ClfevalError, bad_option
 from clfeval.limits import Gates
 from clfeval.options import options_of, taken
 from clfeval.views.files import SavedFiles, Wanted, check_names, known_table
+from clfeval.words import MOST_DIGITS
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -35,6 +36,12 @@ def shown(result: Result, names: Sequence[str], *, width: int | None, digits: in
     from clfeval.views.render import check_shown
     from clfeval.views.terminal import as_text
 
+    for name in names:
+        if not isinstance(name, str):
+            raise bad_option(f"{name!r:.60} is no name of a table or plot")
+    _check_digits(digits)
+    if width is not None and width < 1:
+        raise bad_option(f"width {width} is less than 1")
     check_names(result.command, names)
     check_shown(result, names)
     plots = ""
@@ -45,6 +52,11 @@ def shown(result: Result, names: Sequence[str], *, width: int | None, digits: in
     return as_text(result, width=width, digits=digits, names=names, plots=plots, offer=OFFER)
 
 
+def _check_digits(digits: int) -> None:
+    if not 0 <= digits <= MOST_DIGITS:
+        raise bad_option(f"digits {digits} is not in 0..{MOST_DIGITS}")
+
+
 def framed(result: Result, table: str | None, backend: str) -> Any:
     """Return a table as a frame; every estimate has four columns, as in CSV."""
     from clfeval.views.csv import columns_of, texts_of
@@ -53,14 +65,15 @@ def framed(result: Result, table: str | None, backend: str) -> Any:
         raise bad_option(f"backend '{backend}' is none of {', '.join(get_args(Backend))}")
     name = known_table(result, table)
     columns = columns_of(result, name)
+    empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
+    texts = texts_of(result, name)
     try:
         if backend == "pandas":
-            return import_module("pandas").DataFrame(columns)
+            kinds: Any = {name: float for name in empty if name not in texts}
+            return import_module("pandas").DataFrame(columns).astype(kinds)
         import polars as pl
 
-        empty = [name for name, cells in columns.items() if all(cell is None for cell in cells)]
-        texts = texts_of(result, name)
-        kinds: Any = {name: pl.String if name in texts else pl.Float64 for name in empty}
+        kinds = {name: pl.String if name in texts else pl.Float64 for name in empty}
         frame = pl.DataFrame(columns, schema_overrides=kinds, strict=False)
         return frame if backend == "polars" else frame.to_arrow()
     except ImportError as error:
@@ -70,6 +83,7 @@ def framed(result: Result, table: str | None, backend: str) -> Any:
 
 def saved(result: Result, names: Sequence[str], *, table: str | None, digits: int) -> list[str]:
     """Write files, each whole or not at all; their suffixes say in which form."""
+    _check_digits(digits)
     with _in_python():
         known_table(result, table)
         inputs = [item.name for item in result.inputs]

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import built
 from clfeval.cli.guide import guides, of_name
-from clfeval.cli.output import abandon, note
+from clfeval.cli.output import abandon, note, register
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.options import Command
 from clfeval.tables.input import with_input
@@ -112,7 +112,7 @@ def main() -> NoReturn:
             # an orderly exit, which removes temporary files
             signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # help has letters that not every terminal has
+        sys.stdout.reconfigure(errors=register())  # help has letters that not every terminal has
     code = _run()
     try:
         if sys.stdout is not None:

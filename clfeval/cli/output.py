@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 import signal
@@ -15,13 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from clfeval.errors import UsageError, bad_option
 from clfeval.options import Opt
 from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
-from clfeval.words import plain
+from clfeval.words import DIGITS, MOST_DIGITS, plain
 
 if TYPE_CHECKING:
     from clfeval.result import Result
 
 OUTPUT = "Output"  # panel
 LEAST = 12  # lines that a plot needs, and the prompt below it
+LIKE = "clfeval.alike"
+# for streams that know few letters: signs of tables stay apart from each other
+ALIKE = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
 FALLBACK = 80  # columns of a terminal that does not tell
 READ = (".md", ".html")  # files for people
 
@@ -47,8 +51,8 @@ class Output:
         Opt(f"Also write {SUFFIXES}; repeat.", OUTPUT, metavar="FILE", common=True),
     ] = ()
     digits: Annotated[
-        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=15)
-    ] = 3
+        int, Opt("Decimal places shown; files keep all.", OUTPUT, least=0, most=MOST_DIGITS)
+    ] = DIGITS
     plot: Annotated[
         bool | None,
         Opt(
@@ -121,6 +125,18 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
     yield text(plots)
 
 
+def register() -> str:
+    """Return the name of what writes letters that a stream lacks as others of one column."""
+    codecs.register_error(LIKE, lambda error: (_alike(error), getattr(error, "end", 0)))
+    return LIKE
+
+
+def _alike(error: UnicodeError) -> str:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(ALIKE.get(letter, "?") for letter in error.object[error.start : error.end])
+
+
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
     """Write the result to stdout; raises UsageError when stdout is closed or full.
 
@@ -130,7 +146,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
         raise UsageError.of("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
         if for_people:
-            sys.stdout.reconfigure(errors="replace")
+            sys.stdout.reconfigure(errors=register())
         else:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:

@@ -25,7 +25,7 @@ def against_baseline(result: Result, lead: str) -> list[Shown]:
     return [
         Shown(
             BASELINE, "Beside the baseline", "model measure old new change verdict",
-            sorted(rows, key=place), rank="asked", lead="change", legend=("change", "verdict"),
-            total=len(result.tables[BASELINE]),
+            sorted(rows, key=place), rank="asked", lead="change", whole=True,
+            legend=("change", "verdict"), total=len(result.tables[BASELINE]),
         )
     ]  # fmt: skip

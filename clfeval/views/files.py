@@ -156,7 +156,7 @@ def known_table(result: Result, table: str | None) -> str:
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
-        hint = suggestion(table, result.tables)
+        hint = suggestion(str(table), result.tables)
         what = f"no table '{table}'; this result has {listing(result.tables, len(result.tables))}"
         hint = hint or "some tables exist only when an option asks for them"
         raise UsageError.of(what, "unknown-table", hint=hint)

@@ -209,7 +209,7 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
         if any(intervals) and (wide or shown.lead in ("", source)):
             between = shown.between or f"{result.parameters['level'] * 100:g} {INTERVAL}"
             strips.append(Strip(between, intervals, numeric=True))
-        if source == shown.lead:
+        if source == shown.lead or shown.whole:
             kept = len(strips)
     notes, left = [], (len(every) if shown.total is None else shown.total) - len(rows)
     if left > 0:

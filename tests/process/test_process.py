@@ -190,3 +190,15 @@ def test_json_on_stdout_is_utf8_whatever_the_locale() -> None:
 
 def test_the_environment_of_these_tests_says_nothing() -> None:
     assert not {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS"} & set(environment())
+
+
+def test_signs_stay_apart_where_a_stream_has_few_letters(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{i % 2},{i % 2},{i % 2 if i else 1}" for i in range(40)]
+    table.write_text("truth,a,b é\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    done = clfeval("mars", str(table), PYTHONIOENCODING="ascii", COLUMNS="80")
+    assert (done.code, done.out.isascii()) == (0, True)
+    assert "recall ^" in done.out
+    assert "?" not in done.out.replace("b ?", "")  # letters of names only
+    known = clfeval("phidelta", str(table), PYTHONIOENCODING="ascii", COLUMNS="80").out
+    assert "d ^" in known
