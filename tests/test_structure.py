@@ -50,12 +50,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "schema", "views"},
+        | {"gates", "limits", "views", "words"},
         {"polars"},
     ),
     "cli": (
         {"errors", "options", "methods", "api", "gates", "limits"}
-        | {"pages", "result", "schema", "tables", "views"},
+        | {"pages", "result", "schema", "tables", "views", "words"},
         {"typer", "rich"},
     ),
     "__init__": (set(), set()),  # what is public is imported by its name, on first use
