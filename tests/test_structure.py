@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "views"},
+        | {"gates", "limits", "views", "words"},
         {"polars"},
     ),
     "cli": (

@@ -53,8 +53,10 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_table(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the tables a result of the command may have."""
     from clfeval.pages import page_of
+    from clfeval.schema import COMMON
 
-    return _starting((table.name for table in page_of(str(ctx.info_name)).tables), incomplete)
+    tables = (*page_of(str(ctx.info_name)).tables, *COMMON)
+    return _starting((table.name for table in tables), incomplete)
 
 
 def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -14,7 +14,7 @@ from clfeval.pages.write import bar
 from clfeval.result import Result
 from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
-from clfeval.views.text import TIE, Entry, beside, hue, key_lines, notes_lines, short
+from clfeval.views.text import TIE, Entry, apart, beside, hue, key_lines, notes_lines, short
 from clfeval.words import DIGITS, many, number, plain
 
 MARKERS = "ox+*#@%&$=~^"
@@ -94,7 +94,8 @@ def bars(chart: Chart, *, width: int, color: bool) -> list[str]:
     at = list(range(0, int(most) + 1, step))
     _ruler(figure, "x", (0, most), (at, [str(tick) for tick in at]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
-    labels = [f"{short(plain(name), width // 3)} {value:g}" for name, value in order]
+    cut = apart([plain(name) for name, _ in order], width // 3)
+    labels = [f"{cut[plain(name)]} {value:g}" for name, value in order]
     _ruler(figure, "y", (1, max(len(order), 2)), (places, labels))
     return _built(figure, color)
 
@@ -141,7 +142,8 @@ def _markers(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
 
 def _key(chart: Chart, width: int) -> list[str]:
     named, others = _markers(chart)
-    names = [f"{marker} {short(plain(one.name), width // 3)}" for marker, one in named]
+    cut = apart([plain(one.name) for _, one in named], width // 3)
+    names = [f"{marker} {cut[plain(one.name)]}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
         covers = (_covered(one, named[i + 1 :]) for i, (_, one) in enumerate(named))
         names = [name + cover for name, cover in zip(names, covers, strict=True)]

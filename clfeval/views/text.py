@@ -46,10 +46,11 @@ def key_lines(
     blocks = min(4, max(1, (width + GAP) // (least + GAP))) if len(entries) > FEW else 1
     room = (width - GAP * (blocks - 1)) // blocks - 2 - sum(wide)
     room = max(1, min(longest, room))
+    cut = apart([headings[0], *names], room)
     high = -(-len(entries) // blocks)
 
     def line(marker: str, name: str, numbers: Sequence[str]) -> str:
-        shown = set_cell_size(short(name, room), room)
+        shown = set_cell_size(cut[name], room)
         ends = "".join(f"{text:>{w}}" for text, w in zip(numbers, wide, strict=False))
         return f"{styled(marker, hue(marker)) if color and marker != ' ' else marker} {shown}{ends}"
 

@@ -11,8 +11,9 @@ from rich.cells import cell_len
 import clfeval
 from clfeval.result import Result
 from clfeval.schema import ALL
+from clfeval.views.plots import plots
 from clfeval.views.terminal import as_text
-from clfeval.views.text import apart
+from clfeval.views.text import Entry, apart, key_lines
 from tests.methods.phidelta.byhand import Cells, counts_frame
 
 LONG = [f"gradient boosting with a long name and all options, run {i}, tuned" for i in (1, 2)]
@@ -46,6 +47,15 @@ def test_names_that_are_cut_stay_apart() -> None:
         assert number in short
         assert name.startswith(short.partition("…")[0])
     assert apart(["short", "names"], 24) == {"short": "short", "names": "names"}
+
+
+def test_keys_and_bars_of_plots_keep_them_apart_too() -> None:
+    drawn = plots(tuned(LONG), width=60)
+    keys = key_lines(("model",), [Entry("a", name, ()) for name in LONG], width=30, color=False)
+    for lines in (drawn.splitlines(), keys):
+        first, second = ([line for line in lines if f" {i}, " in line] for i in (1, 2))
+        assert first
+        assert second
 
 
 def test_names_of_which_one_goes_on_stay_apart() -> None:
