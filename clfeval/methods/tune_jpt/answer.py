@@ -245,7 +245,12 @@ class Told:
             text = (
                 f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {rounded(honest)} on other "
             )
-            text += f"rows, instead of {rounded(now)} with {fixed}{other}."
+            cell = next(one.get(str(self.measure)) for one in here if one["model"] == name)
+            low, high = estimate(cell).low, estimate(cell).high
+            # a gain that stays within them is no more than their width
+            inside = low is not None and high is not None and low <= honest <= high
+            chance = ", a gain that may be chance" * inside
+            text += f"rows, instead of {rounded(now)} with {fixed}{chance}{other}."
             value = float(str(cut)) if cut is not None else None
             yield Answer("threshold", text, (name,), "threshold", value)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -188,6 +189,27 @@ def test_a_threshold_that_does_better_elsewhere_is_to_be_used() -> None:
     )
     assert found["threshold"][0].value == 0.4
     assert "keep-threshold" not in found
+
+
+def test_a_gain_within_the_interval_of_what_is_in_force_may_be_chance(fixtures: Path) -> None:
+    result = clfeval.tune_jpt(
+        fixtures / "breast-cancer/scores.csv", positive="malignant", prevalence=0.05
+    )
+    (one,) = [one for one in result.answer if one.code == "threshold"]
+    name = one.models[0]
+    now = next(row["tar"] for row in result.whole("models") if row["model"] == name)
+    honest = next(
+        row["honest"] for row in result.tables["thresholds"]
+        if row["model"] == name and row["population"] == "target"
+    )  # fmt: skip
+    assert now.low < honest.value < now.high  # type: ignore[union-attr, operator]
+    assert "with threshold 0.5, a gain that may be chance" in one.text
+    # at ten times the cost of a miss it is not: .213 lies below .279
+    result = clfeval.tune_jpt(
+        fixtures / "breast-cancer/scores.csv", positive="malignant", cost=(1, 10)
+    )
+    (one,) = [one for one in result.answer if one.code == "threshold"]
+    assert "may be chance" not in one.text
 
 
 def test_the_threshold_of_a_cost_comes_with_the_cost() -> None:
