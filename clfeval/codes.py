@@ -165,6 +165,7 @@ ANSWERS: Mapping[str, str] = {
     "best-curve": "One model's scores separate the classes best over all thresholds.",
     "best-delta": "One model discriminates best.",
     "best-pair": "Two models together find most.",
+    "best-threshold": "With a threshold of its own each, another model does best.",
     "better-inverted": "These models are wrong more often than chance would have it.",
     "calls-everything": "These models call every row of the target class, and are left out.",
     "compared": "Another table has the same first model, or not.",

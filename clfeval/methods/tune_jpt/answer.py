@@ -240,8 +240,17 @@ class Told:
         if row is None or honest is None or now is None:
             return
         who, fixed, cut = quoted(name), threshold_text(row["fixed_threshold"]), row["threshold"]
-        rule, other = to_do(row), self._other(name, chosen)
-        if moves(row):
+        if other := self._other(name, chosen):
+            best = chosen[other]
+            text = (
+                f"With a threshold of its own each, {quoted(other)} has the best {self.short} on "
+                f"other rows: {rounded(worth_of(best) or 0.0)} {with_rule(best)}; {who} has "
+                f"{rounded(worth_of(row) or 0.0)} {with_rule(row)}. Whether that is chance is not "
+                "tested."
+            )
+            yield Answer("best-threshold", text, (other, name), "threshold")
+        elif moves(row):
+            rule = to_do(row)
             text = (
                 f"{rule[0].upper()}{rule[1:]} for {who}: {self.short} {rounded(honest)} on other "
             )
@@ -250,24 +259,21 @@ class Told:
             # a gain that stays within them is no more than their width
             inside = low is not None and high is not None and low <= honest <= high
             chance = ", a gain that may be chance" * inside
-            text += f"rows, instead of {rounded(now)} with {fixed}{chance}{other}."
+            text += f"rows, instead of {rounded(now)} with {fixed}{chance}."
             value = float(str(cut)) if cut is not None else None
             yield Answer("threshold", text, (name,), "threshold", value)
         else:
             text = f"Keep {fixed} for {who}: one chosen on these rows does no better on others "
-            text += f"({self.short} {rounded(honest)}, and {rounded(now)} as it is){other}."
+            text += f"({self.short} {rounded(honest)}, and {rounded(now)} as it is)."
             yield Answer("keep-threshold", text, (name,), "threshold")
 
-    def _other(self, name: str, chosen: Mapping[str, Row]) -> str:
-        """Say who does better where each model has the threshold to use."""
+    def _other(self, name: str, chosen: Mapping[str, Row]) -> str | None:
+        """Return who does better than the leader where each model has the threshold to use."""
         worth = {
             model: size for model, row in chosen.items() if (size := worth_of(row)) is not None
         }
         first = _first(worth, self._sign)
-        if name not in worth or name in first:
-            return ""
-        rest = f"{rounded(worth[first[0]])} {with_rule(chosen[first[0]])}"
-        return f"; {quoted(first[0])} would have {rest}"
+        return None if name not in worth or name in first else first[0]
 
     def changes(self) -> Iterator[Answer]:
         """Say who leads from where on over the sweep."""

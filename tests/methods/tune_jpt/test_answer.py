@@ -206,7 +206,7 @@ def test_a_gain_within_the_interval_of_what_is_in_force_may_be_chance(fixtures: 
     assert "with threshold 0.5, a gain that may be chance" in one.text
     # at ten times the cost of a miss it is not: .213 lies below .279
     result = clfeval.tune_jpt(
-        fixtures / "breast-cancer/scores.csv", positive="malignant", cost=(1, 10)
+        fixtures / "breast-cancer/scores.csv", positive="malignant", model="svm", cost=(1, 10)
     )
     (one,) = [one for one in result.answer if one.code == "threshold"]
     assert "may be chance" not in one.text
@@ -245,10 +245,14 @@ def test_another_model_may_be_better_with_a_threshold_of_its_own() -> None:
     parts = [0.9, 0.9, 0.9, 0.1], [0.1, 0.1, 0.1, 0.9]
     table = scored(*parts, b=[0.4] * 4 + [0.3] * 4)
     found = said(table=table, truth="truth", prevalence=0.5)
-    assert text(found, "keep-threshold") == (
-        "Keep threshold 0.5 for a: one chosen on these rows does no better on others (TAR 0.750, "
-        "and 0.750 as it is); b would have 1.000 with threshold 0.4."
+    assert text(found, "best-threshold") == (
+        "With a threshold of its own each, b has the best TAR on other rows: 1.000 with threshold "
+        "0.4; a has 0.750 with threshold 0.5. Whether that is chance is not tested."
     )
+    assert found["best-threshold"][0].models == ("b", "a")
+    assert not {"threshold", "keep-threshold"} & {*found}
+    alone = said(table=table.drop("b"), truth="truth", prevalence=0.5)
+    assert "best-threshold" not in alone
 
 
 def test_labels_have_no_threshold() -> None:
