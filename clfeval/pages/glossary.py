@@ -164,7 +164,7 @@ TUNE_JPT: Mapping[str, str] = {
     "verdict": "which of the two leads where, and whether that is certain",
     "leader": "the model that has the best value",
     "value": "the value that the best model has",
-    "winner": "the leader, where the interval of its difference to each other one excludes 0",
+    "winner": "the leader, where its difference to every other one excludes 0, all taken together",
     "undecided": "models over which the leader is not ahead for sure",
     "thresholds.threshold": "the threshold that makes the measure best in this population",
     "cutoffs.threshold": "the threshold that makes the measure best at these odds",

@@ -261,9 +261,12 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     """Return, per population, the model with the best value; a winner only if it beats every other.
 
     `winner` is that model where the interval of each difference, paired on the rows the models
-    share, excludes 0; else None, and `undecided` names the models it does not beat for sure.
+    share, excludes 0; else None, and `undecided` names the models it does not beat for sure. Each
+    interval is at 1 - (1 - level) / (models - 1) (Bonferroni), so that all hold together.
     """
     names = contest.counts.models
+    if contest.level is not None:
+        contest = replace(contest, level=1 - (1 - contest.level) / max(len(names) - 1, 1))
     ratios = np.array([population.ratio for _, population in places])
     values = contest.values(ratios)
     ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
