@@ -78,12 +78,15 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         what = f"--{limit.kind}: no metric '{limit.metric}'"
         close = _left_out(result, limit.metric) or suggestion(limit.metric, known)
         raise UsageError.of(what, "unknown-metric", hint=close or f"metrics: {listing(known)}")
-    _check_limit(limit, metric, cells[metric])
+    # the reference has no difference from itself
+    rows = {model: row for model, row in rows.items() if metric in row}
+    if not rows:
+        what = f"--{limit.kind}: '{metric}' is nothing that '{limit.model}' has"
+        raise UsageError.of(what, "bad-gate", hint="leave out the model, or name another")
+    _check_limit(limit, metric, next(iter(rows.values()))[metric])
     before = _models(baseline) if baseline else {}
     gates = []
     for model, row in rows.items():
-        if metric not in row:  # a difference from the reference, and this is it
-            continue
         now, then = row[metric], before.get(model, {}).get(metric)
         if limit.part.startswith("change"):
             now = _changed(limit, now, then, baseline)

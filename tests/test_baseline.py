@@ -165,6 +165,16 @@ def test_differences_from_a_reference_can_be_limited() -> None:
     (gate,) = gates(run, "fail-under", "delta_difference=-0.2")
     assert (gate.model, gate.passed, gate.value) == ("b", False, pytest.approx(-0.3))
     assert gates(run, "fail-under", "b:delta_difference.low=-0.9")[0].passed
+    with pytest.raises(clfeval.UsageError, match="'delta_difference' is nothing that 'a' has"):
+        gates(run, "fail-under", "a:delta_difference=0")
+
+
+def test_what_only_the_whole_table_has_is_no_limit_of_a_model() -> None:
+    frame = pl.DataFrame({"truth": [1, 0], "a": [1, 0], "b": [0, 0]})
+    run = clfeval.mars(frame)
+    assert gates(run, "fail-under", "found=1")[0].passed
+    with pytest.raises(clfeval.UsageError, match="'found' is nothing that 'a' has"):
+        gates(run, "fail-under", "a:found=1")
 
 
 @pytest.mark.parametrize(

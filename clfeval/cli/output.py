@@ -110,9 +110,10 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
             names=wanted.names, only=wanted.table,
         )  # fmt: skip
 
-    plots, room = "", screen.height - text().count("\n") if screen.tty else 0
+    bare = text()
     # unasked, a plot must not drive the answer off the screen
-    draws = room > LEAST if output.plot is None else output.plot
+    room = screen.height - bare.count("\n") if screen.tty else 0
+    plots, draws = "", room > LEAST if output.plot is None else output.plot
     if not wanted.table and (wanted.names or draws):
         from clfeval.schema import ALL, PLOTS
         from clfeval.views.plots import asked
@@ -122,7 +123,7 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
         plots = asked(result, names, one=draws, width=screen.width, color=screen.color)
         if not names and plots.count("\n") > room:
             plots = ""
-    yield text(plots)
+    yield text(plots) if plots else bare
 
 
 def register() -> str:
