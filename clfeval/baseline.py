@@ -63,7 +63,7 @@ def name_of(row: Row) -> str:
 
 
 def gone_note(result: Result, baseline: Result) -> tuple[Warn, ...]:
-    """Name the models that only the baseline has."""
+    """Name the models, or features, that only the baseline has."""
     gone = sorted(set(labelled(baseline)) - set(labelled(result)))
     if not gone:
         return ()

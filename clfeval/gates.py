@@ -44,8 +44,9 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
     elif any(limit.kind == "max-drop" for limit in limits):
         hint = "add --baseline RESULT.json, a result saved earlier"
         raise UsageError.of("--max-drop compares with a saved result", "bad-gate", hint=hint)
+    rows, before = _models(result), _models(baseline) if baseline else None
     for limit in limits:
-        gates += _judge_one(result, limit, baseline)
+        gates += _judge_one(result, limit, baseline, rows, before)
     if baseline is None:
         return replace(result, gates=tuple(gates))
     warnings = (*result.warnings, *gone_note(result, baseline))
@@ -53,8 +54,10 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
     return replace(result, gates=tuple(gates), tables=tables, warnings=warnings)
 
 
-def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Gate]:
-    rows = _models(result)
+def _judge_one(
+    result: Result, limit: Limit, baseline: Result | None, rows: Mapping[str, Row],
+    before: Mapping[str, Row] | None,
+) -> list[Gate]:  # fmt: skip
     cells = {
         **{name: cell for row in rows.values() for name, cell in row.items()},
         **result.summary,
@@ -84,10 +87,9 @@ def _judge_one(result: Result, limit: Limit, baseline: Result | None) -> list[Ga
         what = f"--{limit.kind}: '{metric}' is nothing that '{limit.model}' has"
         raise UsageError.of(what, "bad-gate", hint="leave out the model, or name another")
     _check_limit(limit, metric, next(iter(rows.values()))[metric])
-    before = _models(baseline) if baseline else {}
     gates = []
     for model, row in rows.items():
-        now, then = row[metric], before.get(model, {}).get(metric)
+        now, then = row[metric], (before or {}).get(model, {}).get(metric)
         if limit.part.startswith("change"):
             now = _changed(limit, now, then, baseline)
         part = limit.part.removeprefix("change.").replace("change", "value")

@@ -62,7 +62,7 @@ COMMON = (
     Table(BASELINE, (
         Column("model", "text"), Column("measure", "text"), Column("old", "estimate"),
         Column("new", "estimate"), Column("change", "estimate"), Column("verdict", "text", among=(
-            "better", "worse", "not told apart", "the same", "changed", "new", "gone", "undefined",
+            "worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same",
         )),
     )),
 )  # fmt: skip

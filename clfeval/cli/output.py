@@ -56,7 +56,7 @@ class Output:
     plot: Annotated[
         bool | None,
         Opt(
-            "Draw all plots; default on a terminal: one, if it fits.",
+            "Draw all plots; else one where it fits a terminal.",
             OUTPUT,
             flags=("--plot/--no-plot",),
             common=True,

@@ -106,39 +106,24 @@ def combination(
     )
 
 
-def paired_difference(
-    both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, *, level: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return p1 - p2 of two proportions of the same rows and its interval.
-
-    p1 = (both + first) / n   p2 = (both + second) / n   value = (first - second) / n
-    low = value - sqrt(d1² - 2 psi d1 e2 + e2²)   high = value + sqrt(e1² - 2 psi e1 d2 + d2²)
-
-    with d, e the distances to the lower and upper Wilson limit of each proportion. With
-    x = both neither - first second, psi is c / sqrt(product of the four margins): c = x when x < 0,
-    else max(x - n/2, 0); psi is 0 when a margin is 0.
-
-    Shapes: all broadcast. Range -1..1; low <= value <= high; NaN where n = 0.
-    Errors: ValueError when a count is negative or unless 0 < level < 1.
-    Source: Newcombe 1998, Statistics in Medicine 17:2635, method 10.
-    """
-    value, down, up = _paired(both, first, second, neither, critical_value(level))
-    return value, np.asarray(np.maximum(value - down, -1)), np.asarray(np.minimum(value + up, 1))
-
-
 def paired_combination(
     sign: int, positives: Fourfold, negatives: Fourfold, *, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the paired difference among positive rows plus or minus that among negative rows.
 
     value = d+ + sign d-   low = value - sqrt(down+² + down-²)   high = value + sqrt(up+² + up-²)
+    p1 = (both + first) / n   p2 = (both + second) / n   d = p1 - p2 = (first - second) / n
+    down = sqrt(d1² - 2 psi d1 e2 + e2²)   up = sqrt(e1² - 2 psi e1 d2 + d2²)
 
-    with down, up the distances to the limits of each paired difference, those of d- exchanged when
-    sign is -1. Each table is (both, first, second, neither).
+    with down, up of d- exchanged when sign is -1; d1, e1, d2, e2 are the distances to the lower and
+    upper Wilson limit of p1 and of p2. With x = both neither - first second, psi is
+    c / sqrt(product of the four margins): c = x when x < 0, else max(x - n/2, 0); psi is 0 when a
+    margin is 0. Each table is (both, first, second, neither).
 
     Shapes: all counts broadcast. Range -2..2; low <= value <= high; NaN where a table is empty.
-    Errors: ValueError unless sign is 1 or -1; those of `paired_difference`.
-    Source: Newcombe 2001, Statistics in Medicine 20:2885, section 3.
+    Errors: ValueError unless sign is 1 or -1, when a count is negative or unless 0 < level < 1.
+    Source: Newcombe 2001, Statistics in Medicine 20:2885, section 3; the differences: 1998,
+    Statistics in Medicine 17:2635, method 10.
     """
     if sign not in (1, -1):
         raise ValueError(f"the sign {sign} is neither 1 nor -1")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clfeval.result import Result, Row
-from clfeval.schema import BASELINE, Shown
+from clfeval.schema import BASELINE, COMMON, Shown
 
-ORDER = ("worse", "better", "changed", "not told apart", "undefined", "new", "gone", "the same")
+ORDER = COMMON[0].columns[-1].among  # of verdicts
 
 
 def against_baseline(result: Result, lead: str) -> list[Shown]:

@@ -8,7 +8,6 @@ from itertools import zip_longest
 
 from clfeval.result import Result
 from clfeval.schema import PLOTS
-from clfeval.views.plots import plots as drawn
 from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
 from clfeval.words import DIGITS
 
@@ -56,6 +55,8 @@ def as_html(
 
 def as_page(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return a whole page around the tables and plots."""
+    from clfeval.views.plots import plots as drawn
+
     plots = drawn(result, (PLOTS,), width=WIDTH)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -87,14 +87,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What a page shows: the tables that are open, those that are not, and names to ask for.
+    """What a page shows: the tables that are open, and those that are not.
 
     wide: every estimate of those that are open has its interval.
     """
 
     opened: tuple[Shown, ...]
     folded: tuple[Shown, ...]
-    also: tuple[str, ...]
     wide: bool
 
 
@@ -114,7 +113,7 @@ def fold(
     if only is not None:
         shown = [*against_baseline(result, ""), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
-        return Folding(tuple(some) or (_as_it_is(result, only),), (), (), wide)
+        return Folding(tuple(some) or (_as_it_is(result, only),), (), wide)
     shown = [*page.shown(result, digits)]
     lead = next((one.lead for one in shown if one.rank == "main"), "")
     shown = [*against_baseline(result, lead), *shown]
@@ -128,10 +127,15 @@ def fold(
     if ALL not in names:
         folded = [one for one in opened if one.rank == "detail"]
         opened = [one for one in opened if one.rank != "detail"]
-    also = dict.fromkeys(one.name or one.table for one in folded)
-    if ALL not in names:
-        also |= dict.fromkeys(one for one in _groups(result) if one not in names)
-    return Folding(tuple(opened), tuple(folded), tuple(also), wide)
+    return Folding(tuple(opened), tuple(folded), wide)
+
+
+def offered(result: Result, page: Folding, names: Collection[str]) -> list[str]:
+    """Name what else may be asked for beside these names."""
+    if ALL in names:
+        return []
+    folded = (one.name or one.table for one in page.folded)
+    return [*dict.fromkeys((*folded, *(one for one in _groups(result) if one not in names)))]
 
 
 def _as_it_is(result: Result, table: str) -> Shown:

@@ -24,6 +24,7 @@ from clfeval.views.render import (
     gate_lines,
     headline,
     notes,
+    offered,
     reasons,
     section,
 )
@@ -76,8 +77,8 @@ def as_text(
         console.print(_text(text, style="green" if gate.passed else "bold red"))
     if left_out:
         console.print(_text(left_out, style="dim"))
-    if page.also:
-        console.print(_text(f"also: {', '.join(page.also)} ({offer})", style="dim"))
+    if also := offered(result, page, names):
+        console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
     return _trimmed(out)
 
 

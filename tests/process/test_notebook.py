@@ -82,6 +82,8 @@ def test_print_gives_the_whole_text_in_one_piece(cells: list[Any]) -> None:
 
 def test_show_prints_what_is_asked_for(cells: list[Any]) -> None:
     assert "Each model by itself" in plain(cells[2])
+    assert "a + b" in plain(cells[2])
+    assert "a + b" not in plain(cells[1])
     assert "Each model by itself" not in plain(cells[1])
 
 

@@ -11,7 +11,7 @@ from clfeval.errors import UsageError
 from clfeval.result import Result
 from clfeval.views.html import as_html
 from clfeval.views.markdown import markdown_lines
-from clfeval.views.render import check_shown, fold
+from clfeval.views.render import check_shown, fold, offered
 from tests.cli.golden import CANCER, METRICS, output_of
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.process.runner import run
@@ -35,14 +35,14 @@ def test_plots_that_are_not_there_are_refused(name: str) -> None:
 def test_without_plots_none_are_offered_and_none_can_be_had() -> None:
     frame = counts_frame({"a": Cells(40, 10, 5, 45), "b": Cells(30, 10, 15, 45)})
     result = clfeval.tune_jpt(frame, prevalence=[0.05], sweep=None)
-    assert "plots" not in fold(result).also
+    assert "plots" not in offered(result, fold(result), ())
     with pytest.raises(UsageError, match="no 'plots'"):
         check_shown(result, ["plots"])
 
 
 def test_intervals_that_are_not_there_are_refused() -> None:
     result = clfeval.mlcps(METRICS)
-    assert "intervals" not in fold(result).also
+    assert "intervals" not in offered(result, fold(result), ())
     with pytest.raises(UsageError, match="no 'intervals'"):
         check_shown(result, ["intervals"])
     check_shown(result, ["all", "ranks", "scatter"])

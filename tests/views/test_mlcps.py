@@ -8,7 +8,7 @@ import pytest
 
 from clfeval.pages.write import bar, heading
 from clfeval.result import Estimate
-from clfeval.views.render import fold, headline, reasons, sections
+from clfeval.views.render import fold, headline, offered, reasons, sections
 from clfeval.views.terminal import as_text
 from tests.views.ranked import METRICS, ranked
 from tests.views.rankings import RESULTS, column, titled
@@ -88,7 +88,7 @@ def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None
         "The models in test.csv", "Agreement with test.csv on 5 models", "Ranking",
     ]  # fmt: skip
     assert titles("goals", "goals") == ["How desirable each value is", "What is wanted", "Ranking"]
-    assert fold(RESULTS["goals"]).also == (
+    assert tuple(offered(RESULTS["goals"], fold(RESULTS["goals"]), ())) == (
         "goals", "firm", "ranks", "metrics", "changes", "dominance", "intervals", "plots",
     )  # fmt: skip
 

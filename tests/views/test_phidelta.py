@@ -14,7 +14,7 @@ from clfeval.pages.phidelta import ranked
 from clfeval.result import Estimate, Result
 from clfeval.views.markdown import markdown_lines
 from clfeval.views.plots import plots
-from clfeval.views.render import Section, fold, section
+from clfeval.views.render import Section, fold, offered, section
 from clfeval.views.terminal import as_text
 
 LABELS = "fixtures/breast-cancer/labels.csv"
@@ -130,7 +130,7 @@ def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> Non
     )  # fmt: skip
     many = clfeval.phidelta(frame, run="run")  # fifteen pairs
     assert first_open(many).title == "Models by their mean over runs"
-    assert "run_comparisons" in fold(many).also
+    assert "run_comparisons" in offered(many, fold(many), ())
     asked = clfeval.phidelta(frame, run="run", reference="m3")
     assert first_open(asked).title == "Models over the runs"
 

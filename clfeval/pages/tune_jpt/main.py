@@ -104,7 +104,7 @@ def _uses(look: Look, measure: str) -> dict[tuple[Cell, Cell], dict[str, Cell]]:
         if row["measure"] != measure or row["population"] == "sweep" or row["slice"] is not None:
             continue
         gain = size_of(row["honest_gain"])
-        moves = gain is not None and gain > 0
+        moves = gain is not None and gain > 0 and row["rule"] is not None
         use = best_threshold(row) if moves else fixed_threshold(row)
         found[row["odds"], row["model"]] = {
             "use": RULES.get(str(use), use),

@@ -204,12 +204,18 @@ def test_a_gain_within_the_interval_of_what_is_in_force_may_be_chance(fixtures: 
     )  # fmt: skip
     assert now.low < honest.value < now.high  # type: ignore[union-attr, operator]
     assert "with threshold 0.5, a gain that may be chance" in one.text
-    # at ten times the cost of a miss it is not: .213 lies below .279
+    # at ten times the cost of a miss the cost to expect lies below the interval of today's
     result = clfeval.tune_jpt(
         fixtures / "breast-cancer/scores.csv", positive="malignant", model="svm", cost=(1, 10)
     )
     (one,) = [one for one in result.answer if one.code == "threshold"]
     assert "may be chance" not in one.text
+    (row,) = result.whole("models")
+    chosen = next(
+        row for row in result.tables["thresholds"]
+        if row["population"] == "sample" and row["measure"] == "expected_cost"
+    )  # fmt: skip
+    assert chosen["honest"].value < row["expected_cost"].low  # type: ignore[union-attr, operator]
 
 
 def test_the_threshold_of_a_cost_comes_with_the_cost() -> None:
