@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -250,12 +251,15 @@ def test_junit_says_what_was_and_what_is_of_each_judged_model() -> None:
     assert "system-out" not in alone
 
 
-@pytest.mark.parametrize("width", [80, 100])
-def test_no_screen_leaves_the_verdict_out(width: int) -> None:
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
     long = "a model with a name that takes many columns"
     frame = pl.DataFrame({"truth": [1, 1, 1, 0], long: [1, 1, 0, 0], "b": [1, 0, 0, 1]})
     now = clfeval.mars(frame)
     text = as_text(now.check(baseline=now), width=width, only="baseline")
-    assert "verdict" in text
-    assert "the same" in text
+    table = text.partition("  change:")[0]  # the legend has these words too
+    assert "verdict" in table
+    assert table.count("the same") == len(now.tables["models"]) * 5  # measures of each
+    assert table.count("0.667") == 2  # recall 2 of 3, then and now
+    assert not re.findall(r"(?<![\d.])[01]\.\d{0,2}(?!\d)", table)
     assert max(map(len, text.splitlines())) <= width

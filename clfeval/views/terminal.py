@@ -133,7 +133,10 @@ def fitted(part: Section, width: int | None) -> Section:
     strips = (replace(strip, cells=tuple(map(plain, strip.cells))) for strip in part.strips)
     part = replace(part, strips=tuple(strips))
     if part.main:
-        return _in_lines(part, width)
+        lines = _in_lines(part, width)
+        if width is None or _needed(lines.strips) <= width:
+            return lines
+        part = replace(part, main=False)  # numbers are never cut: then a row has more lines
     if _needed(part.strips) <= (width or PIPE):
         return part
     stacked = _stacked(part)
@@ -152,7 +155,7 @@ def _in_lines(part: Section, width: int | None) -> Section:
         also = f"on a wider screen also: {', '.join(left[::-1])}"
         note = f"{note}; {also}" if note else also
     if width is not None and (beyond := _needed(strips) - width) > 0:
-        room = max(names - beyond, 1)
+        room = max(names - beyond, min(names, SPLIT_WIDTH))
         cut = apart(strips[0].cells, room)
         strips[0] = replace(strips[0], cells=tuple(cut[name] for name in strips[0].cells))
     return replace(part, strips=tuple(strips), note=note)
