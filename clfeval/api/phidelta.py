@@ -50,7 +50,7 @@ def phidelta(
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
-        others = ("model", "kind", "threshold", "by")
+        others = ("model", "kind", "threshold", "by", "cluster")
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
         if given:
             raise bad_option(f"{given[0].flag} is for classifiers, not with --features")

@@ -29,7 +29,11 @@ def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     if model and find(columns, (*Names.PREDICTION, "tp")):
         return _starting(_values(columns, rows, model), incomplete)
     taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
-    taken |= {ctx.params.get("weight"), ctx.params.get("id") or find(columns, Names.ID)}
+    taken |= {
+        ctx.params.get("weight"),
+        ctx.params.get("cluster"),
+        ctx.params.get("id") or find(columns, Names.ID),
+    }
     taken.add(ctx.params.get("truth") or find(columns, Names.LONG_TRUTH))
     return _starting((name for name in columns if name not in taken), incomplete)
 

@@ -274,6 +274,8 @@ class Sample:
 def read_sample(opened: Predictions) -> Sample:
     """Count the predictions, or read the counts table."""
     roles = opened.roles
+    if roles.cluster is not None and opened.layout.expand is None:
+        raise bad_option("--cluster is for mars only so far")
     if roles.run == FILE_NAME and len(opened.files) < 2:
         what = "--run-files takes every file as a run, and there is one"
         raise UsageError.of(what, "bad-option", hint="name several files, or --run COLUMN")
@@ -301,7 +303,10 @@ def _run_names(files: Sequence[TableFile], roles: Input) -> dict[str, str]:
 
 def _counts_table(opened: Predictions) -> Sample:
     roles, naming = opened.roles, opened.columns.naming
-    unfit = {"--threshold": roles.threshold, "--weight": roles.weight, "--kind": roles.kind}
+    unfit = {
+        "--threshold": roles.threshold, "--weight": roles.weight, "--kind": roles.kind,
+        "--cluster": roles.cluster,
+    }  # fmt: skip
     for option, given in unfit.items():
         if given:
             what = f"{option} has nothing to act on: the table holds counts"

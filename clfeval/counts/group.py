@@ -30,6 +30,7 @@ class Grouped:
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
     origin: the number of the file each combination was counted in.
+    clusters: the cluster of each combination, which then is one of each cluster; else None.
     bad_weights: rows whose weight is none; wrong: observations whose rows contradict each other.
     text_bytes, no_tail: bytes in fields read as text, rows without their last field.
     """
@@ -46,6 +47,7 @@ class Grouped:
     text_bytes: int
     no_tail: int
     origin: Ints
+    clusters: list[Any] | None
     mode: Mode
 
     @classmethod
@@ -86,6 +88,7 @@ class Grouped:
             text_bytes=total(TEXT_BYTES),
             no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
+            clusters=None if what.cluster is None else column("c"),
             mode=mode,
         )
 
@@ -123,6 +126,8 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     what = settled.columns
     keys = {"t": nw.col(what.truth)}
     keys |= {f"b{i}": nw.col(name) for i, name in enumerate(what.by)}
+    if what.cluster is not None:
+        keys["c"] = nw.col(what.cluster)
     values: dict[str, Any] = {}
     sums = [nw.len().alias("rows")]
     for i, model in enumerate(what.models):

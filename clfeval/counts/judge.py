@@ -16,7 +16,14 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural, null_hint
+from clfeval.tables.cells import (
+    as_text,
+    distinct_texts,
+    known_labels,
+    means_missing,
+    natural,
+    null_hint,
+)
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -29,6 +36,7 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
+from clfeval.tables.input import Names, find
 from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
 
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
@@ -41,6 +49,8 @@ HINTS = {
     "duplicate-id": "an id names one row, and stands once",
 }
 _HINTS = HINTS | {
+    "duplicate-id": "an id names one row, and stands once; where rows share a patient or a "
+    "document: --cluster '{column}' instead (mars, phidelta, tune-jpt)",
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
     "unknown-label": "a class truth happens to lack is declared with --labels '{value}'; "
     "a column that is no model is left out by naming the others with --model",
@@ -75,9 +85,12 @@ def raise_found(
 
 def raise_culprits(
     settled: Settled, classes: Iterable[str], unknown: Container[str], *,
-    wrong: bool = False, weights: bool = False,
+    wrong: bool = False, weights: bool = False, lost: bool = False,
 ) -> None:  # fmt: skip
-    """Find the rows to blame in every file and raise them all; return if there is none."""
+    """Find the rows to blame in every file and raise them all; return if there is none.
+
+    lost: some rows lack their cluster.
+    """
     known = sorted(known_labels(classes, settled.roles), key=natural)
     suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
     foreign: list[Problem] = []
@@ -95,18 +108,23 @@ def raise_culprits(
         (frame, [check for check in checks if check.column not in skipped])
         for frame, checks in settled.layout.checks(settled.columns, suspicion, parts)
     ]
-    raise_found(settled.files, looks, _HINTS, foreign)
+    hints = _HINTS | ({"missing-value": "every row belongs to a cluster"} if lost else {})
+    raise_found(settled.files, looks, hints, foreign)
 
 
 def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
     if first.code == "unknown-label" and first.row is None:
-        return f"is it no model? --id '{first.column}', --by '{first.column}', or name the models"
+        known = ["--id", "--by"]
+        if find([str(first.column)], Names.CLUSTER):
+            known = ["--cluster"]
+        ways = ", ".join(f"{flag} '{first.column}'" for flag in known)
+        return f"is it no model? {ways}, or name the models"
     value = first.what.split("'")[1] if "'" in first.what else ""
     if first.code == "unknown-label" and (hint := means_missing(value)):
         return hint
     comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
     hint = hints.get("decimal-comma" if comma else first.code, "")
-    return hint.format(value=value, point=value.replace(",", ".")) or None
+    return hint.format(value=value, point=value.replace(",", "."), column=first.column) or None
 
 
 def raise_nameless_runs(settled: Settled) -> None:
@@ -119,14 +137,14 @@ def raise_nameless_runs(settled: Settled) -> None:
 
 def check_ids(
     files: Sequence[TableFile], column: str, null_values: Sequence[str], peek: Peek | None = None,
-    run: str | None = None,
+    run: str | None = None, hints: Mapping[str, str] = HINTS,
 ) -> None:  # fmt: skip
     """Raise when an id stands in more than one row of the files, or of one run."""
     if not all_distinct(files, column, null_values, peek):
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
         frame = pl.concat([numbered(file, null_values).select(wanted) for file in files])
-        raise_found(files, [(frame, [repeated(*row)])], HINTS)
+        raise_found(files, [(frame, [repeated(*row)])], hints)
 
 
 MOST_SLICES = 1000
@@ -200,10 +218,13 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     grouped, name = judged.grouped, settled.name
     strict = settled.roles.missing == "error"
     missing = bool((judged.missing & ~judged.excused).any())
-    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights)
+    lost = _lost(judged)
+    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
     if surely or (missing and (strict or grouped.mode == "loose")):
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
-        raise_culprits(settled, judged.classes, judged.unknown, wrong=wrong, weights=weights)
+        raise_culprits(
+            settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
+        )
         if surely:
             raise DataError.of("values that fit no role, not found again", "bad-values", name)
     _refuse_unbounded(judged, settled, any_range=any_range)
@@ -215,7 +236,15 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     row_id = settled.columns.id
     if not settled.layout.gathers and row_id is not None:
         nulls, run = settled.columns.null_values, settled.columns.run
-        check_ids(settled.files, row_id, nulls, settled.peeks[row_id], run)
+        check_ids(settled.files, row_id, nulls, settled.peeks[row_id], run, _HINTS)
+
+
+def _lost(judged: Judged) -> bool:
+    """Tell whether a row that counts does not say which cluster it belongs to."""
+    clusters = judged.grouped.clusters
+    if clusters is None:
+        return False
+    return any(clusters[i] is None for i in np.flatnonzero(~judged.missing).tolist())
 
 
 def _refuse_unbounded(judged: Judged, settled: Settled, *, any_range: bool) -> None:
@@ -255,8 +284,11 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
         ]
     )
 
+    owners = None if raw.clusters is None else np.array(list(map(as_text, raw.clusters)), object)
+
     def patterns(rows: Bools) -> PatternCounts:
-        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows])
+        of = None if owners is None else owners[rows].tolist()
+        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows], of)
 
     keep = ~judged.missing
     slices: dict[str | None, PatternCounts] = {None: patterns(keep)}

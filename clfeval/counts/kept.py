@@ -16,10 +16,13 @@ from clfeval.counts.patterns import any_of, by_name, merged, stacked
 from clfeval.counts.settle import Settled
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
+from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.input import Names, find
 from clfeval.tables.prediction import KEY, Mode
 from clfeval.tables.scan import Frame, collect, together
 
 Target = Literal["positive", "negative", "all"]
+_DISTINCT = 0.95  # of the first rows: a column with more values names rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,17 @@ class Kept:
             picked[f"b{j}"] = nw.col(name)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         return [self._among(frame, target).select(**picked) for frame in found]
+
+    def shared(self) -> str | None:
+        """Return a column nobody uses whose name says that it tells clusters, and which repeats."""
+        settled, columns = self.settled, self.settled.columns
+        used = {columns.id, columns.naming, columns.answer, *columns.constants}
+        used |= {name for model in columns.models for name in model.columns}
+        name = find([name for name in settled.peeks if name not in used], Names.CLUSTER)
+        each = len(columns.models) if settled.layout.gathers else 1  # lines of an observation
+        seen = min(self.rows, SAMPLE_ROWS // each)
+        alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
+        return name if alike else None
 
     def _among(self, frame: Frame, target: Target) -> Frame:
         """Leave out rows that lack a value, weigh nothing or are of the other class."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.tables.layouts.counts import CountsRow
 
 
@@ -32,32 +33,57 @@ class PatternCounts:
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
     weight, show the pattern. Patterns are distinct and in a fixed order, so equal tables are
-    equal arrays whatever order their rows came in.
+    equal arrays whatever order their rows came in. clusters: how often each occurs in each
+    cluster, None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
     truth: Bools
     votes: Bools
     n: Counts
+    clusters: ClusterCounts | None = None
 
     @classmethod
-    def of(cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts) -> PatternCounts:
-        """Merge equal patterns, drop those never seen, and put the rest in order."""
+    def of(
+        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts,
+        owners: Sequence[str] | None = None,
+    ) -> PatternCounts:  # fmt: skip
+        """Merge equal patterns, drop those never seen, and put the rest in order.
+
+        owners: the cluster of each.
+        """
         keep = n > 0
         table = np.column_stack([truth[keep], votes[keep]])
         if not len(table):
-            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0])
+            none = None if owners is None else ClusterCounts.of((), np.zeros(0, np.int64), n[:0])
+            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0], none)
         packed = np.packbits(table, axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         # bincount sums in float64, exact for whole numbers below 2**53
-        total = np.bincount(group.ravel(), weights=n[keep]).astype(n.dtype)
-        return cls(tuple(models), table[first, 0], table[first, 1:], total)
+        group = group.ravel()
+        total = np.bincount(group, weights=n[keep]).astype(n.dtype)
+        clusters = None
+        if owners is not None:
+            named = [owners[i] for i in np.flatnonzero(keep).tolist()]
+            clusters = ClusterCounts.of(named, group, n[keep])
+        return cls(tuple(models), table[first, 0], table[first, 1:], total, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        return PatternCounts.of(self.models, *stacked(self, other, "truth", "votes", "n"))
+        if (self.clusters is None) != (other.clusters is None):
+            raise ValueError("only one of the two is counted by clusters")
+        if self.clusters is None or other.clusters is None:
+            truth, votes, n = stacked(self, other, "truth", "votes", "n")
+            return PatternCounts.of(self.models, truth, votes, n)
+        both = ((self, self.clusters), (other, other.clusters))
+        truth, votes = (
+            np.concatenate([getattr(one, name)[c.place] for one, c in both])
+            for name in ("truth", "votes")
+        )
+        n, owners = np.concatenate([c.n for _, c in both]), [o for _, c in both for o in c.owners]
+        return PatternCounts.of(self.models, truth, votes, n, owners)
 
     @property
     def rows(self) -> int | float:
@@ -75,15 +101,29 @@ class PatternCounts:
             )
         )
         names = [self.models[index] for index in order]
-        return sha256("\n".join([repr(names), *lines]).encode()).hexdigest()
+        more = [] if self.clusters is None else [self._by_name(order).digest()]
+        return sha256("\n".join([repr(names), *lines, *more]).encode()).hexdigest()
+
+    def _by_name(self, order: Sequence[int]) -> ClusterCounts:
+        """Return the clusters with the patterns in an order that the models' order leaves alone."""
+        assert self.clusters is not None
+        keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
+        place = np.empty(len(self.n), np.int64)
+        place[np.lexsort(keys)] = np.arange(len(self.n))
+        return self.clusters.placed(place)
 
     def targets(self, target: str) -> TargetCounts:
         """Return who finds what for the target class: `positive`, or `negative` (all exchanged)."""
         found, wanted = self.votes, self.truth
         if target == "negative":
             found, wanted = ~found, ~wanted
+        clusters = None
+        if self.clusters is not None:  # those of the target class stand first
+            place = np.empty(len(self.n), np.int64)
+            place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
+            clusters = self.clusters.placed(place)
         return TargetCounts(
-            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted]
+            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted], clusters
         )
 
 
@@ -111,7 +151,8 @@ class TargetCounts:
     """Pattern counts seen from the target class.
 
     hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
-    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many.
+    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. clusters: of
+    these p + q patterns, None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
@@ -119,6 +160,7 @@ class TargetCounts:
     hit_n: Counts
     alarms: Bools
     alarm_n: Counts
+    clusters: ClusterCounts | None = None
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]]) -> TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
@@ -126,7 +168,7 @@ class TargetCounts:
             return self
         together = merged(self.models, groups)
         hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
-        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n)
+        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n, self.clusters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

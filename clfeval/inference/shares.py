@@ -285,7 +285,9 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same;
     low is 0 at k = 0, high is 1 at k = n.
 
-    Shapes: k and n broadcast; whole numbers with 0 <= k <= n. Range 0..1; NaN where n = 0.
+    Shapes: k and n broadcast; 0 <= k <= n, fractions where counts were divided by a design effect
+    (then the limits are those quantiles of the beta distribution that whole numbers have). Range
+    0..1; NaN where n = 0.
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
@@ -300,7 +302,13 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
     some, other = rare > 0, often > 0
-    found = beta_quantiles(tail, (rare[some], often[some] + 1), (rare[other] + 1, often[other]))
+    ends = (rare[some], often[some] + 1), (rare[other] + 1, often[other])
+    if (rare % 1 == 0).all() and (often % 1 == 0).all():
+        found = beta_quantiles(tail, *ends)
+    else:
+        from scipy.special import betaincinv
+
+        found = betaincinv(*ends[0], tail), betaincinv(*ends[1], 1 - tail)
     low, high = np.zeros(len(x)), np.ones(len(x))
     low[some], high[other] = found
     few = 2 * x <= m

@@ -210,22 +210,34 @@ def estimate(
 
 
 def proportions(
-    k: Counts, n: Counts | int | float, reason: str, *, level: float | None
-) -> Estimates:
-    """Return k / n with exact intervals, without where level is None; undefined where n is 0."""
+    k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
+    divided: Floats | None = None,
+) -> Estimates:  # fmt: skip
+    """Return k / n with exact intervals, without where level is None; undefined where n is 0.
+
+    divided: by what the counts are divided for rows of clusters to pass for independent ones;
+    there are no limits where that leaves no row.
+    """
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
     if level is not None:
-        bounds = [side.tolist() for side in clopper_pearson(hits, trials, level=level)]
+        by = np.ones(len(hits)) if divided is None else divided
+        part, whole = (hits, trials) if divided is None else (hits / by, trials / by)
+        bounds = [side.tolist() for side in clopper_pearson(part, whole, level=level)]
     return [
-        Estimate(h / t, low, high) if t else Estimate(None, reason=reason)
+        estimate(h / t, nan if low is None else low, nan if high is None else high)
+        if t
+        else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
     ]
 
 
-def shares(name: str, k: Counts, n: Counts | int | float, *, level: float | None) -> Estimates:
-    """Return a measure that is k of n rows, with exact intervals."""
-    return proportions(k, n, CATALOG[name].undefined[0], level=level)
+def shares(
+    name: str, k: Counts, n: Counts | int | float, *, level: float | None,
+    divided: Floats | None = None,
+) -> Estimates:  # fmt: skip
+    """Return a measure that is k of n rows, with exact intervals, as `proportions` does."""
+    return proportions(k, n, CATALOG[name].undefined[0], level=level, divided=divided)
 
 
 def fractional_weights(*, drawn: bool = False) -> UsageError:

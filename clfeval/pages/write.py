@@ -121,6 +121,16 @@ def class_counts(result: Result) -> str:
     return ", ".join([many(summary["rows"], "row"), *each])
 
 
+def independence(result: Result) -> str:
+    """Say what its intervals take as independent; nothing where that goes without saying."""
+    said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
+    if clusters is None:
+        return str(said or "")
+    effect = result.summary["design_effect"]
+    largest = "" if effect is None else f", design effect up to {effect:.2g}"
+    return f"{clusters:,} {said}{largest}"
+
+
 def at_cut(rows: Sequence[Row]) -> str:
     """Say at which threshold models say positive, where they hold scores and share it."""
     cuts = [*{row["threshold"]: None for row in rows}]

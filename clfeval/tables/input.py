@@ -121,6 +121,11 @@ class Input:
         Opt("Also compute every slice of this column; repeat.", COLUMNS, stated=True,
             completes="column", common=True),
     ] = ()  # fmt: skip
+    cluster: Annotated[
+        str | None,
+        Opt("Rows of one value belong together: a patient, a document. Intervals count clusters.",
+            COLUMNS, stated=True, completes="column", common=True),
+    ] = None  # fmt: skip
     run: str | None = None
 
     def threshold_of(self, model: str) -> float:
@@ -148,6 +153,11 @@ class Names:
         "score", "y_score", "probability",
     )  # fmt: skip
     ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
+    CLUSTER = (
+        "cluster", "cluster_id", "group", "group_id", "patient", "patient_id", "subject",
+        "subject_id", "participant", "participant_id", "person", "person_id", "user", "user_id",
+        "case", "case_id", "document", "document_id", "doc", "doc_id", "session", "session_id",
+    )  # fmt: skip
     ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
     FEATURE = ("feature", "term", "token", "word")
     VALUE = ("value", "count", "frequency", "tf")

@@ -54,7 +54,7 @@ class ModelColumns:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column is truth, id, model, slice and weight.
+    """Which column is truth, id, model, slice, weight and cluster.
 
     naming: the column with the models' names; answer: the one with what all of them said.
     """
@@ -68,6 +68,7 @@ class Columns:
     by: tuple[str, ...] = ()
     weight: str | None = None
     run: str | None = None  # also in `by`: an observation stands once in each run
+    cluster: str | None = None
     null_values: tuple[str, ...] = ()
 
     def source(self, model: ModelColumns) -> str:
@@ -81,9 +82,9 @@ class Columns:
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """Columns with one value per observation: truth, slices, weight."""
-        names = [self.truth, *self.by, *([self.weight] if self.weight else [])]
-        return tuple(dict.fromkeys(names))
+        """Columns with one value per observation: truth, slices, weight, cluster."""
+        names = (self.truth, *self.by, self.weight, self.cluster)
+        return tuple(dict.fromkeys(name for name in names if name))
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Say how every column that is counted is read."""
@@ -195,7 +196,7 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
-    for name in (roles.truth, roles.id, roles.weight, *roles.by):
+    for name in (roles.truth, roles.id, roles.weight, *roles.by, roles.cluster):
         if name is not None and name not in peeks and name != FILE_NAME:
             raise unknown_column(file, name, columns)
     wanted = roles.layout
@@ -205,7 +206,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
             if found is not None:
                 return layout, replace(
                     found, by=roles.by, weight=roles.weight, run=roles.run,
-                    null_values=roles.null_value,
+                    cluster=roles.cluster, null_values=roles.null_value,
                 )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
     what = f"{layout.lacking}: columns {listing(columns)}"
@@ -236,6 +237,8 @@ class Predictions:
             parts.append(f"truth '{columns.truth}'")
         if columns.id is not None:
             parts.append(f"id '{columns.id}'")
+        if columns.cluster is not None:
+            parts.append(f"clusters in '{columns.cluster}'")
         if columns.naming:
             answers = f", answers in '{columns.answer}'" if columns.answer else ""
             parts.append(f"models in '{columns.naming}'{answers}")

@@ -16,6 +16,7 @@ from clfeval.pages.write import (
     REASONS,
     exact,
     heading,
+    independence,
     interval,
     show,
     title_of,
@@ -219,7 +220,9 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     if left > 0:
         more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
         notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
-    note = "; ".join(filter(None, (*notes, shown.note)))
+    sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
+    taken = independence(result) if sure and shown.rank == "main" else ""
+    note = "; ".join(filter(None, (*notes, shown.note, taken)))
     main = shown.rank != "detail" and bool(shown.lead) and not wide
     return Section(shown.title, tuple(strips), note, main, kept, signs)
 

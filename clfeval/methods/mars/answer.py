@@ -10,8 +10,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
-from clfeval.inference.shares import holm, sign_test
-from clfeval.methods.estimates import shares
+from clfeval.inference.shares import holm
+from clfeval.methods.estimates import Estimates, shares
+from clfeval.methods.mars.clustered import claimed, divisors, on_target, sign_p
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.result import Answer, Row, Rows, whole
 from clfeval.words import between, even, listed, named, quoted
@@ -56,7 +57,7 @@ def answer(
     if testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))
     if options.max_effort is not None:
-        said += _within(whole(tables["max_effort"]), options, rows)
+        said += _within(counts, whole(tables["max_effort"]), options)
     elif len(order) > 2:
         members = {*counts.models}
         pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
@@ -76,14 +77,28 @@ def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
     return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
 
 
-def _within(chosen: Sequence[Row], options: MarsOptions, rows: float) -> list[Answer]:
+def _share(
+    counts: TargetCounts, found: float, members: Sequence[int], options: MarsOptions
+) -> Estimates:
+    """Return the share of the target rows that some models together find, with its interval."""
+    among = np.isin(np.arange(len(counts.models)), members)[None]
+    target, level = on_target(counts)[None], options.confidence
+    by = None
+    if counts.clusters is not None:
+        by = divisors(counts, claimed(counts, among) & target, target, level=level)
+    rows = counts.hit_n.sum().item()
+    return shares(MEASURE[options.target], np.array([found]), rows, level=level, divided=by)
+
+
+def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -> list[Answer]:
     """Name the set that finds most within the effort."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
     measure = MEASURE[options.target]
-    (share,) = shares(measure, np.array([covered]), rows, level=options.confidence)
+    members = [counts.models.index(name) for name in names]
+    (share,) = _share(counts, covered, members, options)
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
@@ -103,7 +118,7 @@ def _most(
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum().item()
-    (share,) = shares(measure, (counts.hit_n @ counts.hits)[[best]], rows, level=options.confidence)
+    (share,) = _share(counts, (counts.hit_n @ counts.hits)[best].item(), [best], options)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
@@ -121,9 +136,8 @@ def _equals(
     counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts
 ) -> Answer:
     best, *others = order
-    n, hits, mine = counts.hit_n, counts.hits, counts.hits[:, best, None]
-    only_best, only_other = n @ (mine & ~hits), n @ (hits & ~mine)
-    chance = holm([sign_test(only_best[j].item(), only_other[j].item()) for j in others])
+    hits, mine = counts.hits, counts.hits[:, best]
+    chance = holm([sign_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     if not equal:
         text = "Each other model finds fewer, and chance does not explain it."
@@ -154,11 +168,16 @@ def _pair(
     if gained <= lost:
         return Answer("no-better-pair", f"No pair finds more than {alone} alone.", names)
     chance = ""
-    if testable and lost and len(pairs) * sign_test(gained, lost) > 1 - options.level:
+    tests = len(pairs)
+    if (
+        testable
+        and lost
+        and tests * sign_p(counts, together & ~mine, mine & ~together) > (1 - options.level)
+    ):
         chance = ", which may be chance"
     found, called = (float(str(row[name])) for name in ("covered", "effort"))
     measure = MEASURE[options.target]
-    (share,) = shares(measure, np.array([found]), n.sum().item(), level=options.confidence)
+    (share,) = _share(counts, found, members, options)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
         f"{between(share.value or 0.0, share.low, share.high)}), {gained - lost:,.10g} more than "

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
-from clfeval.inference.shares import sign_test
+from clfeval.methods.clustered import cluster_notes, cluster_totals, independence
 from clfeval.methods.document import (
     at_threshold,
     counting_notes,
@@ -23,7 +23,7 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
-from clfeval.methods.mars import coverage
+from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
 from clfeval.methods.mars.options import MarsOptions
@@ -31,6 +31,7 @@ from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, 
 from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
 
 BLOCK = 1024  # rows of subsets made at once
+NO_CLUSTERS: Mapping[str, Floats | None] = {}
 
 
 def mars_result(counted: Counted, options: MarsOptions) -> Result:
@@ -53,7 +54,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             counted.kept, options.list, target=options.target, rule=options.occlusion,
             groups=options.group,
         )  # fmt: skip
-    totals, said = summary(counted.patterns, options), counted.roles
+    said = counted.roles
+    totals = {**summary(counted.patterns, options), **cluster_totals(counted.patterns)}
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
     seen = counted.patterns.targets(options.target).grouped(options.group)
@@ -61,7 +63,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight ci",
+            "cmd target rule pos cut group miss weight cluster ci",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -69,13 +71,16 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
+                "cluster": "yes" if said.cluster else None,
             },
             said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
         inputs=counted.files,
         parameters=parameters(
-            "positive negative target occlusion level interval missing top sweep groups by",
+            "positive negative target occlusion level interval independence missing top sweep "
+            "groups by cluster",
             {
+                "independence": independence(said.cluster),
                 "positive": counted.positive, "negative": list(counted.negative),
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
@@ -141,43 +146,56 @@ class View:
         counts = patterns.targets(options.target).grouped(options.group)
         return cls(label, counts, options, coverage.found(counts))
 
-    def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
+    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
-        return shares(name, k, n, level=self.options.confidence)
+        return shares(name, k, n, level=self.options.confidence, divided=divided)
+
+    def divided(self, subsets: SubsetScores) -> Mapping[str, Floats | None]:
+        """Return by what the counts of subsets are divided, where rows share clusters."""
+        options = self.options
+        return clustered.of_subsets(
+            self.counts, subsets.members, options.occlusion, level=options.confidence
+        )
 
     def alone(self, subsets: SubsetScores) -> CellColumns:
         """Return the four MARS columns of subsets."""
         missed = subsets.missed(self.options.occlusion)
         others = np.asarray(~subsets.members.all(axis=1))
-        return alone(subsets.exclusive_found, missed, self.ttp, others, self.options)
+        return alone(
+            subsets.exclusive_found, missed, self.ttp, others, self.options, self.divided(subsets)
+        )
 
     def columns(self, subsets: SubsetScores) -> CellColumns:
         """Return the columns every table of subsets has."""
-        names = self.counts.models
+        names, divided = self.counts.models, self.divided(subsets).get("yield")
         return {
             "slice": [self.label] * len(subsets),
             "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
             "covered": subsets.covered.tolist(),
             "effort": subsets.effort.tolist(),
-            "yield": self.shares("yield", subsets.covered, subsets.effort),
+            "yield": self.shares("yield", subsets.covered, subsets.effort, divided),
             **self.alone(subsets),
         }
 
 
 def alone(
-    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions
-) -> CellColumns:
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
+    divided: Mapping[str, Floats | None] = NO_CLUSTERS, *, sure: bool = True,
+) -> CellColumns:  # fmt: skip
     """Return what is found and missed alone, and their shares of TTP.
 
-    others: whether a model is outside, without which nothing can be missed alone.
+    others: whether a model is outside, without which nothing can be missed alone. divided: by what
+    the counts of each measure are divided. sure: whether intervals can be had.
     """
-    level, positive = options.confidence, options.target == "positive"
-    hidden = shares("occlusion", missed, ttp, level=level)
+    level, positive = options.confidence if sure else None, options.target == "positive"
+    hidden = shares("occlusion", missed, ttp, level=level, divided=divided.get("occlusion"))
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
         "exclusive_tp" if positive else "exclusive_tn": hits.tolist(),
-        "shine_through": shares("shine_through", hits, ttp, level=level),
+        "shine_through": shares(
+            "shine_through", hits, ttp, level=level, divided=divided.get("shine_through")
+        ),
         "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
     }
@@ -191,26 +209,45 @@ def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]
     tp, fp, fn, tn = hit, alarm, missed, passed
     if view.options.target == "negative":
         tp, fp, fn, tn = passed, missed, alarm, hit
+    rates = _rates_divided(view)
     return rows_of(
         {
             "slice": [view.label] * len(models),
             "model": models,
             "threshold": [thresholds.get(model) for model in models],
             "tp": tp.tolist(), "fp": fp.tolist(), "fn": fn.tolist(), "tn": tn.tolist(),
-            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
-            "precision": view.shares("precision", tp, tp + fp),
-            "recall": view.shares("recall", tp, tp + fn),
+            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
+            "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
+            "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
             **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
         }
     )  # fmt: skip
 
 
+def _rates_divided(view: View) -> Mapping[str, Floats | None]:
+    """Return by what the counts of accuracy, precision and recall of each model are divided."""
+    counts, level = view.counts, view.options.confidence
+    if counts.clusters is None or level is None:
+        return NO_CLUSTERS
+    says = np.concatenate([counts.hits, counts.alarms]).T
+    positive = clustered.on_target(counts)
+    if view.options.target == "negative":
+        says, positive = ~says, ~positive
+    parts = {
+        "accuracy": (says == positive, np.ones_like(positive)[None]),
+        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
+    }  # fmt: skip
+    return {name: clustered.divisors(counts, *pair, level=level) for name, pair in parts.items()}
+
+
 def _pair_rows(view: View) -> list[Row]:
     counts, k = view.counts, len(view.counts.models)
     pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
-    single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
+    only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
     whole = counts.hit_n.dtype.kind != "f"
-    p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
+    p_values = [
+        clustered.sign_p(counts, *only.T[pair]) if whole else None for pair in pairs.members
+    ]
     return rows_of({**view.columns(pairs), "p_value": p_values})
 
 
@@ -268,17 +305,19 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
         part = target.where(mask)
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)
-            rows += sweep_rows(steps, part.models, label, options)
+            sure = counted.patterns.clusters is None
+            rows += sweep_rows(steps, part.models, label, options, sure=sure)
     return rows, warnings
 
 
 def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions
-) -> list[Row]:
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions, *,
+    sure: bool = True,
+) -> list[Row]:  # fmt: skip
     """Return one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
 
     `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
-    by cut, and cuts run from few rows to many.
+    by cut, and cuts run from few rows to many. sure: whether intervals can be had.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
     cuts, order = counts.cuts.tolist(), slice(None)
@@ -295,7 +334,7 @@ def sweep_rows(
                 "model": [model] * len(cuts),
                 "found": found.tolist(),
                 "hits": hits[order].tolist(),
-                **alone(mine[order], lost[order], found, others, options),
+                **alone(mine[order], lost[order], found, others, options, sure=sure),
             }
         )
         for model, hits, mine, lost in each
@@ -342,4 +381,9 @@ def _warnings(
         yield Warn("nothing-found", f"no model finds any of the {targets} {options.target} rows")
     if len(counted.models) == 1:
         yield Warn("one-model", "one model: all it finds it finds alone")
+    if options.sweep is not None and counted.patterns.clusters is not None:
+        yield Warn(
+            "sweep-unsure", "the sweep has no intervals: they would take rows as independent"
+        )
+    yield from cluster_notes(counted)
     yield from counting_notes(counted)

@@ -255,5 +255,5 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
             "panel": PREDICTIONS, "flags": ("--row-weight",), "metavar": "COLUMN", "also": (),
         },
     },
-    without=("by",),
+    without=("by", "cluster"),
 )  # fmt: skip

@@ -42,7 +42,7 @@ def parameters_of(ranking: Ranking, compare: str | None, said: Any) -> dict[str,
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare missing interval level resamples seed positive"
     )
-    return parameters(order, found, options, said, without="by")
+    return parameters(order, found, options, said, without="by cluster")
 
 
 def summary_of(ranking: Ranking) -> dict[str, Any]:

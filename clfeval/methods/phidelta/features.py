@@ -264,7 +264,7 @@ def feature_result(
                 "phi_max": limits and limits[0], "delta_min": limits and limits[1],
                 **plane_found(plane),
             },
-            said, plane, options, without="by",
+            said, plane, options, without="by cluster",
         ),
         summary={
             "rows": classes.positives + classes.negatives, "positives": classes.positives,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from clfeval.arrays import MOST
-from clfeval.errors import HEADER_ONLY, DataError, Problem, listing
+from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError, listing
 from clfeval.late import nw, pl
 from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import inspect_structure
@@ -89,6 +89,9 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     Several models are refused: their counts do not say which rows they share, and that is what
     MARS is about.
     """
+    if roles.cluster is not None:
+        what = "--cluster has nothing to act on: the table holds counts"
+        raise UsageError.of(what, "needs-predictions", hint="leave it out")
     confusions = read_confusions(file, model_column)
     if roles.model:
         confusions = [item for item in confusions if item.model in roles.model]

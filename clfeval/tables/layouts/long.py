@@ -139,7 +139,8 @@ def checks(
     labels = {one.kind for one in columns.models} == {"label"}
     wanted = [_twice(columns), *(_conflicting(columns, name) for name in columns.constants)]
     wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
-    wanted += [missing_of(columns.run, frame)] if columns.run is not None else []
+    told = (columns.run, columns.cluster)
+    wanted += [missing_of(one, frame) for one in told if one is not None]
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
     wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:

@@ -13,6 +13,7 @@ from clfeval.tables.diagnose import (
     Suspicion,
     bad_answer,
     bad_weight,
+    missing_of,
     missing_value,
     repeated,
 )
@@ -36,8 +37,9 @@ def _models(
     if truth is None:
         what = f"no truth column; columns: {listing(columns)}"
         raise DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    row_id = roles.id or find([name for name in columns if name != truth], Names.ID)
-    taken = {truth, row_id, roles.weight, *roles.by, ""}
+    spare = [name for name in columns if name not in (truth, roles.cluster)]
+    row_id = roles.id or find(spare, Names.ID)
+    taken = {truth, row_id, roles.weight, *roles.by, roles.cluster, ""}
     free = [name for name in columns if name not in taken]
     classes = frozenset(known_labels(peeks[truth].texts, roles))
     sets: dict[str, list[tuple[str, str]]] = {}
@@ -131,6 +133,8 @@ def checks(
             wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
     if columns.run is not None:
         wanted.append(missing_value(columns.run))
+    if columns.cluster is not None:
+        wanted.append(missing_of(columns.cluster, frames[0]))
     if columns.id is not None:
         wanted.append(repeated(*columns.row))
     if suspicion.weights and columns.weight:

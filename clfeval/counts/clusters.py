@@ -1,0 +1,75 @@
+"""Rows that belong together, patients or documents: how often each pattern occurs in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterCounts:
+    """How often the m patterns of another statistic occur in each of c clusters; r entries.
+
+    names (c,): the clusters, in order; place (r,): which pattern, n (r,): how many rows show it, or
+    what weight; starts (c,): where the entries of each cluster begin. Entries are sorted by cluster
+    and pattern.
+    """
+
+    names: tuple[str, ...]
+    place: Ints
+    n: Counts
+    starts: Ints
+
+    @classmethod
+    def of(cls, names: Sequence[str], place: Ints, n: Counts) -> ClusterCounts:
+        """Take entries, (r,) each, of clusters by name; equal ones are added up."""
+        known, code = np.unique(np.asarray(names, object), return_inverse=True)
+        order = np.lexsort((place, code))
+        code, place, n = code[order], place[order], n[order]
+        new = np.ones(len(n), bool)
+        new[1:] = (code[1:] != code[:-1]) | (place[1:] != place[:-1])
+        first = np.flatnonzero(new)
+        n = np.add.reduceat(n, first) if len(n) else n
+        code, place = code[first], place[first]
+        return cls(tuple(known.tolist()), place, n, np.searchsorted(code, np.arange(len(known))))
+
+    def __len__(self) -> int:
+        """Return the number of clusters."""
+        return len(self.names)
+
+    @property
+    def owners(self) -> list[str]:
+        """The cluster of each entry, (r,)."""
+        sizes = np.diff(self.starts, append=len(self.place)).tolist()
+        return [name for name, size in zip(self.names, sizes, strict=True) for _ in range(size)]
+
+    def placed(self, place: Ints) -> ClusterCounts:
+        """Return the same rows where pattern i stands at place[i]; several may stand at one."""
+        return ClusterCounts.of(self.owners, place[self.place], self.n)
+
+    def totals(self, weights: Floats) -> Floats:
+        """Return, per cluster, the sums over its rows of what each pattern counts: (w, m): (w, c).
+
+        With 1 and 0 for weights these are how many rows of the cluster are of a kind.
+        """
+        found = np.zeros((len(weights), len(self)))
+        for row, each in zip(found, weights, strict=True):  # one at a time: clusters may be many
+            if len(self):
+                np.add.reduceat(each[self.place] * self.n, self.starts, out=row)
+        return found
+
+    def digest(self) -> str:
+        """Return the sha256 of what is in the clusters, whatever they are called."""
+        ends = np.append(self.starts, len(self.place)).tolist()
+        place, n = self.place.tolist(), self.n.tolist()
+        lines = sorted(
+            " ".join(f"{place[i]}:{n[i]!r}" for i in range(start, end))
+            for start, end in pairwise(ends)
+        )
+        return sha256("\n".join(lines).encode()).hexdigest()

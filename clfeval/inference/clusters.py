@@ -1,0 +1,118 @@
+"""Rows that belong together: by what to divide counts for intervals of independent rows to hold.
+
+Rows of one cluster, a patient or a document, tend to be alike, and tell less than as many rows of
+their own. What they tell is measured by influence values: of a share k / n those of a cluster sum
+up to r = k_c - (k/n) n_c, and the variance of the share is the sum of r² over the clusters, against
+k (n-k) / n for independent rows. The design effect is the ratio of the two. Counts divided by it
+are those of as many independent rows as tell the same; methods for such rows then apply.
+
+All that is needed of the clusters are sums of products of their counts: they add over files.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Floats
+from clfeval.inference.special import critical_value, tail_of
+
+_LEAST, _MOST = 0.05, 2.0  # of what two shares may take off, or add, by going together
+_MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
+
+
+def design(
+    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the design effect of a share k / n, and how many clusters of one size tell as much.
+
+    g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
+
+    with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
+    is never below 1: where rows happen to be less alike than by chance, that is not relied on.
+    With k = 0 or k = n no row differs from another and nothing shows how alike they are: then all
+    rows of a cluster pass for one, and the effect is nn / n.
+
+    Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
+    where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
+    Source: the ratio estimator of cluster sampling, Cochran 1977, Sampling Techniques, section 9A;
+    g / (g-1) and g: Carter, Schnepel and Steigerwald 2017, Review of Economics and Statistics
+    99:698, for clusters of any size.
+    """
+    hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
+        spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
+        plain = hits * (1 - p)
+        effect = np.where(plain > 0, np.maximum(spread / plain, 1), size / rows)
+    return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
+
+
+def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
+    """Return by what counts are divided: effect (t / z)², with g - 1 degrees of freedom for t.
+
+    So a normal interval of the divided counts is as wide as one by Student's t.
+
+    Shapes: both broadcast; from the effect up, infinite with fewer than two clusters.
+    Errors: ValueError unless 0 < level < 1.
+    Source: Korn and Graubard 1998, Survey Methodology 24:193.
+    """
+    from scipy.special import stdtrit
+
+    size, df = np.asarray(effect, np.float64), np.asarray(clusters, np.float64) - 1
+    with np.errstate(invalid="ignore", over="ignore"):
+        t = -stdtrit(np.where(df > 0, df, np.nan), tail_of(level))
+        found = size * np.maximum(t / critical_value(level), 1) ** 2
+    return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
+
+
+def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...]) -> Floats:
+    """Return what a sum has more variance by, for its parts going together: 1 + 2 cov / var.
+
+    variances: of the parts; covariances: of every two. The counts of all parts are divided by it.
+    Between 0.05 and 2 for each further part; 1 where no part varies.
+    """
+    whole = sum((np.asarray(v, np.float64) for v in variances), np.zeros(()))
+    shared = 2 * sum((np.asarray(c, np.float64) for c in covariances), np.zeros(()))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(whole > 0, 1 + shared / whole, 1.0)
+    return np.clip(factor, _LEAST, _MOST * (len(variances) - 1))
+
+
+def flip_test(differences: ArrayLike) -> float:
+    """Return the exact two-sided p-value that what a cluster has more is as likely to be less.
+
+    p = P(|sum of s_c |d_c|| >= |sum of d_c|) with each sign s_c = 1 or -1 with probability 1/2
+
+    With differences of 1 and -1 it is the sign test. Beyond 20,000 for the sum of all |d_c| the
+    sum is taken for normal, with variance the sum of d_c² and a continuity correction of half its
+    step.
+
+    Shapes: (c,), whole numbers; zeros say nothing. Range 0..1, 1 where all are zero.
+    Errors: ValueError for numbers that are not whole.
+    Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
+    """
+    given = np.asarray(differences, np.float64)
+    if np.any(given != np.floor(given)):
+        raise ValueError("differences must be whole numbers")
+    sizes, many = np.unique(np.abs(given[given != 0]).astype(np.int64), return_counts=True)
+    observed, most = abs(int(given.sum())), int((sizes * many).sum())
+    if not observed:
+        return 1.0
+    if most > _MOST_SUMS:
+        step = int(np.gcd.reduce(sizes))  # sums lie two steps apart
+        z = (observed - step) / math.sqrt(float((sizes.astype(np.float64) ** 2 * many).sum()))
+        return min(1.0, math.erfc(z / math.sqrt(2)))
+    chances = np.ones(1)  # of (sum + most) / 2 as far as clusters were looked at
+    for size, count in zip(sizes.tolist(), many.tolist(), strict=True):
+        each = np.zeros(size * count + 1)
+        logs = [
+            math.lgamma(count + 1) - math.lgamma(i + 1) - math.lgamma(count - i + 1)
+            for i in range(count + 1)
+        ]
+        each[::size] = np.exp(np.array(logs) - count * math.log(2))
+        chances = np.convolve(chances, each)
+    ends = (most - observed) // 2  # both tails are alike
+    return min(1.0, 2 * float(chances[: ends + 1].sum()))

@@ -1,0 +1,76 @@
+"""Shares of target rows where rows share clusters: by what their counts are divided; sign tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.patterns import TargetCounts
+from clfeval.inference.clusters import divisor, flip_test
+from clfeval.inference.shares import sign_test
+from clfeval.methods.clustered import share_design
+
+
+def divisors(
+    counts: TargetCounts, part: Bools, whole: Bools, *, level: float | None
+) -> Floats | None:
+    """Return by what part and whole of s shares are divided: rows of some patterns among others.
+
+    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be
+    (1, p + q). None where rows are independent, and where nobody wants intervals.
+    """
+    clusters = counts.clusters
+    if clusters is None or level is None:
+        return None
+    effect, size = share_design(clusters, part, whole)
+    return divisor(effect, size, level=level)
+
+
+def claimed(counts: TargetCounts, members: Bools) -> Bools:
+    """Return which of the p + q patterns any member of each subset (s, k) claims: (s, p + q)."""
+    return _overlap(np.concatenate([counts.hits, counts.alarms]), members) > 0
+
+
+def of_subsets(
+    counts: TargetCounts, members: Bools, rule: str, *, level: float | None
+) -> dict[str, Floats | None]:
+    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k)."""
+    if counts.clusters is None or level is None:
+        return {}
+    target, others = on_target(counts), len(counts.models) - members.sum(axis=1, keepdims=True)
+    patterns = np.concatenate([counts.hits, counts.alarms])
+    inside = _overlap(patterns, members)
+    outside = patterns.sum(axis=1) - inside
+    missed = outside == others if rule == "all" else outside > 0
+    found = (patterns.any(axis=1) & target)[None]
+    parts: dict[str, tuple[Bools, Bools]] = {
+        "yield": ((inside > 0) & target, inside > 0),
+        "shine_through": ((inside > 0) & (outside == 0) & target, found),
+        "occlusion": ((inside == 0) & missed & (others > 0) & target, found),
+    }
+    return {name: divisors(counts, *pair, level=level) for name, pair in parts.items()}
+
+
+def on_target(counts: TargetCounts) -> Bools:
+    """Return which of the p + q patterns are of the target class."""
+    return np.arange(len(counts.hit_n) + len(counts.alarm_n)) < len(counts.hit_n)
+
+
+def sign_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
+    """Return the p-value that rows of the patterns `first` are as likely as those of `second`.
+
+    first, second (p,): of the target class. The exact sign test of rows; of clusters the exact
+    test in which the sign of each cluster's difference is as likely to be the other one.
+    """
+    sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
+    if counts.clusters is None:
+        return sign_test(*sums)
+    more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
+    more[: len(first)] = first.astype(np.float64) - second
+    return flip_test(counts.clusters.totals(more[None])[0])
+
+
+def _overlap(patterns: Bools, members: Bools) -> NDArray[np.float32]:
+    # matrix products of small whole numbers, exact in float32 and much faster than integers
+    return members.astype(np.float32) @ patterns.T.astype(np.float32)

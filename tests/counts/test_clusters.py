@@ -1,0 +1,107 @@
+"""Patterns counted by cluster: the same pass, whatever the order of rows, models and names."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.count import Counted, count
+from clfeval.counts.patterns import PatternCounts
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import open_predictions
+from tests.engines import ENGINES
+
+
+def table(n: int = 200, seed: int = 1) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "truth": rng.integers(0, 2, n).astype(str),
+            "a": rng.integers(0, 2, n).astype(str),
+            "patient": [f"p{i}" for i in rng.integers(0, 30, n)],
+            "b": rng.integers(0, 2, n).astype(str),
+            "site": rng.choice(["x", "y"], n),
+        }
+    )
+
+
+def counted(frame: object, **said: object) -> Counted:
+    with open_predictions(frame, Input(cluster="patient", by=("site",), **said)) as opened:  # type: ignore[arg-type]
+        return count(opened)
+
+
+def brute(frame: pl.DataFrame, pattern: tuple[str, str, str]) -> dict[str, int]:
+    """Count the rows of one pattern (truth, a, b) in each cluster."""
+    found: dict[str, int] = {}
+    for row in frame.iter_rows(named=True):
+        same = (row["truth"], row["a"], row["b"]) == pattern
+        found[row["patient"]] = found.get(row["patient"], 0) + same
+    return found
+
+
+def by_cluster(patterns: PatternCounts, pattern: tuple[str, str, str]) -> dict[str, int]:
+    assert patterns.clusters is not None
+    t, *votes = (one == "1" for one in pattern)
+    mine = ((patterns.truth == t) & (patterns.votes == votes).all(axis=1)).astype(float)
+    totals = patterns.clusters.totals(mine[None])[0]
+    return dict(zip(patterns.clusters.names, totals.astype(int).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_pattern_in_every_cluster(engine: str) -> None:
+    frame = table()
+    found = counted(ENGINES[engine](frame))
+    assert [model.name for model in found.models] == ["a", "b"]
+    for pattern in (("1", "1", "0"), ("0", "0", "0"), ("1", "0", "0")):
+        assert by_cluster(found.patterns, pattern) == brute(frame, pattern)
+        part = frame.filter(pl.col("site") == "x")
+        assert by_cluster(found.slices["site=x"], pattern) == brute(part, pattern)
+
+
+def test_the_patterns_are_those_without_clusters() -> None:
+    frame = table()
+    with open_predictions(frame.drop("patient", "site"), Input()) as opened:
+        plain = count(opened).patterns
+    mine = counted(frame).patterns
+    assert (mine.n == plain.n).all()
+    assert (mine.votes == plain.votes).all()
+    assert plain.clusters is None
+    assert mine.digest() != plain.digest()
+
+
+def test_the_digest_knows_no_order_and_no_names() -> None:
+    frame = table()
+    names = {f"p{i}": f"q{i * 7 % 30}" for i in range(30)}
+    renamed = frame.with_columns(pl.col("patient").replace_strict(names))
+    others = frame.with_columns(pl.col("patient").shift(1).fill_null("p0"))
+    digest = counted(frame).patterns.digest()
+    assert counted(frame.sample(fraction=1, shuffle=True, seed=2)).patterns.digest() == digest
+    assert counted(frame.select("b", "patient", "a", "truth", "site")).patterns.digest() == digest
+    assert counted(renamed).patterns.digest() == digest
+    assert counted(others).patterns.digest() != digest
+
+
+def test_a_weight_counts_as_so_many_rows() -> None:
+    frame = table().with_columns(w=pl.int_range(200) % 3 + 1)
+    repeated = frame.select(pl.exclude("w").repeat_by("w").explode())
+    assert counted(frame, weight="w").patterns.digest() == counted(repeated).patterns.digest()
+
+
+def test_tables_add_up_also_where_they_share_clusters() -> None:
+    frame = table()
+    parts = [counted(part).patterns for part in (frame[:70], frame[70:])]
+    assert (parts[0] + parts[1]).digest() == counted(frame).patterns.digest()
+    with open_predictions(frame.drop("patient", "site"), Input()) as opened:
+        plain = count(opened).patterns
+    with pytest.raises(ValueError, match="only one of the two"):
+        plain + parts[0]
+
+
+def test_equal_entries_are_one() -> None:
+    made = ClusterCounts.of(["b", "a", "b"], np.array([1, 0, 1]), np.array([2, 5, 3]))
+    assert made.names == ("a", "b")
+    assert made.n.tolist() == [5, 5]
+    assert made.totals(np.array([[1.0, 10.0]])).tolist() == [[5.0, 50.0]]
+    assert made.placed(np.array([1, 0])).totals(np.array([[1.0, 10.0]])).tolist() == [[50.0, 5.0]]

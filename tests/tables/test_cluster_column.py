@@ -1,0 +1,102 @@
+"""--cluster: a column that is no model, has a value in every row, and is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from clfeval.api.mars import mars
+from clfeval.api.mlcps import mlcps
+from clfeval.api.phidelta import phidelta
+from clfeval.api.tune_jpt import tune_jpt
+from clfeval.errors import UsageError
+from tests.tables.door import counted, data_message, refusal, write
+
+WIDE = "id,patient,truth,a\n1,x,1,1\n2,x,0,0\n3,y,1,0\n4,z,0,1\n"
+LONG = (
+    "id,patient,model,prediction,truth\n1,x,a,1,1\n2,x,a,0,0\n3,y,a,0,1\n4,z,a,1,0\n"
+    "1,x,b,1,1\n2,x,b,0,0\n3,y,b,0,1\n4,z,b,1,0\n"
+)
+SCORES = "patient,truth,rf:1,rf:0\nx,1,.9,.1\nx,0,.2,.8\ny,1,.4,.6\nz,0,.7,.3\n"
+
+
+def test_it_is_no_model_in_any_layout() -> None:
+    assert counted(write("w.csv", WIDE), cluster="patient") == {"a": (1, 1, 1, 1)}
+    assert counted(write("l.csv", LONG), cluster="patient")["b"] == (1, 1, 1, 1)
+    assert counted(write("p.csv", SCORES), cluster="patient") == {"rf": (1, 1, 1, 1)}
+    # an id that repeats names clusters, and no rows
+    assert counted(write("r.csv", "id,truth,a\n1,1,1\n1,0,0\n2,1,1\n"), cluster="id") == {
+        "a": (2, 0, 0, 1)
+    }
+
+
+def test_the_result_names_it() -> None:
+    found = mars(write("w.csv", WIDE), cluster="patient")
+    assert found.summary["clusters"] == 3
+    assert found.parameters["cluster"] == "patient"
+    assert found.parameters["independence"] == "clusters of 'patient' taken as independent"
+    assert "|cluster:yes|" in found.signature
+    plain = mars(write("v.csv", "truth,a\n1,1\n0,0\n"))
+    assert plain.parameters["independence"] == "rows taken as independent"
+    assert "clusters" not in plain.summary
+    assert "cluster" not in plain.signature
+
+
+def test_a_row_of_no_cluster() -> None:
+    hint = "hint: every row belongs to a cluster"
+    content = WIDE.replace("3,y", "3,")
+    message = f"t.csv:4: column 'patient': missing [missing-value]\n{hint}"
+    assert data_message(content, cluster="patient") == message
+    assert data_message(content, cluster="patient", missing="drop") == message
+    # a row that is left out needs none
+    gone = content.replace("3,,1,0", "3,,1,")
+    assert counted(write("g.csv", gone), cluster="patient", missing="drop") == {"a": (1, 1, 0, 1)}
+    frame = pl.DataFrame({"patient": [1.0, None], "truth": [1, 0], "a": [1, 0]})
+    assert "column 'patient': missing" in str(refusal(frame, cluster="patient"))
+
+
+def test_rows_of_one_observation_are_of_one_cluster() -> None:
+    assert "conflicting-value" in data_message(LONG.replace("4,z,b", "4,x,b"), cluster="patient")
+    assert "column 'patient': missing" in data_message(LONG.replace("z", ""), cluster="patient")
+
+
+def test_an_unknown_column_is_named() -> None:
+    assert "no column 'patent'" in str(refusal(write("w.csv", WIDE), cluster="patent"))
+
+
+@pytest.mark.parametrize("command", [mars, phidelta, tune_jpt])
+def test_counts_have_no_rows_to_put_together(command: Callable[..., Any]) -> None:
+    table = write("c.csv", "model,patient,tp,fp,fn,tn\na,x,1,1,1,1\n")
+    with pytest.raises(UsageError, match="cluster has nothing to act on: the table holds counts"):
+        command(table, cluster="patient")
+
+
+def test_a_repeated_id_points_to_it() -> None:
+    content = "patient,truth,a\nx,1,1\nx,0,0\n"
+    assert "document: --cluster 'patient' instead (mars, phidelta, tune-jpt)" in data_message(
+        content, id="patient"
+    )
+
+
+def test_a_column_of_such_a_name_points_to_it() -> None:
+    rows = "".join(f"p{i},1,1\n" for i in range(12))
+    content = f"patient,truth,a\n{rows}p0,0,0\n"
+    assert "is it no model? --cluster 'patient', or name the models" in data_message(content)
+    again = content + rows
+    notes = mars(write("t.csv", again), model="a").warnings
+    assert [note.message for note in notes if note.code == "may-share"] == [
+        "'patient' repeats: if rows of one patient tend to be alike, intervals of independent rows "
+        "are too narrow; --cluster 'patient'"
+    ]
+    notes = mars(write("t.csv", again), model="a", cluster="patient").warnings
+    assert sorted(note.code for note in notes) == ["few-clusters", "one-model"]
+
+
+def test_other_commands_and_features_do_without() -> None:
+    with pytest.raises(TypeError, match="cluster"):
+        mlcps(write("w.csv", WIDE), cluster="patient")
+    with pytest.raises(UsageError, match="cluster is for classifiers, not with features"):
+        phidelta(write("w.csv", WIDE), cluster="patient", features=True)
