@@ -48,10 +48,11 @@ class Kept:
         votes: bool = False,
         scores: Sequence[int] = (),
         by: bool = False,
+        cluster: bool = False,
         key: bool = False,
         target: Target = "all",
     ) -> list[Frame]:
-        """Return the rows of each file: truth t, weight w, and votes v0.., scores s.., slices b0..
+        """Return the rows of each file: truth t, weight w, votes v0.., scores s.., slices b0.., c.
 
         A layout that gathers rows has one frame for all files. `key` names the observation: its id,
         or its row (header is row 1). `target` leaves out the other class.
@@ -74,6 +75,8 @@ class Kept:
             picked[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
         for j, name in enumerate(columns.by if by else ()):
             picked[f"b{j}"] = nw.col(name)
+        if cluster and columns.cluster is not None:
+            picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         return [self._among(frame, target).select(**picked) for frame in found]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts
+from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.tables.layouts.counts import CountsRow
 
@@ -112,6 +112,18 @@ class PatternCounts:
         place[np.lexsort(keys)] = np.arange(len(self.n))
         return self.clusters.placed(place)
 
+    def products(self) -> Floats | None:
+        """Return the sums over clusters of the products of two counts, (2k + 2, 2k + 2).
+
+        The counts are TP of each model, FP of each, positives, negatives; None without clusters.
+        """
+        if self.clusters is None:
+            return None
+        truth = self.truth[:, None]
+        which = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
+        each = self.clusters.totals(which.T.astype(np.float64))
+        return np.asarray(each @ each.T)
+
     def targets(self, target: str) -> TargetCounts:
         """Return who finds what for the target class: `positive`, or `negative` (all exchanged)."""
         found, wanted = self.votes, self.truth
@@ -173,7 +185,11 @@ class TargetCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfusionCounts:
-    """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight."""
+    """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
+
+    sums (k, 4, 4): over clusters, of the products of any two of TP, FP, positives and negatives;
+    None where rows are taken as independent.
+    """
 
     models: tuple[str, ...]
     tp: Counts
@@ -182,6 +198,7 @@ class ConfusionCounts:
     tn: Counts
     positives: Counts  # TP + FN
     negatives: Counts  # FP + TN
+    sums: Floats | None = None
 
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
@@ -194,7 +211,11 @@ class ConfusionCounts:
             # sums of fractions in another order may pass their total by the last digit
             sides.append((np.minimum(n @ votes, total), np.minimum(n @ ~votes, total), total))
         (tp, fn, positives), (fp, tn, negatives) = sides
-        return cls(patterns.models, tp, fp, fn, tn, positives, negatives)
+        sums, k = patterns.products(), len(patterns.models)
+        if sums is not None:
+            mine = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
+            sums = sums[mine[:, :, None], mine[:, None, :]]
+        return cls(patterns.models, tp, fp, fn, tn, positives, negatives, sums)
 
     @classmethod
     def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
@@ -213,7 +234,12 @@ class ConfusionCounts:
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
     def __add__(self, other: ConfusionCounts) -> ConfusionCounts:
-        """Add the counts of other rows, model by model; each may have models of its own."""
+        """Add the counts of other rows, model by model; each may have models of its own.
+
+        Errors: ValueError for counts by cluster, of which the patterns are to be added.
+        """
+        if self.sums is not None or other.sums is not None:
+            raise ValueError("add patterns: clusters may have rows in both tables")
         models = tuple(dict.fromkeys((*self.models, *other.models)))
         place = {model: i for i, model in enumerate(models)}
         totals = np.zeros((6, len(models)), np.result_type(self.tp, other.tp))

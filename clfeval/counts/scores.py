@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, stacked
 from clfeval.counts.settle import slice_label
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
-from clfeval.tables.cells import is_absent, natural
+from clfeval.tables.cells import as_text, is_absent, natural
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.scan import Frame, collect, together
 
@@ -150,11 +151,13 @@ class ScoreCounts:
     """The sufficient statistic of a ranking, and of a numeric feature: how often each score occurs.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight.
+    clusters: of these 2 m counts, positives first; None where rows are taken as independent.
     """
 
     scores: Floats
     positives: Counts
     negatives: Counts
+    clusters: ClusterCounts | None = None
 
     def digest(self) -> str:
         """Return the sha256 of scores and counts."""
@@ -162,10 +165,17 @@ class ScoreCounts:
         for column in (self.scores, self.positives, self.negatives):
             for start in range(0, len(column), _PIECE):
                 found.update(column[start : start + _PIECE].astype("<f8").tobytes())
+        if self.clusters is not None:
+            found.update(self.clusters.digest().encode())
         return found.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
-        """Add the counts of other rows."""
+        """Add the counts of other rows.
+
+        Errors: ValueError for counts by cluster, which may have rows in both.
+        """
+        if self.clusters is not None or other.clusters is not None:
+            raise ValueError("counts by cluster do not add up")
         return ScoreCounts.of(*stacked(self, other, "scores", "positives", "negatives"))
 
     @classmethod
@@ -183,8 +193,10 @@ class ScoreCounts:
             # the same bytes as numbers: adding up truth values takes five times as long
             positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
             return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
-        by_class = (np.where(truth == one, n, 0) for one in (True, False))
-        return cls(x[starts], *(np.add.reduceat(part, starts) for part in by_class))
+        positives, negatives = (
+            np.add.reduceat(np.where(truth == one, n, 0), starts) for one in (True, False)
+        )
+        return cls(x[starts], positives, negatives)
 
     @classmethod
     def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> ScoreCounts:
@@ -210,18 +222,31 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     model at a time, because ten million distinct scores are a quarter of a gigabyte.
     """
     by, score = kept.settled.columns.by, f"s{i}"
-    rows = together(kept.frames(scores=(i,), by=True))
-    if not by and kept.settled.columns.weight is None and _mostly_distinct(kept, i):
+    rows = together(kept.frames(scores=(i,), by=True, cluster=True))
+    owned = kept.settled.columns.cluster is not None
+    plain = not (by or owned) and kept.settled.columns.weight is None
+    if plain and _mostly_distinct(kept, i):
         return {None: _sorted(rows, score)}
-    keys = [score, *(f"b{j}" for j in range(len(by)))]
+    keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
     weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t").cast(nw.Int8))
     table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort(score))
     scores = table[score].to_numpy()
     hits, n = (table[name].to_numpy().astype(kept.counts) for name in ("positives", "n"))
-    found: dict[str | None, ScoreCounts] = {None: ScoreCounts.of(scores, hits, n - hits)}
-    for label, mask in _slice_masks([table], by).items():
-        found[label] = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
-    return found
+    owners = np.array(list(map(as_text, table["c"].to_list())), object) if owned else None
+
+    def counted(mask: Bools) -> ScoreCounts:
+        made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
+        if owners is None:
+            return made
+        place = np.searchsorted(made.scores, scores[mask])
+        parts = np.concatenate([hits[mask], (n - hits)[mask]])
+        some = parts > 0
+        names = np.concatenate([owners[mask]] * 2)[some].tolist()
+        both = np.concatenate([place, place + len(made.scores)])[some]
+        return replace(made, clusters=ClusterCounts.of(names, both, parts[some]))
+
+    found: dict[str | None, ScoreCounts] = {None: counted(np.ones(len(scores), bool))}
+    return found | {label: counted(mask) for label, mask in _slice_masks([table], by).items()}
 
 
 def _mostly_distinct(kept: Kept, i: int) -> bool:

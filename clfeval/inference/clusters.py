@@ -12,6 +12,7 @@ All that is needed of the clusters are sums of products of their counts: they ad
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +25,9 @@ _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 
 
 def design(
-    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike
-) -> tuple[Floats, Floats]:
+    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
+    plain: ArrayLike | None = None,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the design effect of a share k / n, and how many clusters of one size tell as much.
 
     g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
@@ -33,7 +35,8 @@ def design(
     with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
     is never below 1: where rows happen to be less alike than by chance, that is not relied on.
     With k = 0 or k = n no row differs from another and nothing shows how alike they are: then all
-    rows of a cluster pass for one, and the effect is nn / n.
+    rows of a cluster pass for one, and the effect is nn / n. plain: n² times the variance for
+    independent rows, where k is no count of rows but a difference of two.
 
     Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
     where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
@@ -45,8 +48,8 @@ def design(
     with np.errstate(divide="ignore", invalid="ignore"):
         p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
         spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
-        plain = hits * (1 - p)
-        effect = np.where(plain > 0, np.maximum(spread / plain, 1), size / rows)
+        alone = hits * (1 - p) if plain is None else np.asarray(plain, np.float64)
+        effect = np.where(alone > 0, np.maximum(spread / alone, 1), size / rows)
     return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
 
 
@@ -79,6 +82,59 @@ def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(whole > 0, 1 + shared / whole, 1.0)
     return np.clip(factor, _LEAST, _MOST * (len(variances) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What clusters say of j shares measured on the same rows, each (j, m) or, of two, (j, j, m).
+
+    effect and g as of `design`; cov: their variances and covariances.
+    """
+
+    effect: Floats
+    g: Floats
+    cov: Floats
+
+    def divisors(self, slopes: ArrayLike, *, level: float) -> Floats:
+        """Return by what the counts of each share are divided for a function of all, (j, m).
+
+        slopes (j, m): those of the function along each share; only their ratios matter.
+        """
+        a = np.nan_to_num(np.asarray(slopes, np.float64))
+        sums = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(self.cov))
+        places = range(len(a))
+        shared = together(
+            tuple(sums[i, i] for i in places),
+            tuple(sums[i, j] for i in places for j in places if i < j),
+        )
+        return divisor(self.effect, self.g, level=level) * shared
+
+
+def parts_of(
+    sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
+    plain: ArrayLike | None = None,
+) -> Parts:  # fmt: skip
+    """Return what clusters say of shares k / n whose counts are sums of the same d counts.
+
+    k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   cov_ij = sum of r_i r_j
+    sqrt(h_i h_j) / (n_i n_j)   h = g / (g-1)
+
+    Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
+    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
+    each share; plain (j, m), as for `design`. NaN where n = 0; cov is infinite in one cluster.
+    Source: as for `design`; the residuals are the influence values of a ratio.
+    """
+    s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
+    shape = (len(np.asarray(parts)), *x.shape)
+    a, b = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (parts, wholes))
+    k, n = (np.einsum("jmd,md->jm", one, x) for one in (a, b))
+    kk, kn, nn = (
+        np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
+    )
+    effect, g = design(k, n, kk, kn, nn, plain)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
+        return Parts(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
 
 
 def flip_test(differences: ArrayLike) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.delong import delong_auc
+from clfeval.inference.delong import clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
 from clfeval.result import Estimate, Row
@@ -284,7 +284,13 @@ def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
     if counts.positives.dtype.kind == "f":  # DeLong's variance counts rows
         gini = curve.area()
         return Estimate((1 + gini) / 2), Estimate(gini)
-    found = delong_auc(counts.positives, counts.negatives, level=level or 0.95)
+    found = (
+        delong_auc(counts.positives, counts.negatives, level=level or 0.95)
+        if counts.clusters is None
+        else clustered_auc(
+            counts.positives, counts.negatives, counts.clusters.totals, level=level or 0.95
+        )
+    )
     auc, gini = found.value, 2 * found.value - 1
     if level is None or not np.isfinite(found.low):
         return Estimate(auc), Estimate(gini)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.clusters import design, divisor, flip_test, together
+from clfeval.inference.clusters import Parts, design, divisor, flip_test, parts_of, together
 from clfeval.inference.shares import clopper_pearson, sign_test
 
 
@@ -110,3 +110,65 @@ def test_many_large_clusters_are_taken_for_normal() -> None:
 def test_parts_of_a_row_have_no_sign() -> None:
     with pytest.raises(ValueError, match="whole"):
         flip_test([0.5])
+
+
+def clusters(seed: int, c: int = 25) -> np.ndarray:
+    """Return TP, FP, P, N of clusters of some sizes, (c, 4)."""
+    rng = np.random.default_rng(seed)
+    p, n = rng.integers(0, 7, (2, c))
+    right = rng.random(c)
+    return np.column_stack([rng.binomial(p, right), rng.binomial(n, 1 - right), p, n]).astype(float)
+
+
+def two_rates(x: np.ndarray) -> Parts:
+    part, whole = np.eye(4)[:2, None], np.eye(4)[2:, None]
+    return parts_of((x.T @ x)[None], x.sum(axis=0)[None], part, whole)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_are_shares_with_their_covariance(seed: int) -> None:
+    x = clusters(seed)
+    found, (tp, fp, p, n) = two_rates(x), x.T
+    for i, (k, m) in enumerate(((tp, p), (fp, n))):
+        effect, g = design(*sums(k, m))
+        assert (found.effect[i, 0], found.g[i, 0]) == pytest.approx(
+            (float(effect), float(g)), rel=1e-12
+        )
+    r1, r2 = tp - tp.sum() / p.sum() * p, fp - fp.sum() / n.sum() * n
+    h = [g / (g - 1) for g in found.g[:, 0]]
+    assert found.cov[0, 0, 0] == pytest.approx(h[0] * (r1 @ r1) / p.sum() ** 2)
+    expected = np.sqrt(h[0] * h[1]) * (r1 @ r2) / (p.sum() * n.sum())
+    assert found.cov[[0, 1], [1, 0], 0] == pytest.approx([expected] * 2)
+    # delta = tp - fp has both variances and twice less of what goes together
+    v1, v2, cov = found.cov[0, 0, 0], found.cov[1, 1, 0], found.cov[0, 1, 0]
+    shared = (v1 + v2 - 2 * cov) / (v1 + v2)
+    by = found.divisors([[1.0], [-1.0]], level=0.95)[:, 0]
+    alone = [divisor(found.effect[i, 0], found.g[i, 0], level=0.95) for i in (0, 1)]
+    assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
+
+
+def test_a_difference_of_two_models_has_a_plain_variance_of_its_own() -> None:
+    rng = np.random.default_rng(3)
+    each = np.repeat(np.arange(20), 4)
+    a, b = (rng.random((2, 80)) < np.repeat(rng.random((2, 20)), 4, axis=1)).astype(float)
+    x = np.array([[a[each == c].sum(), b[each == c].sum(), 4.0] for c in range(20)])
+    found = parts_of(
+        (x.T @ x)[None], x.sum(axis=0)[None], [[[1.0, -1.0, 0.0]]], [[[0.0, 0.0, 1.0]]],
+        plain=[[((a - b) ** 2).sum() - (a - b).sum() ** 2 / 80]],
+    )  # fmt: skip
+    fit = sm.OLS(a - b, np.ones(80)).fit(cov_type="cluster", cov_kwds={"groups": each})
+    plain = (a - b).var() / 80
+    assert found.effect[0, 0] == pytest.approx(max(fit.cov_params()[0, 0] / plain, 1), rel=1e-9)
+    assert found.cov[0, 0, 0] == pytest.approx(fit.cov_params()[0, 0], rel=1e-9)
+
+
+def test_a_function_of_rates_against_drawing_clusters() -> None:
+    x = clusters(11, 200)
+    found, totals = two_rates(x), x.sum(axis=0)
+    drawn = np.random.default_rng(0).multinomial(200, np.full(200, 1 / 200), size=20_000) @ x
+    tpr, fpr = drawn[:, 0] / drawn[:, 2], drawn[:, 1] / drawn[:, 3]
+    s, f = totals[0] / totals[2], totals[1] / totals[3]
+    # ln of the positive likelihood ratio has the slopes 1/s and -1/f
+    slope = np.array([1 / s, -1 / f])
+    variance = slope @ found.cov[:, :, 0] @ slope
+    assert variance == pytest.approx(np.log(tpr / fpr).var(), rel=0.06)

@@ -1,0 +1,112 @@
+"""The area under the ROC curve of rows that share clusters, against pairs of rows written out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.delong import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
+
+
+def made(
+    score: np.ndarray, truth: np.ndarray, cluster: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, object]:
+    """Return positives and negatives by score, and how weights add up in clusters."""
+    scores, place = np.unique(score, return_inverse=True)
+    pos, neg = (np.bincount(place[truth == t], minlength=len(scores)) for t in (1, 0))
+    at = place + np.where(truth == 1, 0, len(scores))
+    member = cluster == np.unique(cluster)[:, None]
+    return pos, neg, lambda weights: weights[:, at] @ member.T
+
+
+def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(c), m)
+    truth = (rng.random(c * m) < 0.4).astype(int)
+    score = rng.normal(size=c * m) + np.repeat(rng.normal(size=c), m) + 1.4 * truth
+    return score.round(1), truth, cluster
+
+
+def by_pairs(score: np.ndarray, truth: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
+    """Return the area and Obuchowski's variance, from the shares of every row."""
+    x, y = score[truth == 1], score[truth == 0]
+    table = (x[:, None] > y) + (x[:, None] == y) / 2
+    area = table.mean()
+    own = [cluster[truth == t] for t in (1, 0)]
+    names = np.unique(cluster)
+    a, b = (
+        np.array([(share - area)[mine == one].sum() / len(share) for one in names])
+        for share, mine in zip((table.mean(axis=1), table.mean(axis=0)), own, strict=True)
+    )
+    sizes = [np.array([(mine == one).sum() for one in names]) for mine in own]
+    g = [s.sum() ** 2 / (s**2).sum() for s in sizes]
+    h = [one / (one - 1) for one in g]
+    return float(area), float(
+        h[0] * (a @ a) + h[1] * (b @ b) + 2 * math.sqrt(h[0] * h[1]) * (a @ b)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_variance_and_interval_by_hand(seed: int) -> None:
+    rows = drawn(seed, 30, 5)
+    found = clustered_auc(*made(*rows), level=0.9)  # type: ignore[arg-type]
+    area, variance = by_pairs(*rows)
+    assert found.method == CLUSTERED
+    assert (found.value, found.variance) == pytest.approx((area, variance), rel=1e-9)
+    # between the t of all clusters and that of a third of them
+    centre = math.log(area / (1 - area))
+    for high, far in ((found.high, 1), (found.low, -1)):
+        t = far * (math.log(high / (1 - high)) - centre) * area * (1 - area) / math.sqrt(variance)
+        assert stats.t.ppf(0.95, 58) <= t <= stats.t.ppf(0.95, 9)
+
+
+def test_rows_of_their_own_have_the_interval_of_independent_rows() -> None:
+    score, truth, _ = drawn(1, 200, 2)
+    rows = made(score, truth, np.arange(len(score)))
+    found, plain = clustered_auc(*rows, level=0.95), delong_auc(*rows[:2], level=0.95)  # type: ignore[arg-type]
+    assert found.variance == pytest.approx(plain.variance, rel=1e-9)
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=1e-3)
+
+
+def test_variance_is_that_of_drawing_clusters() -> None:
+    score, truth, cluster = drawn(7, 120, 4)
+    found = clustered_auc(*made(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    scores, place = np.unique(score, return_inverse=True)
+    areas = []
+    for picks in np.random.default_rng(0).multinomial(120, np.full(120, 1 / 120), size=3000):
+        w = picks[cluster]
+        pos, neg = (np.bincount(place, w * (truth == t), minlength=len(scores)) for t in (1, 0))
+        areas.append((pos * (np.cumsum(neg) - neg / 2)).sum() / pos.sum() / neg.sum())
+    # 3,000 draws know a variance to 2.6 %
+    assert found.variance == pytest.approx(np.var(areas), rel=0.1)
+
+
+def test_perfect_scores_count_clusters() -> None:
+    # three clusters with both classes, one with positives and one with negatives alone: 4 pairs
+    cluster = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    truth = np.array([0, 1, 0, 1, 0, 1, 1, 1, 0, 0])
+    found = clustered_auc(*made(truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    assert (found.value, found.method) == (1, BORDER)
+    assert (found.low, found.high) == (pytest.approx(0.025 ** (1 / 4)), 1)
+    worst = clustered_auc(*made(-truth * 1.0, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    assert (worst.low, worst.high) == (0, pytest.approx(1 - 0.025 ** (1 / 4)))
+
+
+def test_one_cluster_has_no_interval() -> None:
+    score, truth, cluster = drawn(2, 1, 40)
+    found = clustered_auc(*made(score, truth, cluster), level=0.95)  # type: ignore[arg-type]
+    assert found.method == TOO_FEW
+    assert math.isnan(found.low)
+
+
+def test_scores_by_cluster_do_not_add_up_silently() -> None:
+    from clfeval.counts.clusters import ClusterCounts
+
+    one = np.ones(1, np.int64)
+    counts = ScoreCounts(np.zeros(1), one, one, ClusterCounts.of(["a"], one * 0, one))
+    with pytest.raises(ValueError, match="do not add up"):
+        counts + counts
