@@ -134,6 +134,7 @@ WARNINGS: Mapping[str, str] = {
     "one-sided-measure": "A measure of one class alone chooses extreme thresholds.",
     "order": "Who is first depends on the order of the metrics.",
     "other-scale": "Metrics may not be on one scale.",
+    "pairs-on-request": "Of many models every two are compared only where that is asked for.",
     "partly-read": "Only some columns or rows of the table were metrics of models.",
     "rates-only": "Rates without counts have no intervals.",
     "read-as-scores": "Numbers that are no labels were taken for scores.",

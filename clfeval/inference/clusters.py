@@ -137,6 +137,64 @@ def parts_of(
         return Parts(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
 
 
+def share_divisor(
+    sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
+) -> Floats:
+    """Return by what the counts of a share of m tables are divided, (m,): see `parts_of`."""
+    found = parts_of(sums, totals, np.asarray(part)[None], np.asarray(whole)[None])
+    (one,) = divisor(found.effect, found.g, level=level)
+    return np.asarray(one)
+
+
+def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, level: float) -> Floats:
+    """Return by what counts are divided for a function of TP / P, FP / N and maybe P / (P + N).
+
+    Shapes: totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of
+    the function along each share, the result has their shape.
+    """
+    a = np.asarray(slopes, np.float64)
+    wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a)]
+    parts = np.eye(4)[: len(a)]
+    found = parts_of(sums, totals, parts[:, None], wholes[:, None])
+    return found.divisors(a, level=level)
+
+
+def paired_divisors(
+    products: ArrayLike, totals: ArrayLike, pair: tuple[int, int], apart: ArrayLike,
+    slopes: ArrayLike, *, level: float,
+) -> Floats:  # fmt: skip
+    """Return by what to divide what two of k models answer in positives, and in negatives, (2,).
+
+    totals (2k + 2,): TP of each, FP of each, P and N; products: the sums over clusters of the
+    products of any two. pair: the models; apart (2,): in how many rows of each class they differ;
+    slopes (2,): of the function along the difference in each class.
+    """
+    x = np.asarray(totals, np.float64)
+    k, (i, j) = len(x) // 2 - 1, pair
+    unit = np.eye(len(x))
+    parts = np.array([unit[i] - unit[j], unit[k + i] - unit[k + j]])
+    sizes, more = x[-2:], parts @ x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = np.asarray(apart, np.float64) - more**2 / sizes
+    found = parts_of(
+        np.asarray(products)[None], x[None], parts[:, None], unit[-2:, None], plain[:, None]
+    )
+    return found.divisors(np.asarray(slopes)[:, None], level=level)[:, 0]
+
+
+def rate_covariance(products: ArrayLike, totals: ArrayLike) -> Floats:
+    """Return the covariances over clusters of the true and the false positive rates of k models.
+
+    Shapes: totals (2k + 2,) and products as for `paired_divisors`; (2k, 2k), true positive rates
+    first. NaN for a class without rows, infinite in a single cluster.
+    """
+    x = np.asarray(totals, np.float64)
+    d = len(x)
+    whole = np.repeat(np.eye(d)[-2:], d // 2 - 1, axis=0)
+    parts = np.eye(d)[: d - 2]
+    return parts_of(np.asarray(products)[None], x[None], parts[:, None], whole[:, None]).cov[..., 0]
+
+
 def flip_test(differences: ArrayLike) -> float:
     """Return the exact two-sided p-value that what a cluster has more is as likely to be less.
 

@@ -161,7 +161,7 @@ TUNE_JPT: Mapping[str, str] = {
     "crossing": "prevalence at which the two are equal; outside its limits a lead is certain",
     "leads_below": "the model that is ahead at smaller prevalences",
     "leads_above": "the model that is ahead at larger prevalences",
-    "verdict": "which of the two leads where, and whether that is certain",
+    "verdict": "which of the two leads where; certain: at all ratios and for all pairs together",
     "leader": "the model that has the best value",
     "value": "the value that the best model has",
     "winner": "the leader, where its difference to every other one excludes 0, all taken together",

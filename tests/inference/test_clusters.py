@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.clusters import Parts, design, divisor, flip_test, parts_of, together
+from clfeval.inference.clusters import (
+    Parts,
+    design,
+    divisor,
+    flip_test,
+    paired_divisors,
+    parts_of,
+    rate_covariance,
+    rate_divisors,
+    share_divisor,
+    together,
+)
 from clfeval.inference.shares import clopper_pearson, sign_test
 
 
@@ -172,3 +184,65 @@ def test_a_function_of_rates_against_drawing_clusters() -> None:
     slope = np.array([1 / s, -1 / f])
     variance = slope @ found.cov[:, :, 0] @ slope
     assert variance == pytest.approx(np.log(tpr / fpr).var(), rel=0.06)
+
+
+def test_a_share_of_answers_has_the_residuals_of_its_own_rows() -> None:
+    # precision TP / (TP + FP): the calls of a cluster are as random as the hits among them
+    x = clusters(4)
+    tp, calls = x[:, 0], x[:, 0] + x[:, 1]
+    effect, g = design(*sums(tp, calls))
+    found = share_divisor(
+        (x.T @ x)[None], x.sum(axis=0)[None], [[1.0, 0, 0, 0]], [[1.0, 1, 0, 0]], level=0.9
+    )
+    assert found == pytest.approx([float(divisor(effect, g, level=0.9))])
+
+
+def test_the_class_ratio_is_a_third_share() -> None:
+    # accuracy p tp + n (1 - fp): its variance over clusters is that of a share of all rows
+    x = clusters(6, 400)
+    total = x.sum(axis=0)
+    s, f, p = total[0] / total[2], total[1] / total[3], total[2] / total[2:].sum()
+    slopes = np.array([p, -(1 - p), s - (1 - f)])
+    parts = np.eye(4)[:3, None]
+    whole = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1.0]])[:, None]
+    found = parts_of((x.T @ x)[None], total[None], parts, whole)
+    variance = slopes @ found.cov[:, :, 0] @ slopes
+    right, rows = x[:, 0] + x[:, 3] - x[:, 1], x[:, 2] + x[:, 3]
+    effect, _ = design(*sums(right, rows))
+    share = right.sum() / rows.sum()
+    # g differs between the classes and the whole, by a percent at 400 clusters
+    assert variance == pytest.approx(effect * share * (1 - share) / rows.sum(), rel=0.02)
+    by = rate_divisors((x.T @ x)[None], total[None], slopes[:, None], level=0.95)
+    assert by.shape == (3, 1)
+    alone = divisor(found.effect, found.g, level=0.95)
+    parts_variance = (slopes**2 * found.cov[range(3), range(3), 0]).sum()
+    assert by == pytest.approx(alone * variance / parts_variance)
+
+
+def test_two_models_of_the_same_rows() -> None:
+    rng = np.random.default_rng(8)
+    each, truth = np.repeat(np.arange(30), 6), rng.random(180) < 0.4
+    right = rng.random((2, 180)) < np.repeat(rng.random((2, 30)), 6, axis=1)
+    votes = np.where(truth, right, ~right)
+    counts = np.vstack([votes & truth, votes & ~truth, truth[None], ~truth[None]]).astype(float)
+    x = np.array([counts[:, each == c].sum(axis=1) for c in range(30)])
+    apart = [float((votes[0] != votes[1])[mine].sum()) for mine in (truth, ~truth)]
+    found = paired_divisors(x.T @ x, x.sum(axis=0), (0, 1), apart, [1.0, -1.0], level=0.95)
+    expected, variances = [], []
+    for mine, places, row in ((truth, (0, 1), 4), (~truth, (2, 3), 5)):
+        d, n = x[:, places[0]] - x[:, places[1]], x[:, row]
+        plain = ((votes[0] * 1.0 - votes[1])[mine] ** 2).sum() - d.sum() ** 2 / n.sum()
+        effect, g = design(*sums(d, n), plain=plain)
+        expected.append(float(divisor(effect, g, level=0.95)))
+        residual = d - d.sum() / n.sum() * n
+        variances.append(np.sqrt(g / (g - 1)) / n.sum() * residual)
+    down = [v @ v for v in variances]
+    shared = 1 - 2 * (variances[0] @ variances[1]) / sum(down)
+    assert found == pytest.approx([one * shared for one in expected])
+    cov = rate_covariance(x.T @ x, x.sum(axis=0))
+    assert cov.shape == (4, 4)
+    s = x.sum(axis=0)
+    a, b = x[:, 0] - s[0] / s[4] * x[:, 4], x[:, 3] - s[3] / s[5] * x[:, 5]
+    g = [s[4] ** 2 / (x[:, 4] ** 2).sum(), s[5] ** 2 / (x[:, 5] ** 2).sum()]
+    h = [one / (one - 1) for one in g]
+    assert cov[0, 3] == pytest.approx(math.sqrt(h[0] * h[1]) * (a @ b) / s[4] / s[5])

@@ -1,0 +1,155 @@
+"""Rows that share patients: 300 rows, 2, 5 or 10 of a patient, alike by an ICC of .2 or .5.
+
+kinds of dependence: all rows of a patient are of one class (class); a model is right in rows of
+some patients and wrong in those of others (right); some patients' rows score higher (shift).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.inference.clusters import design, divisor, flip_test
+from clfeval.inference.delong import clustered_auc, delong_auc
+from clfeval.inference.shares import clopper_pearson
+from tests.benchmarks.coverage import Line
+
+ROWS, LEAST, SLOWER = 300, 0.92, 10
+SIZES, ICCS, KINDS = (2, 5, 10), (0.2, 0.5), ("class", "right", "shift")
+RATES = ((0.3, 0.8, 0.9), (0.5, 0.6, 0.7))  # prevalence, sensitivity, specificity
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Simulated rows: truth (r, c, m) and votes (k, r, c, m) of r tables with c clusters of m."""
+
+    truth: Floats
+    votes: Floats
+
+    def cells(self, model: int = 0) -> Floats:
+        """Return TP, FP, P and N of each cluster: (r, c, 4)."""
+        t, v = self.truth, self.votes[model]
+        return np.stack([(t & v).sum(2), (~t & v).sum(2), t.sum(2), (~t).sum(2)], 2) * 1.0
+
+
+def simulated(
+    replicates: int, size: int, icc: float, kind: str, rates: tuple[float, float, float],
+    models: int = 1, rng: np.random.Generator | None = None,
+) -> Rows:  # fmt: skip
+    """Draw tables in which two rows of a patient are alike with the correlation `icc`.
+
+    Each row takes its own uniform number, or with probability sqrt(icc) that of its patient.
+    """
+    draw = rng or np.random.default_rng(1)
+    prevalence, sens, spec = rates
+    shape = (replicates, ROWS // size, size)
+    truth = draw.random((*shape[:2], 1 if kind == "class" else size)) < prevalence
+    truth = np.broadcast_to(truth, shape)
+    votes = []
+    for _ in range(models):
+        shared = draw.random(shape) < np.sqrt(icc)
+        u = np.where(shared, draw.random((*shape[:2], 1)), draw.random(shape))
+        if kind == "shift":
+            votes.append(np.where(truth, u < sens, u < 1 - spec))
+        else:
+            votes.append((u < np.where(truth, sens, spec)) == truth)
+    return Rows(truth, np.array(votes))
+
+
+def sums(k: Floats, n: Floats) -> tuple[Floats, ...]:
+    """Return the totals over clusters (r, c) of k, n, k², k n and n²."""
+    return k.sum(1), n.sum(1), (k * k).sum(1), (k * n).sum(1), (n * n).sum(1)
+
+
+def held(
+    interval: str, setting: str, low: Floats, high: Floats, truth: float, *,
+    least: float | None = LEAST,
+) -> Line:  # fmt: skip
+    """Return the share of the intervals that hold the truth; undefined ones are left out."""
+    known = ~(np.isnan(low) | np.isnan(high))
+    inside = (low[known] <= truth) & (truth <= high[known])
+    width = float((high - low)[known].mean())
+    return Line(interval, setting, int(known.sum()), float(inside.mean()), least, width=width)
+
+
+def settings() -> Iterator[tuple[int, float, str, tuple[float, float, float], str]]:
+    """Yield size, ICC, kind, rates and how the setting is called."""
+    for kind in KINDS:
+        for rates in RATES:
+            for size in SIZES:
+                for icc in ICCS:
+                    shown = "{:g} {:g}/{:g}".format(*rates)
+                    yield size, icc, kind, rates, f"{kind}, {size} of a patient, ICC {icc}, {shown}"
+
+
+def lines(replicates: int) -> list[Line]:
+    """Return how often intervals by clusters, and of independent rows, hold the truth."""
+    found: list[Line] = []
+    for size, icc, kind, rates, name in settings():
+        found += shares(name, simulated(replicates, size, icc, kind, rates), rates)
+    for size in SIZES:
+        for icc in ICCS:
+            name = f"{size} of a patient, ICC {icc}"
+            found += shine_through(name, simulated(replicates, size, icc, "right", RATES[0], 4))
+            found += areas(name, max(replicates // SLOWER, 1), size, icc)
+            found.append(signs(name, simulated(replicates, size, icc, "right", RATES[0], 2)))
+    return found
+
+
+def shares(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator[Line]:
+    """Return the coverage of a model's sensitivity."""
+    tp, _, p, _ = np.moveaxis(rows.cells(), 2, 0)
+    found = sums(tp, p)
+    by = divisor(*design(*found), level=0.95)
+    yield held("sensitivity", name, *clopper_pearson(found[0] / by, found[1] / by, level=0.95),
+               rates[1])  # fmt: skip
+    plain = clopper_pearson(*found[:2], level=0.95)
+    yield held("sensitivity, rows independent", name, *plain, rates[1], least=None)
+
+
+def shine_through(name: str, rows: Rows) -> Iterator[Line]:
+    """Return the coverage of ShineThrough of the first of four models alike."""
+    hits = rows.votes & rows.truth
+    alone, some = hits[0] & ~hits[1:].any(0), hits.any(0)
+    found = sums(alone.sum(2) * 1.0, some.sum(2) * 1.0)
+    sens = RATES[0][1]
+    truth = sens * (1 - sens) ** 3 / (1 - (1 - sens) ** 4)
+    by = divisor(*design(*found), level=0.95)
+    limits = clopper_pearson(found[0] / by, found[1] / by, level=0.95)
+    yield held("ShineThrough", name, *limits, truth)
+    plain = clopper_pearson(*found[:2], level=0.95)
+    yield held("ShineThrough, rows independent", name, *plain, truth, least=None)
+
+
+def areas(name: str, replicates: int, size: int, icc: float) -> Iterator[Line]:
+    """Return the coverage of the area under the curve: normal scores, patients shifted by ICC."""
+    from scipy.stats import norm
+
+    rng, gap = np.random.default_rng(2), 1.2
+    ends = np.empty((4, replicates))
+    for i in range(replicates):
+        patient = np.repeat(np.arange(ROWS // size), size)
+        truth = rng.random(ROWS) < 0.3
+        shift = rng.normal(size=ROWS // size)[patient]
+        score = np.sqrt(icc) * shift + np.sqrt(1 - icc) * rng.normal(size=ROWS) + gap * truth
+        order = np.argsort(score)
+        t, owner = truth[order], patient[order]
+        at = np.where(t, np.arange(ROWS), np.arange(ROWS) + ROWS)
+        member = np.eye(ROWS // size)[owner]
+        mine = clustered_auc(t * 1, ~t * 1, lambda w: w[:, at] @ member, level=0.95)  # noqa: B023
+        plain = delong_auc(t * 1, ~t * 1, level=0.95)
+        ends[:, i] = mine.low, mine.high, plain.low, plain.high
+    truth_ = float(norm.cdf(gap / np.sqrt(2)))
+    yield held("AUC", name, ends[0], ends[1], truth_)
+    yield held("AUC, rows independent", name, ends[2], ends[3], truth_, least=None)
+
+
+def signs(name: str, rows: Rows) -> Line:
+    """Return how often the test of signs tells two equal models apart."""
+    a, b = rows.votes & rows.truth
+    more = (a & ~b).sum(2) - (b & ~a).sum(2)
+    p = np.array([flip_test(one) for one in more])
+    return Line("false: models differ", name, len(p), float((p <= 0.05).mean()), most=0.05)
