@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Ints
 from clfeval.inference.score_region import OfProportions
 from clfeval.inference.shares import Fourfold, fourfold
 
@@ -108,6 +108,43 @@ def correlation(
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = (x1 * x2 * agree + y1 * y2 * agree_not) / np.sqrt(product)
     return np.where(product == 0, 0.0, np.clip(rho, -1, 1))
+
+
+def clustered_correlation(
+    covariances: Floats, rates: Floats, first: Ints, second: Ints, slopes1: Floats, slopes2: Floats
+) -> Floats:
+    """Return the correlation of f1(tp1, fp1) and f2(tp2, fp2) of models whose rows share clusters.
+
+    rho = s1' V12 s2 / sqrt(s1' V11 s1  s2' V22 s2)
+
+    with V the covariances of the two rates over clusters and s the slopes. As in `correlation` a
+    positive covariance within one class is less by 1 / (2 n1 n2), down to 0 at most: n is how many
+    independent rows would give a rate its variance, p (1 - p) / n.
+
+    Shapes: k models have covariances (2k, 2k) and rates (2k,), true positive rates first; first,
+    second (m,) say which models, slopes1, slopes2 (2, m) theirs. Range -1..1; 0 where a variance is
+    0, infinite or NaN.
+    Source: the delta method; the correction: Newcombe 1998, Statistics in Medicine 17:2635, method
+    10, with n for rows.
+    """
+    k = len(rates) // 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per = np.diagonal(covariances) / (rates * (1 - rates))  # 1 / n
+    less = np.nan_to_num(np.outer(per, per)) / 2
+    same = np.kron(np.eye(2), np.ones((k, k))) > 0
+    met = np.where(same & (covariances > 0), np.maximum(covariances - less, 0), covariances)
+
+    def total(v: Floats, i: Ints, j: Ints, a: Floats, b: Floats) -> Floats:
+        return np.asarray(
+            sum(a[p] * b[q] * v[i + p * k, j + q * k] for p in (0, 1) for q in (0, 1))
+        )
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = total(covariances, first, first, slopes1, slopes1) * total(
+            covariances, second, second, slopes2, slopes2
+        )
+        rho = total(met, first, second, slopes1, slopes2) / np.sqrt(variances)
+    return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
 
 
 def slopes(measure: OfProportions, tp: ArrayLike, fp: ArrayLike) -> tuple[Floats, Floats]:

@@ -8,9 +8,15 @@ from math import pi
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints
-from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.paired_measures import correlation, difference, slopes
+from clfeval.arrays import Floats, Ints, over
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.inference.clusters import rate_covariance
+from clfeval.inference.paired_measures import (
+    clustered_correlation,
+    correlation,
+    difference,
+    slopes,
+)
 from clfeval.inference.special import halved, level_together
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -41,6 +47,16 @@ class Crossing:
     ratio: float
     low: float | None = None
     high: float | None = None
+
+
+def rates_together(patterns: PatternCounts | None) -> Floats | None:
+    """Return how rates of models go together over clusters (2k, 2k); None without clusters."""
+    products = None if patterns is None else patterns.products()
+    if patterns is None or products is None:
+        return None
+    c = ConfusionCounts.of_patterns(patterns)
+    totals = np.concatenate([c.tp, c.fp, c.positives[:1], c.negatives[:1]])
+    return rate_covariance(products, totals)
 
 
 def crossings(
@@ -143,6 +159,8 @@ class Contest:
 
     both: how many positives, and how many negatives, each two models both call positive, (k, k);
     None where nobody knows which rows they share, and they are taken as judged on other rows.
+    rates: the covariances over clusters of their true and false positive rates, (2k, 2k); None
+    where rows are taken as independent.
     """
 
     name: str
@@ -151,6 +169,7 @@ class Contest:
     level: float | None
     beta: float = 1.0
     stakes: Stakes | None = None
+    rates: Floats | None = None
 
     @property
     def sign(self) -> int:
@@ -170,11 +189,13 @@ class Contest:
         """Return the contest with intervals that hold together, everywhere: at every class ratio.
 
         A measure that rises with sensitivity and specificity adds up the differences of two models
-        in both with weights of one sign, whatever the ratio: no more than a quarter turn.
+        in both with weights of one sign, whatever the ratio: no more than a quarter turn, if the
+        two are independent; clusters may have rows of both classes, and then it may be a half.
         """
         if self.level is None:
             return self
-        turn = 0.0 if CATALOG[self.name].invariant or not everywhere else pi / 2
+        most = pi / 2 if self.rates is None else pi
+        turn = 0.0 if CATALOG[self.name].invariant or not everywhere else most
         level = level_together(self.level, comparisons=max(comparisons, 1), turn=turn)
         return replace(self, level=level)
 
@@ -229,6 +250,9 @@ class Contest:
         if self.both is None:
             return np.zeros(len(first))
         c = self.counts
+        if self.rates is not None:
+            rates = np.concatenate([over(c.tp, c.positives), over(c.fp, c.negatives)])
+            return clustered_correlation(self.rates, rates, first, second, one[3:], other[3:])
         tables = []
         for both, called, total in (
             (self.both[0], c.tp, c.positives), (self.both[1], c.fp, c.negatives),

@@ -14,7 +14,13 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import Cells, column
-from clfeval.methods.tune_jpt.contest import Contest, Crossing, crossings, settled
+from clfeval.methods.tune_jpt.contest import (
+    Contest,
+    Crossing,
+    crossings,
+    rates_together,
+    settled,
+)
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
 from clfeval.methods.tune_jpt.tables import Place, places_of
 from clfeval.result import Estimate, Row, Rows
@@ -34,7 +40,8 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         both = _shared_answers(given.patterns.get(label))
         level = options.confidence if given.sampled else None
         name, rest = str(options.compared), (options.beta, options.stakes)
-        contest = Contest(name, counts, both, level, *rest)
+        rates = rates_together(given.patterns.get(label))
+        contest = Contest(name, counts, both, level, *rest, rates)
         if options.crossover is not None or len(counts.models) <= MOST_PAIRED:
             crossovers += crossover_rows(label, contest, (min(looked_at), max(looked_at)))
         places = places_of(given, label, options)
