@@ -76,6 +76,7 @@ def phidelta(
     run: str | None = ...,
     run_files: bool = ...,
     train_fraction: float | None = ...,
+    totals: Literal["random", "fixed"] = ...,
     features: bool = ...,
     feature: str | Sequence[str] = ...,
     truth_table: Any = ...,
@@ -125,6 +126,7 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
+    totals: Literal["random", "fixed"] = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...
 def mlcps(
