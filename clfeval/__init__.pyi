@@ -73,6 +73,7 @@ def phidelta(
     points: int | Literal["all"] | None = ...,
     run: str | None = ...,
     run_files: bool = ...,
+    margin: float | None = ...,
     train_fraction: float | None = ...,
     features: bool = ...,
     feature: str | Sequence[str] = ...,
@@ -122,6 +123,7 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
+    margin: float | None = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...
 def mlcps(
