@@ -118,7 +118,9 @@ PHIDELTA: Mapping[str, str] = {
     "missing": "rows in which the column has no value",
     "support": "rows where it is true",
     "fpr": "share of the negative rows in which the feature is true",
-    "role": "co- or contravariant with the class; pervasive or rare where |φ| is 0.8 or more",
+    "role": "co- or contravariant where told from chance, all features together (Benjamini-"
+    "Hochberg); pervasive, rare: |φ| from 0.8",
+    "honest_delta": "δ of each half of the rows by the cut that is best in the other half",
     "implications": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implication": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implications.support": "rows in which the left side of the implication is true",
@@ -285,6 +287,7 @@ MLCPS: Mapping[str, str] = {
 
 PHIDELTA_HEADINGS: Mapping[str, str] = {
     "P:N": "odds", "from .. to": "interval", "p, Holm": "p_adjusted",
+    "cross- fitted δ": "honest_delta",
 }  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. there": "thresholds.sensitivity",

@@ -34,6 +34,7 @@ FEATURE = (
     *of("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
     *of("weight", "rows missing"), *of("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
+    Column("honest_delta", "signed", "cross-fitted δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
     Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
@@ -304,6 +305,7 @@ def _features(result: Result) -> Iterator[Shown]:
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; always held in these rows"
+        note += "; each bound by itself" * (len(implied) > 1)
         note += "; all of them: --format csv --table implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
         title = "Implications of largest support"
@@ -321,6 +323,8 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
         columns["true where"] = _where
+    honest = any("honest_delta" in row for row in here)
+    columns |= {"cross-\nfitted δ": "honest_delta"} if honest else {}
     columns |= {"role": "role", "support": "support"}
     if any(row["missing"] for row in here):
         columns["missing"] = "missing"
@@ -329,7 +333,8 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: joined(row["implications"])
     return Shown(
-        name, title, columns, rows, FEATURED, rank="main", lead="delta", legend=OF_FEATURES
+        name, title, columns, rows, FEATURED, rank="main",
+        lead="honest_delta" if honest else "delta", legend=OF_FEATURES,
     )  # fmt: skip
 
 

@@ -287,13 +287,13 @@ def _over_runs(
 
 def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
-    *, by_chance: bool,
+    *, by_chance: bool, expected: float = 0.0,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Say which feature discriminates most, and how many do no better than chance.
 
     best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many have an interval of delta that covers 0. by_chance: the strongest of so many features
-    may be as strong by chance.
+    how many are not told from chance, all taken together. by_chance: the strongest of so many
+    features may be as strong by chance. expected: how many would be told, one by one, by chance.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
@@ -301,11 +301,15 @@ def feature_answer(
     chance = ""
     if by_chance:
         may = "that may be chance"
-        chance = may if _covers(delta, 0.0) else f"of {features:,} features one may be so by chance"
+        judged = estimate(best[0].get("honest_delta", delta))
+        chance = (
+            may if _covers(judged, 0.0) else f"of {features:,} features one may be so by chance"
+        )
     said = [_strongest(best, alike, delta, chance and f"; {chance}")]
     if useless:
         of = many(features, "feature")
-        text = f"{useless:,} of {of} cannot be told from chance (δ 0)."
+        together = f"; one by one {round(expected):,} could by chance alone" * (expected >= 1)
+        text = f"{useless:,} of {of} cannot be told from chance (δ 0){together}."
         said.append(Answer("useless-features", text))
     if selected is not None:
         are = "is" if selected == 1 else "are"
@@ -324,17 +328,21 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) ->
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
         *others, last = [*map(quoted, names), *left]
         text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| "
-        text += f"{number(abs(value))}{chance}."
+        chosen = any(row.get("honest_delta", row["delta"]) != row["delta"] for row in best)
+        text += f"{number(abs(value))}{' with cuts chosen on these rows' * chosen}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
     row, cut = best[0], ""
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"
     likelier = f"where it is {'high' if row['rule'] == 'soft' else 'true'}, the {side} class is "
-    text = (
-        f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
-        f"{likelier}likelier{chance}."
-    )
+    text = f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
+    honest = estimate(row.get("honest_delta"))
+    if honest.value is not None and honest != delta:
+        other = between(honest.value, honest.low, honest.high)
+        text = text[:-2] + f" with the cut chosen on these rows, {other} cross-fitted; "
+        value, low, high = honest.value, honest.low, honest.high
+    text += f"{likelier}likelier{chance}."
     return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)
 
 
