@@ -75,6 +75,7 @@ def phidelta(
     points: int | Literal["all"] | None = ...,
     run: str | None = ...,
     run_files: bool = ...,
+    margin: float | None = ...,
     train_fraction: float | None = ...,
     totals: Literal["random", "fixed"] = ...,
     features: bool = ...,
@@ -127,6 +128,7 @@ def tune_jpt(
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
     totals: Literal["random", "fixed"] = ...,
+    margin: float | None = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...
 def mlcps(

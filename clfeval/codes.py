@@ -198,6 +198,7 @@ ANSWERS: Mapping[str, str] = {
     "right": "What share of the positive answers is right.",
     "selected": "How many features are selected.",
     "strongest-feature": "One feature discriminates most.",
+    "that-matters": "Which differences are as large as matters, which smaller, which nobody knows.",
     "threshold": "Another threshold does better, also on other rows.",
     "told-apart": "Every other model is worse than the best one, and not by chance.",
     "untested": "No test tells whether the differences are chance.",

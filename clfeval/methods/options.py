@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,6 +71,16 @@ Totals = Annotated[
         "Class totals of the rows: random, as in a sample, or fixed, as many of each as wanted; "
         "for intervals at the sample's class ratio.",
         INTERVALS, signed="totals", stated=True,
+    ),
+]  # fmt: skip
+
+
+Margin = Annotated[
+    float | None,
+    Opt(
+        "The smallest difference that matters, of the measure that decides: verdicts by it.",
+        INTERVALS, metavar="DELTA", above=0, below=math.inf, outside="is not a number above 0",
+        signed="margin", stated=True,
     ),
 ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +23,7 @@ from clfeval.methods.tune_jpt.contest import (
 )
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
 from clfeval.methods.tune_jpt.tables import Place, places_of
+from clfeval.methods.verdict import EQUIVALENT, NOT_WORSE, UNDECIDED, verdict
 from clfeval.result import Estimate, Row, Rows
 
 MOST_PAIRED = 30  # models of which every two are compared unasked
@@ -46,7 +47,9 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
             crossovers += crossover_rows(label, contest, (min(looked_at), max(looked_at)))
         places = places_of(given, label, options)
         for kinds in (("sample", "target"), ("sweep",)):
-            winners += winner_rows(label, contest, [one for one in places if one[0] in kinds])
+            winners += winner_rows(
+                label, contest, [one for one in places if one[0] in kinds], options.margin
+            )
     tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
     return tables | {"winners": winners}
 
@@ -62,12 +65,16 @@ def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | N
     return sides[0], sides[1]
 
 
-def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) -> list[Row]:
+def winner_rows(
+    label: str | None, contest: Contest, places: Sequence[Place], margin: float | None = None
+) -> list[Row]:
     """Return, per population, the model with the best value; a winner only if it beats every other.
 
     `winner` is that model where the interval of each difference, paired on the rows the models
     share, excludes 0; else None, and `undecided` names the models it does not beat for sure. The
-    intervals of a row hold together, those of swept rows over the whole sweep.
+    intervals of a row hold together, those of swept rows over the whole sweep. With a margin also
+    the verdict on the leader against all others, those that are `equivalent` to it, and those that
+    `may_be_better` by as much as matters.
     """
     if not places:
         return []
@@ -81,11 +88,12 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
     every = np.tile(np.arange(k), len(places))
     standing, at = contest.standing(every, np.repeat(ratios, k)), np.arange(len(places))
     ahead = standing[:, np.repeat(at * k + leaders, k)]
-    _, low, _ = contest.compare(np.repeat(leaders, k), every, ahead, standing)
-    sure = (low > 0).reshape(len(places), k)
+    _, low, high = contest.compare(np.repeat(leaders, k), every, ahead, standing)
+    low, high = (end.reshape(len(places), k) for end in (low, high))
+    sure = low > 0
     cells = Cells.picked(contest.counts, leaders, ratios)
     best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for g, (kind, population) in enumerate(places):
         leader = int(leaders[g])
         others = [j for j in range(k) if j != leader and not np.isnan(values[g, j])]
@@ -101,7 +109,29 @@ def winner_rows(label: str | None, contest: Contest, places: Sequence[Place]) ->
                 "undecided": undecided if defined else [],
             }
         )  # fmt: skip
-    return rows
+        if margin is not None:
+            ends = {names[j]: (low[g, j].item(), high[g, j].item()) for j in others if defined}
+            rows[-1] |= _that_matters(ends, margin)
+    return list(rows)
+
+
+def _that_matters(ends: Mapping[str, tuple[float, float]], margin: float) -> dict[str, Any]:
+    """Say how the leader compares with the others, by the intervals of how much better it is."""
+    known = {
+        name: verdict(low, high, int(low > 0), margin)
+        for name, (low, high) in ends.items() if low == low
+    }  # fmt: skip
+    found, together = {*known.values()}, None
+    if known and len(known) == len(ends):
+        mixed = UNDECIDED if UNDECIDED in found else NOT_WORSE
+        together = found.pop() if len(found) == 1 else mixed
+    least = min((low for low, _ in ends.values()), default=np.nan)
+    return {
+        "verdict": together,
+        "least_lead": least if np.isfinite(least) else None,
+        "equivalent": [name for name, one in known.items() if one == EQUIVALENT],
+        "may_be_better": [name for name, one in known.items() if one == UNDECIDED],
+    }
 
 
 def crossover_rows(label: str | None, contest: Contest, ends: tuple[float, float]) -> list[Row]:

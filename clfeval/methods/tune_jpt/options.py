@@ -15,6 +15,7 @@ from clfeval.methods.options import (
     INTERVALS,
     POPULATIONS,
     Level,
+    Margin,
     Populations,
     Sure,
     Totals,
@@ -213,6 +214,7 @@ class TuneOptions(Sure, Populations):
     ] = "exact"  # fmt: skip
     level: Level = 0.95
     totals: Totals = "random"
+    margin: Margin = None
 
     @property
     def measures(self) -> tuple[str, ...]:

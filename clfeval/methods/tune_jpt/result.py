@@ -141,8 +141,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     }  # fmt: skip
     order = (
         "positive negative level interval totals interval_methods measures invariant beta targets "
-        "sweep crossover paired cost risk_threshold ratio rows_per population range beta_prior "
-        "draws folds repeats resamples seed missing by"
+        "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
+        "beta_prior draws folds repeats resamples seed missing by"
     )
     return parameters(order, found, options, given.roles)
 
@@ -171,8 +171,8 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
     return signature(
-        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure beta cost "
-        "folds seed totals ci",
+        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure margin "
+        "beta cost folds seed totals ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )  # fmt: skip
@@ -189,6 +189,8 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
+    if options.margin is not None and (len(given.slices[None].models) == 1 or not options.compared):
+        raise bad_option("--margin judges differences of models, and none are compared")
 
     tuner = Tuner.of(given, options)
     tables: dict[str, Rows] = {}

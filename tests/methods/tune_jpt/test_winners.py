@@ -245,3 +245,52 @@ def test_pairs_of_many_models_are_compared_on_request() -> None:
     assert "pairs-on-request" not in {one.code for one in asked.warnings}
     few = clfeval.tune_jpt(counts=dict(list(counts.items())[:30]), **options)
     assert len(rows_of(few, "crossovers")) == 30 * 29 / 2
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict", "equivalent", "may_be_better"),
+    [(None, None, None, None), (0.2, "equivalent", ["b"], []), (0.04, "not worse", [], []),
+     (0.005, "undecided", [], ["b"])],
+)  # fmt: skip
+def test_a_margin_says_which_differences_matter(
+    margin: float | None, verdict: str | None, equivalent: list[str] | None,
+    may_be_better: list[str] | None,
+) -> None:  # fmt: skip
+    """TAR at 1:1 of 40 pairs: the leader is .04 better, give or take twice that."""
+    two = Two((60, 20, 14, 6), (10, 4, 10, 76))
+    value, low, high = difference(two, 1.0)
+    assert value == pytest.approx((20 - 14) / 200 + (10 - 4) / 200)
+    assert -0.04 < low < -0.005
+    assert 0.04 < high < 0.2
+    result = tune(two, odds="1:1", sweep=None, margin=margin)
+    row = row_of(result, "winners", population="target")
+    assert row["leader"] == "a"
+    assert [row.get(name) for name in ("verdict", "equivalent", "may_be_better")] == [
+        verdict, equivalent, may_be_better,
+    ]  # fmt: skip
+    said = [one.text for one in result.answer if one.code == "that-matters"]
+    if margin is None:
+        assert not said
+        return
+    assert row["least_lead"] == pytest.approx(low, rel=1e-9)
+    words = {
+        0.2: "b is equivalent to a", 0.04: "a is not worse than any other by so much",
+        0.005: "b may be better than a by so much",
+    }  # fmt: skip
+    assert said == [f"If TAR has to differ by {margin:g} to matter: {words[margin]}."]
+
+
+def test_a_lead_may_be_as_large_as_matters_or_not() -> None:
+    """a of CLEAR is .13 better at 1:1, by .09 at least."""
+    value, low, _ = difference(CLEAR, 5.0)
+    assert value > low > 0
+    for margin, words in ((low * 0.9, "by more"), (low * 1.1, "perhaps by less")):
+        result = tune(CLEAR, odds="5:1", sweep=None, margin=margin)
+        assert row_of(result, "winners", population="target")["verdict"] == "better"
+        text = next(one.text for one in result.answer if one.code == "that-matters")
+        assert text.endswith(f"a is better than each other, {words}.")
+
+
+def test_a_margin_needs_models_to_compare() -> None:
+    with pytest.raises(clfeval.UsageError, match="margin judges differences of models"):
+        clfeval.tune_jpt(counts=(67, 5, 33, 95), margin=0.1)
