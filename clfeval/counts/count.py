@@ -274,8 +274,6 @@ class Sample:
 def read_sample(opened: Predictions) -> Sample:
     """Count the predictions, or read the counts table."""
     roles = opened.roles
-    if roles.cluster is not None and opened.layout.expand is None:
-        raise bad_option("--cluster is for mars only so far")
     if roles.run == FILE_NAME and len(opened.files) < 2:
         what = "--run-files takes every file as a run, and there is one"
         raise UsageError.of(what, "bad-option", hint="name several files, or --run COLUMN")

@@ -252,7 +252,11 @@ class ConfusionCounts:
         """Return the sha256 of the counts, whatever the order of models was."""
         columns = (self.tp, self.fp, self.fn, self.tn)
         numbers = zip(*(column.tolist() for column in columns), strict=True)
+        sums = [""] * len(self.models)
+        if self.sums is not None:
+            sums = [f" {one}" for one in self.sums.tolist()]
         lines = sorted(
-            f"{m!r} {' '.join(map(repr, n))}" for m, n in zip(self.models, numbers, strict=True)
+            f"{m!r} {' '.join(map(repr, n))}{more}"
+            for m, n, more in zip(self.models, numbers, sums, strict=True)
         )
         return sha256("\n".join(lines).encode()).hexdigest()

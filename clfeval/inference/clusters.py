@@ -26,7 +26,7 @@ _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 
 def design(
     k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
-    plain: ArrayLike | None = None,
+    plain: ArrayLike | None = None, cautious: bool = True,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the design effect of a share k / n, and how many clusters of one size tell as much.
 
@@ -38,6 +38,11 @@ def design(
     rows of a cluster pass for one, and the effect is nn / n. plain: n² times the variance for
     independent rows, where k is no count of rows but a difference of two.
 
+    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, with m = nn / n: half a cluster
+    more, of which half the rows are hits. Without it few clusters that happen to lack a bad one
+    promise too much: of 30 clusters of 10 rows, ICC .5, 95 % limits of shares of .8 to .95 held the
+    truth in 79 to 89 % of simulated tables, with it in 97.7 % or more.
+
     Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
     where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
     Source: the ratio estimator of cluster sampling, Cochran 1977, Sampling Techniques, section 9A;
@@ -48,6 +53,8 @@ def design(
     with np.errstate(divide="ignore", invalid="ignore"):
         p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
         spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
+        if cautious and plain is None:
+            spread = spread + (size / rows * (0.5 - p)) ** 2 / 2
         alone = hits * (1 - p) if plain is None else np.asarray(plain, np.float64)
         effect = np.where(alone > 0, np.maximum(spread / alone, 1), size / rows)
     return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
@@ -85,7 +92,7 @@ def together(variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class JointShares:
     """What clusters say of j shares measured on the same rows, each (j, m) or, of two, (j, j, m).
 
     effect and g as of `design`; cov: their variances and covariances.
@@ -113,7 +120,7 @@ class Parts:
 def parts_of(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
     plain: ArrayLike | None = None,
-) -> Parts:  # fmt: skip
+) -> JointShares:  # fmt: skip
     """Return what clusters say of shares k / n whose counts are sums of the same d counts.
 
     k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   cov_ij = sum of r_i r_j
@@ -134,7 +141,7 @@ def parts_of(
     effect, g = design(k, n, kk, kn, nn, plain)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
-        return Parts(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
+        return JointShares(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
 
 
 def share_divisor(
@@ -159,27 +166,42 @@ def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, leve
     return found.divisors(a, level=level)
 
 
+def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
+    """Return how TP / P and FP / N go together over clusters, (m,); 0 where one does not vary.
+
+    Shapes: as for `rate_divisors`.
+    """
+    whole = np.eye(4)[2:, None]
+    cov = parts_of(sums, totals, np.eye(4)[:2, None], whole).cov
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
+
+
 def paired_divisors(
-    products: ArrayLike, totals: ArrayLike, pair: tuple[int, int], apart: ArrayLike,
+    products: ArrayLike, totals: ArrayLike, models: ArrayLike, reference: int, apart: ArrayLike,
     slopes: ArrayLike, *, level: float,
 ) -> Floats:  # fmt: skip
-    """Return by what to divide what two of k models answer in positives, and in negatives, (2,).
+    """Return by what to divide what models and a reference answer, in each class: (2, m).
 
-    totals (2k + 2,): TP of each, FP of each, P and N; products: the sums over clusters of the
-    products of any two. pair: the models; apart (2,): in how many rows of each class they differ;
-    slopes (2,): of the function along the difference in each class.
+    totals (2k + 2,): TP of each of k models, FP of each, P and N; products: the sums over clusters
+    of the products of any two. models (m,): which of them; apart (2, m): in how many positives, and
+    negatives, they differ from the reference; slopes (2,): of the function along the two
+    differences.
     """
-    x = np.asarray(totals, np.float64)
-    k, (i, j) = len(x) // 2 - 1, pair
-    unit = np.eye(len(x))
-    parts = np.array([unit[i] - unit[j], unit[k + i] - unit[k + j]])
-    sizes, more = x[-2:], parts @ x
+    x, chosen = np.asarray(totals, np.float64), np.asarray(models, np.int64)
+    k, unit = len(x) // 2 - 1, np.eye(len(x))
+    parts = np.stack([unit[chosen + at] - unit[reference + at] for at in (0, k)])
+    sizes, more = x[-2:, None], parts @ x
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.asarray(apart, np.float64) - more**2 / sizes
+    shape = (len(chosen), len(x))
     found = parts_of(
-        np.asarray(products)[None], x[None], parts[:, None], unit[-2:, None], plain[:, None]
-    )
-    return found.divisors(np.asarray(slopes)[:, None], level=level)[:, 0]
+        np.broadcast_to(np.asarray(products), (*shape, len(x))), np.broadcast_to(x, shape),
+        parts, unit[-2:, None], plain,
+    )  # fmt: skip
+    along = np.broadcast_to(np.asarray(slopes, np.float64)[:, None], (2, len(chosen)))
+    return found.divisors(along, level=level)
 
 
 def rate_covariance(products: ArrayLike, totals: ArrayLike) -> Floats:

@@ -18,7 +18,9 @@ BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
 CLUSTERED = "DeLong by clusters, logit"
-Entries = Callable[[Floats], Floats]  # sums (w, c) over clusters of weights (w, 2 s) of their rows
+ClusterSums = Callable[
+    [Floats], Floats
+]  # sums (w, c) over clusters of weights (w, 2 s) of their rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
 
 
 def clustered_auc(
-    positives: ArrayLike, negatives: ArrayLike, entries: Entries, *, level: float
+    positives: ArrayLike, negatives: ArrayLike, entries: ClusterSums, *, level: float
 ) -> AucInterval:
     """Return the area of `delong_auc` with an interval for rows that share clusters.
 

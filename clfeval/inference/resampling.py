@@ -108,6 +108,39 @@ def resampled_rates(
     return rates[0], rates[1]
 
 
+def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Floats:
+    """Return the totals of resampled clusters: c of c drawn with replacement, each with its rows.
+
+    Shapes: counts (c, d) of each cluster; (resamples, d).
+    Errors: ValueError where there is no cluster.
+    Source: Davison and Hinkley 1997, Bootstrap Methods and their Application, section 3.8.
+    """
+    each = np.asarray(counts, np.float64)
+    draws = resampled_counts(np.ones(len(each)), resamples=resamples, rng=rng)
+    return np.concatenate([often @ each for often in draws])
+
+
+def going_together(
+    first: Floats, second: Floats, rho: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the draws of two variables in an order in which they have about the correlation rho.
+
+    Their ranks are those of two normal variables of that correlation; at 0 nothing moves.
+
+    Shapes: (r,) each. Errors: ValueError unless -1 <= rho <= 1.
+    Source: Iman and Conover 1982, Communications in Statistics - Simulation and Computation 11:311.
+    """
+    if not -1 <= rho <= 1:
+        raise ValueError(f"the correlation {rho} is not between -1 and 1")
+    if not rho:
+        return first, second
+    one, other = rng.standard_normal((2, len(first)))
+    both = (one, rho * one + math.sqrt(1 - rho * rho) * other)
+    ranks = (normal.argsort().argsort() for normal in both)
+    x, y = (np.sort(draws)[rank] for draws, rank in zip((first, second), ranks, strict=True))
+    return x, y
+
+
 def percentiles(values: ArrayLike, *, level: float) -> tuple[Floats, Floats, Ints]:
     """Return the percentile limits of replicates and how many of them are undefined.
 

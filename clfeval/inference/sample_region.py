@@ -31,13 +31,15 @@ def range_over_sample(
     *,
     level: float,
     kink: OfProportions | None = None,
+    share: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
 
     z1, z2: of k1/n1 and k2/n2 as in `range_over_region`; z0(p) = (n1/M - p) / sqrt(p (1-p) / M)
     with M = n1 + n2: the rows were drawn, so how many belong to the first class is binomial too,
     and the three shares are independent given what they are shares of. z is the two-sided normal
-    quantile of the level: one degree of freedom, as fits an interval of one number.
+    quantile of the level: one degree of freedom, as fits an interval of one number. share: other
+    counts for p than n1 of M, where those of the two classes were divided.
 
     The extremes are looked for on the boundary, at the observed point and on the zero set of a
     `kink`, as in `range_over_region`: from the best of 256 directions in each octant (above or
@@ -53,7 +55,8 @@ def range_over_sample(
     counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
     flat = [x.ravel() for x in counts]
     hits1, rows1, hits2, rows2 = flat
-    pairs = (hits1, rows1), (hits2, rows2), (rows1, rows1 + rows2)
+    third = (rows1, rows1 + rows2) if share is None else share
+    pairs = (hits1, rows1), (hits2, rows2), third
     parts, z = [score_parts(*pair) for pair in pairs], critical_value(level)
 
     def at(directions: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,17 @@ import numpy as np
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.count import Counted
-from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.clusters import design
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.inference.clusters import design, paired_divisors
+from clfeval.inference.shares import Fourfold
 from clfeval.result import Warn
 
 ENOUGH = 20  # clusters
+CLUSTERED = {  # beside the methods of independent rows
+    "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
+    "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by the signs of "
+    "whole clusters",
+}
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
@@ -24,7 +32,9 @@ def independence(column: str | None) -> str:
     return f"clusters of '{column}' taken as independent"
 
 
-def share_design(clusters: ClusterCounts, part: Bools, whole: Bools) -> tuple[Floats, Floats]:
+def share_design(
+    clusters: ClusterCounts, part: Bools, whole: Bools, *, cautious: bool = True
+) -> tuple[Floats, Floats]:
     """Return the design effects of s shares, and how many clusters tell as much: (s,) each.
 
     part, whole (s, m): which of the m patterns; whole may be (1, m).
@@ -34,11 +44,63 @@ def share_design(clusters: ClusterCounts, part: Bools, whole: Bools) -> tuple[Fl
     among = None if len(whole) > 1 else clusters.totals(whole.astype(np.float64))
     for start in range(0, len(part), step):
         some = slice(start, start + step)
-        k = clusters.totals(part[some].astype(np.float64))
-        n = clusters.totals(whole[some].astype(np.float64)) if among is None else among
-        n = np.broadcast_to(n, k.shape)
-        sums[:, some] = [one.sum(axis=1) for one in (k, n, k * k, k * n, n * n)]
-    return design(*sums)
+        hits = clusters.totals(part[some].astype(np.float64))
+        rows = clusters.totals(whole[some].astype(np.float64)) if among is None else among
+        rows = np.broadcast_to(rows, hits.shape)
+        products = (hits, rows, hits * hits, hits * rows, rows * rows)
+        sums[:, some] = [one.sum(axis=1) for one in products]
+    k, n, kk, kn, nn = sums
+    return design(k, n, kk, kn, nn, cautious=cautious)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """What clusters say of models and a reference on the same rows.
+
+    others: the places of the models; products, totals: as of `inference.clusters.paired_divisors`.
+    """
+
+    others: Sequence[int]
+    reference: int
+    products: Floats
+    totals: Floats
+
+    @classmethod
+    def of(cls, patterns: PatternCounts, others: Sequence[int], reference: int) -> Paired | None:
+        """Return it of some models and the reference, by place; None without clusters."""
+        products = patterns.products()
+        if products is None:
+            return None
+        c = ConfusionCounts.of_patterns(patterns)
+        totals = np.concatenate([c.tp, c.fp, c.positives[:1], c.negatives[:1]]).astype(np.float64)
+        return cls(others, reference, products, totals)
+
+    def divided(
+        self, positives: Fourfold, negatives: Fourfold, sign: int, level: float
+    ) -> tuple[Fourfold, Fourfold]:
+        """Return the tables (both, the model, the reference, neither) of independent rows.
+
+        For the difference among positives plus `sign` times that among negatives.
+        """
+        tables = [
+            np.array(np.broadcast_arrays(*one), np.float64).reshape(4, -1)
+            for one in (positives, negatives)
+        ]
+        by = paired_divisors(
+            self.products, self.totals, self.others, self.reference,
+            [one[1:3].sum(axis=0) for one in tables], [1.0, float(sign)], level=level,
+        )  # fmt: skip
+        first, second = (one / each for one, each in zip(tables, by, strict=True))
+        return (*first,), (*second,)
+
+
+def cluster_cells(patterns: PatternCounts | None, model: str) -> Floats | None:
+    """Return TP, FP, P and N of a model in each cluster, (c, 4); None without clusters."""
+    if patterns is None or patterns.clusters is None:
+        return None
+    truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
+    which = np.array([truth & says, ~truth & says, truth, ~truth], np.float64)
+    return np.asarray(patterns.clusters.totals(which).T)
 
 
 def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
@@ -50,7 +112,7 @@ def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
         return {}
     truth, votes = patterns.truth[:, None], patterns.votes
     found = [
-        share_design(patterns.clusters, (mine & right).T, mine.T)[0]
+        share_design(patterns.clusters, (mine & right).T, mine.T, cautious=False)[0]
         for mine, right in ((truth, votes), (~truth, ~votes))
     ]
     moves = [

@@ -9,6 +9,7 @@ from typing import Any
 from clfeval import __version__, options
 from clfeval.counts.count import Counted, Sample
 from clfeval.measures.population import Population
+from clfeval.methods.clustered import CLUSTERED, cluster_notes, cluster_totals, independence
 from clfeval.result import Answer, InputFile, Warn
 from clfeval.words import exact
 
@@ -22,6 +23,10 @@ def parameters(
     """Return what was found, and what the groups of options state: first the names in `order`."""
     said = {name: value for one in groups for name, value in options.parameters(one).items()}
     said |= found
+    if "cluster" in said and "cluster" not in without.split():
+        said["independence"] = independence(said["cluster"])
+        if said["cluster"] is not None and said.get("interval") != "none":
+            said["interval_methods"] = {**said.get("interval_methods", {}), **CLUSTERED}
     names = [name for name in (*order.split(), *said) if name not in without.split()]
     return {name: said[name] for name in names}
 
@@ -69,6 +74,7 @@ def class_totals(sample: Sample) -> dict[str, Any]:
         "rows": None if positives is None else positives + negatives, "positives": positives,
         "negatives": negatives, "prevalence": ratio and ratio.prevalence,
         "odds": ratio and ratio.odds,
+        **cluster_totals(sample.patterns.get(None)),
     }  # fmt: skip
 
 
@@ -96,9 +102,13 @@ def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
     return said
 
 
-def counting_notes(counted: Counted) -> list[Warn]:
-    """Say what was left out, read otherwise than it looked, or decided by a tie."""
-    said = left_out(counted.files, counted.blank_rows)
+def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
+    """Say what was left out, read otherwise than it looked, or decided by a tie.
+
+    clusters: whether the command can take them into account.
+    """
+    said = cluster_notes(counted) if clusters else []
+    said += left_out(counted.files, counted.blank_rows)
     text = "holds numbers that are no labels: scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     if counted.positive in ("0", "false", "False", "FALSE") and any(

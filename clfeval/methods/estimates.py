@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isfinite, isinf, nan
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.record import Measure, why
+from clfeval.methods.divided import of_rates, of_sample, of_share
 from clfeval.result import Estimate, Row
 
 _BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
@@ -53,7 +54,9 @@ class Cells:
 
     p and n are the shares of positives and negatives there, `ratio` is p / n. sampled: true where
     that population is the one the rows were drawn from, which is known from them alone; elsewhere
-    p, n and ratio are known.
+    p, n and ratio are known. sums (m, 4, 4): as of `ConfusionCounts`; None where rows are taken as
+    independent, and of counts that were divided to be those of independent rows. drawn: of how many
+    such rows the class ratio is, where those are not the rows of both classes.
     """
 
     tp: Counts
@@ -66,6 +69,8 @@ class Cells:
     p: Floats
     n: Floats
     sampled: Bools
+    sums: Floats | None = None
+    drawn: Floats | None = None
 
     @classmethod
     def picked(
@@ -79,7 +84,9 @@ class Cells:
         with np.errstate(divide="ignore"):
             p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
         own = np.broadcast_to(sampled, tp.shape)
-        return cls(tp, fp, positives - tp, negatives - fp, positives, negatives, ratio, p, n, own)
+        sums = None if counts.sums is None else counts.sums[np.asarray(models)]
+        fn, tn = positives - tp, negatives - fp
+        return cls(tp, fp, fn, tn, positives, negatives, ratio, p, n, own, sums)
 
     @classmethod
     def of(cls, counts: ConfusionCounts, ratios: Sequence[float] | Floats) -> Cells:
@@ -95,7 +102,7 @@ class Cells:
         p = over(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
         cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
-        return cls(*cells, over(p, 1 - p), p, 1 - p, own)
+        return cls(*cells, over(p, 1 - p), p, 1 - p, own, counts.sums)
 
     @property
     def counted(self) -> Confusion:
@@ -121,7 +128,27 @@ class Cells:
 
     def where(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
-        return Cells(*(getattr(self, field.name)[index] for field in fields(self)))
+        parts: list[Any] = [getattr(self, field.name) for field in fields(self)]
+        picked: list[Any] = [None if part is None else part[index] for part in parts]
+        return Cells(*picked)
+
+    def divided(self, by: Floats) -> Cells:
+        """Return the counts of as many independent rows as tell the same.
+
+        by (2, m) or (3, m): of the positives, of the negatives, of both for the class ratio.
+        """
+        total = self.positives + self.negatives
+        one, other = by[:2]
+        return replace(
+            self, tp=self.tp / one, fn=self.fn / one, positives=self.positives / one,
+            fp=self.fp / other, tn=self.tn / other, negatives=self.negatives / other,
+            sums=None, drawn=total / by[2] if len(by) > 2 else None,
+        )  # fmt: skip
+
+    @property
+    def totals(self) -> Floats:
+        """TP, FP, positives and negatives, (m, 4)."""
+        return np.stack([self.tp, self.fp, self.positives, self.negatives], axis=1).astype(float)
 
 
 def limits(
@@ -175,7 +202,7 @@ def exact_limits(
     if measure.share is not None:
         if measure.drawn and design.totals == "fixed":
             return None
-        return clopper_pearson(*measure.share(cells), level=level)
+        return clopper_pearson(*of_share(measure, cells, level), level=level)
     if measure.base is None or ("beta" in measure.takes and beta != 1):
         return None
     found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
@@ -184,10 +211,12 @@ def exact_limits(
 
 def _where_known(measure: Measure, cells: Cells, how: str, level: float) -> Limits:
     """Return limits where the class ratio is known, by the method named."""
+    if not (how == "share" and measure.share is not None):
+        cells = of_rates(measure, cells, level)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if how == "share" and measure.share is not None:
-            return clopper_pearson(*measure.share(cells), level=level)
+            return clopper_pearson(*of_share(measure, cells, level), level=level)
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combination(a, b, *counts, level=level)
@@ -227,10 +256,13 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
         found = measure.function(Confusion.of_prevalence(tp, fp, p))
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
+    cells = of_sample(measure, cells, level)
+
     def ends(some: Cells) -> Limits:
         return range_over_sample(
             measured, *(some.tp, some.positives, some.fp, some.negatives),
             level=level, kink=np.subtract if measure.kinked else None,
+            share=None if some.drawn is None else (some.p * some.drawn, some.drawn),
         )  # fmt: skip
 
     return _by_block(cells, ends)
@@ -241,9 +273,8 @@ def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
 
     Tables with an empty cell, where a region is flat and the search slow, have blocks of their own.
     """
-    alike = np.array(
-        [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio], np.float64
-    )
+    known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
+    alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
     # many models of few rows have few tables
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
     few = cells.where(first)
@@ -340,7 +371,8 @@ def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], Confu
 
     Intervals of thousands of tables cost little more than those of a few.
     """
-    names = ("tp", "fp", "fn", "tn", "positives", "negatives")
+    names = ["tp", "fp", "fn", "tn", "positives", "negatives"]
+    names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
     arrays = [np.concatenate([getattr(one, name) for one in parts.values()]) for name in names]
     models = tuple(model for one in parts.values() for model in one.models)
     labels = tuple(label for label, one in parts.items() for _ in one.models)

@@ -124,6 +124,8 @@ def class_counts(result: Result) -> str:
 def independence(result: Result) -> str:
     """Say what its intervals take as independent; nothing where that goes without saying."""
     said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
+    if result.summary.get("runs"):  # intervals are those of means over them
+        return ""
     if clusters is None:
         return str(said or "")
     effect = result.summary["design_effect"]

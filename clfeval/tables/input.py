@@ -124,7 +124,7 @@ class Input:
     cluster: Annotated[
         str | None,
         Opt("Rows of one value belong together: a patient, a document. Intervals count clusters.",
-            COLUMNS, stated=True, completes="column", common=True),
+            COLUMNS, stated=True, signed="cluster", completes="column", common=True),
     ] = None  # fmt: skip
     run: str | None = None
 

@@ -38,7 +38,7 @@ def test_the_result_names_it() -> None:
     assert found.summary["clusters"] == 3
     assert found.parameters["cluster"] == "patient"
     assert found.parameters["independence"] == "clusters of 'patient' taken as independent"
-    assert "|cluster:yes|" in found.signature
+    assert "|cluster:patient|" in found.signature
     plain = mars(write("v.csv", "truth,a\n1,1\n0,0\n"))
     assert plain.parameters["independence"] == "rows taken as independent"
     assert "clusters" not in plain.summary

@@ -14,7 +14,7 @@ from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
-from clfeval.methods.clustered import cluster_notes, cluster_totals, independence
+from clfeval.methods.clustered import cluster_totals
 from clfeval.methods.document import (
     at_threshold,
     counting_notes,
@@ -71,7 +71,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
-                "cluster": "yes" if said.cluster else None,
             },
             said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
@@ -80,7 +79,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
             "positive negative target occlusion level interval independence missing top sweep "
             "groups by cluster",
             {
-                "independence": independence(said.cluster),
                 "positive": counted.positive, "negative": list(counted.negative),
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
@@ -385,5 +383,4 @@ def _warnings(
         yield Warn(
             "sweep-unsure", "the sweep has no intervals: they would take rows as independent"
         )
-    yield from cluster_notes(counted)
     yield from counting_notes(counted)

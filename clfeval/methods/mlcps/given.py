@@ -161,7 +161,7 @@ def measured(
     replicates of rows of fractional weight; DataError where probabilities are none.
     """
     names = measure_names(metrics) or DEFAULT
-    joint, notes = _joint(counted, names), counting_notes(counted)
+    joint, notes = _joint(counted, names), counting_notes(counted, clusters=False)
     name, models = counted.name, joint.models  # the rows need not outlive their measures
     fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     drawn = fit if resamples is None else resamples

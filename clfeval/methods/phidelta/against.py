@@ -12,6 +12,7 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.chance import paired_chance
 from clfeval.inference.shares import Fourfold, holm, paired_combination
+from clfeval.methods.clustered import Paired
 from clfeval.methods.estimates import rows_of
 from clfeval.methods.verdict import verdict
 from clfeval.result import Estimate, Row
@@ -23,12 +24,14 @@ TOGETHER = 10_000  # models compared at a time
 class Against:
     """k models against a reference: in rows of each class, how often who says positive.
 
-    positives, negatives: both, the model, the reference, neither; (k,) each.
+    positives, negatives: both, the model, the reference, neither; (k,) each. shared: what clusters
+    say of them, None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
     positives: Fourfold
     negatives: Fourfold
+    shared: Paired | None = None
 
     @classmethod
     def of(cls, patterns: PatternCounts, reference: str) -> Against:
@@ -45,12 +48,21 @@ class Against:
             both, one, other, neither = map(np.concatenate, zip(*parts, strict=True))
             sides.append((both, one, other, neither))
         names = tuple(patterns.models[i] for i in others.tolist())
-        return cls(names, *sides)
+        first, second = sides
+        return cls(names, first, second, Paired.of(patterns, others.tolist(), place))
+
+    def tables(self, sign: int, level: float) -> tuple[Fourfold, Fourfold]:
+        """Return the counts of independent rows that tell as much of a difference."""
+        if self.shared is None:
+            return self.positives, self.negatives
+        return self.shared.divided(self.positives, self.negatives, sign, level)
 
     def differences(self, sign: int, level: float | None) -> tuple[Floats, Floats, Floats]:
         """Return how much more phi (sign 1) or delta (-1) models have, with limits: (k,) each."""
         if level is not None:
-            return paired_combination(sign, self.positives, self.negatives, level=level)
+            value, *_ = paired_combination(sign, self.positives, self.negatives, level=level)
+            _, low, high = paired_combination(sign, *self.tables(sign, level), level=level)
+            return value, low, high
         with np.errstate(invalid="ignore"):
             first, second = (
                 np.subtract(t[1], t[2]) / _rows(t) for t in (self.positives, self.negatives)
@@ -61,9 +73,10 @@ class Against:
     def chances(self, sign: int) -> tuple[list[float], list[float]]:
         """Return the p values that models have as much as the reference, alone and by Holm's rule.
 
-        NaN where a class has no row.
+        NaN where a class has no row. Of clusters the t is that of a level of 95 % of all together.
         """
-        alone = paired_chance(sign, self.positives, self.negatives).tolist()
+        tables = self.tables(sign, 1 - 0.05 / self.together)
+        alone = paired_chance(sign, *tables).tolist()
         return alone, holm(alone) if not np.isnan(alone).any() else alone
 
     def told(self, level: float) -> list[int]:

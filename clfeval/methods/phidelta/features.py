@@ -321,7 +321,7 @@ def feature_result(
                 "phi_max": limits and limits[0], "delta_min": limits and limits[1],
                 **plane_found(plane),
             },
-            said, plane, options, without="by cluster",
+            said, plane, options, without="by",
         ),
         summary={
             "rows": classes.positives + classes.negatives, "positives": classes.positives,

@@ -11,13 +11,22 @@ import numpy as np
 from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
+from clfeval.inference.clusters import rate_correlation, rate_divisors
+from clfeval.inference.resampling import (
+    beta_odds,
+    going_together,
+    percentiles,
+    resampled_clusters,
+    resampled_rates,
+    stream,
+)
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
+from clfeval.methods.clustered import cluster_cells
 from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
     RANDOM,
@@ -74,6 +83,10 @@ class Tuner:
     def level(self) -> float | None:
         """The level of intervals; None without them, and where nobody knows how many rows."""
         return self.options.confidence if self.given.sampled else None
+
+    def clusters(self, i: int) -> Floats | None:
+        """Return TP, FP, P and N of a model in each cluster, (c, 4); None without clusters."""
+        return cluster_cells(self.given.patterns.get(self.labels[i]), self.counts.models[i])
 
     def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns that say whose row it is."""
@@ -144,6 +157,7 @@ class Tuner:
             bounds, failed = bootstrap_limits(
                 chosen, cells, models, self.counts.models, level=level,
                 resamples=options.resamples, seed=options.seed, design=Design(options.totals),
+                clusters=self.clusters,
             )  # fmt: skip
         elif level is not None:
             for name in chosen:
@@ -167,6 +181,7 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 def bootstrap_limits(
     known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
     level: float, resamples: int, seed: int, design: Design = RANDOM,
+    clusters: Callable[[int], Floats | None] = lambda _: None,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
@@ -174,6 +189,7 @@ def bootstrap_limits(
     negatives are resampled apart; at the class ratio of sampled rows, whose totals are random, all
     rows together. NaN for models without a class. An empty cell stays empty in every replicate:
     limits are too narrow.
+    clusters: the counts (c, 4) of a model in each cluster; then clusters are resampled.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
@@ -186,11 +202,19 @@ def bootstrap_limits(
         )
         if not (p and n):
             continue
-        tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
-        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         sampled = design.totals == "random" and cells.sampled[here].any()
-        cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
-        rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
+        each = clusters(i)
+        if each is None:
+            tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
+            cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
+            rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
+        elif len(each) < 2:
+            continue
+        else:
+            found = resampled_clusters(each, resamples=resamples, rng=stream(seed, model)).T
+            tpr, fpr = over(found[0], found[2]), over(found[1], found[3])
+            rows = np.stack([*found[:2], found[2] - found[0], found[3] - found[1]], axis=1)
+        drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         for name, measure in known.items():
             values = np.broadcast_to(measure(drawn), (resamples, len(here)))
             if sampled and not CATALOG[name].invariant:
@@ -226,7 +250,11 @@ def expected_rows(tuner: Tuner, rows: float) -> list[Row]:
     tp, fp = cells.rates
     called = tuner.limits("sensitivity", cells)  # NaN without intervals
     if tuner.level is not None:
-        counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
+        alone = cells
+        if cells.sums is not None:
+            by = rate_divisors(cells.sums, cells.totals, np.stack([p, n]), level=tuner.level)
+            alone = cells.divided(by)
+        counts = (alone.tp, alone.positives, alone.fp, alone.negatives)
         called = combination(p, n, *counts, level=tuner.level)[1:]
     found: dict[str, Estimates] = {"tp": [], "fp": [], "fn": [], "tn": []}
     for name, total, right, hits, wrong, rest in (
@@ -295,10 +323,15 @@ def simulated_rows(tuner: Tuner, prior: tuple[float, float]) -> list[Row]:
         tp, fp = one.rates
         whole = bool(one.positives[0] and one.negatives[0])
         if tuner.level is not None and whole:
+            rho, alone = 0.0, one
+            if one.sums is not None:  # each rate by itself, then together
+                by = rate_divisors(one.sums, one.totals, np.zeros((2, 1)), level=options.level)
+                rho, alone = rate_correlation(one.sums, one.totals).item(), one.divided(by)
             tp, fp = (
                 rng.beta(k[0] + 0.5, n[0] - k[0] + 0.5, len(ratio))
-                for k, n in ((one.tp, one.positives), (one.fp, one.negatives))
+                for k, n in ((alone.tp, alone.positives), (alone.fp, alone.negatives))
             )
+            tp, fp = going_together(tp, fp, rho, rng)
         drawn = Confusion.of_rates(tp, fp, ratio)
         for name in options.measures:
             undefined = np.isnan(known[name](one.tuned)[0])

@@ -7,19 +7,28 @@ some patients and wrong in those of others (right); some patients' rows score hi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.inference.clusters import design, divisor, flip_test
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.clusters import design, divisor, flip_test, paired_divisors
 from clfeval.inference.delong import clustered_auc, delong_auc
-from clfeval.inference.shares import clopper_pearson
+from clfeval.inference.shares import clopper_pearson, paired_combination
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.methods.estimates import Cells, limits
 from tests.benchmarks.coverage import Line
 
 ROWS, LEAST, SLOWER = 300, 0.92, 10
+SLOW = ("f1", "mcc")  # of a tenth of the replicates
 SIZES, ICCS, KINDS = (2, 5, 10), (0.2, 0.5), ("class", "right", "shift")
-RATES = ((0.3, 0.8, 0.9), (0.5, 0.6, 0.7))  # prevalence, sensitivity, specificity
+RATES = (
+    (0.3, 0.8, 0.9),
+    (0.5, 0.6, 0.7),
+    (0.3, 0.95, 0.98),
+)  # prevalence, sensitivity, specificity
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +98,69 @@ def lines(replicates: int) -> list[Line]:
     """Return how often intervals by clusters, and of independent rows, hold the truth."""
     found: list[Line] = []
     for size, icc, kind, rates, name in settings():
-        found += shares(name, simulated(replicates, size, icc, kind, rates), rates)
+        rows = simulated(replicates, size, icc, kind, rates)
+        found += [*shares(name, rows, rates), *measures(name, rows, rates)]
     for size in SIZES:
         for icc in ICCS:
             name = f"{size} of a patient, ICC {icc}"
             found += shine_through(name, simulated(replicates, size, icc, "right", RATES[0], 4))
             found += areas(name, max(replicates // SLOWER, 1), size, icc)
             found.append(signs(name, simulated(replicates, size, icc, "right", RATES[0], 2)))
+            for kind in KINDS:
+                rows = simulated(replicates, size, icc, kind, RATES[0], 2)
+                found += differences(f"{kind}, {name}", rows)
     return found
+
+
+def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator[Line]:
+    """Return the coverage of measures of one model: of both rates, at the rows' ratio, at 1 %."""
+    prevalence, sens, spec = rates
+    x = rows.cells()
+    cells = x.sum(1)
+    tp, fp, p, n = cells.T
+    sums = np.einsum("rci,rcj->rij", x, x)
+    models = tuple(map(str, range(len(tp))))
+    plain = ConfusionCounts(models, tp, fp, p - tp, n - fp, p, n)
+    table = {None: prevalence, 0.01: 0.01}
+    for measure, at in (
+        ("delta", None), ("phi", None), ("mcc", 0.5), ("accuracy", None), ("f1", None),
+        ("mcc", None), ("precision", None), ("precision", 0.01), ("npv", 0.01),
+    ):  # fmt: skip
+        few = SLOWER if measure in SLOW else 1
+        some = slice(0, len(tp) // few)
+        true = Confusion.of_prevalence(sens, 1 - spec, table.get(at, at))
+        value = float(CATALOG[measure].function(true))
+        shown = measure if at is None else f"{measure} at {at:g}"
+        for counts, more, least in (
+            (replace(plain, sums=sums), "", LEAST), (plain, ", rows independent", None),
+        ):  # fmt: skip
+            here = Cells.at_prevalence(counts, at).where(some)
+            low, high = limits(measure, here, level=0.95)
+            yield held(shown + more, name, low, high, value, least=least)
+
+
+def differences(name: str, rows: Rows, level: float = 0.95) -> Iterator[Line]:
+    """Return the coverage of the differences in delta and phi of two models alike, paired."""
+    x = [rows.cells(i) for i in (0, 1)]
+    each = np.stack([x[0][..., 0], x[1][..., 0], x[0][..., 1], x[1][..., 1],
+                     x[0][..., 2], x[0][..., 3]], axis=2)  # fmt: skip
+    total, products = each.sum(1), np.einsum("rci,rcj->rij", each, each)
+    a, b = rows.votes
+    tables = np.array([
+        [(of & one & other).sum((1, 2)) for one, other in ((a, b), (a, ~b), (~a, b), (~a, ~b))]
+        for of in (rows.truth, ~rows.truth)
+    ])  # fmt: skip
+    for shown, sign in (("delta", -1), ("phi", 1)):
+        by = np.array([
+            paired_divisors(products[r], total[r], [0], 1, tables[:, 1:3, r].sum(1)[:, None],
+                            [1.0, sign], level=level)[:, 0]
+            for r in range(len(total))
+        ]).T  # fmt: skip
+        for divided, more, least in (
+            (tables / by[:, None], "", LEAST), (tables, ", rows independent", None),
+        ):  # fmt: skip
+            _, low, high = paired_combination(sign, *divided, level=level)
+            yield held(f"difference in {shown}{more}", name, low, high, 0.0, least=least)
 
 
 def shares(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator[Line]:

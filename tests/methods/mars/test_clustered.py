@@ -41,7 +41,9 @@ def limits(
     hits, total = sum(k.values()), sum(n.values())
     p = hits / total
     g = total**2 / sum(size**2 for size in n.values())
-    variance = g / (g - 1) * sum((k[i] - p * n[i]) ** 2 for i in k) / total**2
+    squares = sum((k[i] - p * n[i]) ** 2 for i in k)
+    more = (total / g * (0.5 - p)) ** 2 / 2  # half a cluster of which half the rows are hits
+    variance = (g / (g - 1) * squares + more) / total**2
     effect = max(variance / (p * (1 - p) / total), 1.0)
     by = effect * (stats.t.ppf(0.975, g - 1) / stats.norm.ppf(0.975)) ** 2
     k_eff, n_eff = hits / by, total / by
