@@ -19,6 +19,10 @@ OTHERS = re.compile(r"\b(?:observations?|patients?|cases?|samples)\b", re.IGNORE
 MEANT = (
     "of two samples", "two independent samples", "two samples", "|samples|", "{cases}</testsuite>",
     "Of 100 patients it finds 67",
+    # what clusters are called
+    "a patient, a document", "share a patient or a document", "patients or documents",
+    "images of one patient are not ten patients", "`--cluster patient`", "belong to a patient",
+    "of a patient", "named patients",
 )  # fmt: skip
 SCREENS = sorted((ROOT / "fixtures" / "golden").glob("*.*"))
 GUIDES = sorted((ROOT / "clfeval" / "guide").glob("*.md"))
@@ -47,7 +51,8 @@ def literals(path: Path) -> list[str]:
 
 
 def test_messages_and_headings_say_row() -> None:
-    names = {"sample", "samples", "sample_id"}  # of columns that other programs write
+    # of columns that other programs write
+    names = {"sample", "samples", "sample_id", "patient", "case"}
     found = {
         str(path.relative_to(ROOT)): words
         for path in sorted((ROOT / "clfeval").rglob("*.py"))

@@ -57,7 +57,7 @@ class Section:
     """One table as shown, with a closing note.
 
     main: it has one line a row wherever it stands. kept: columns of it no screen leaves out.
-    signs: one for each row, where some are marked.
+    signs: one for each row, where some are marked. taken: what its intervals take as independent.
     """
 
     title: str
@@ -66,6 +66,7 @@ class Section:
     main: bool = False
     kept: int = 0
     signs: tuple[str, ...] = ()
+    taken: str = ""
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -81,7 +82,8 @@ class Section:
     def legend(self) -> list[str]:
         """What its columns and signs mean."""
         signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
-        said = [", ".join(signs)] if signs else []
+        first = "; ".join(filter(None, (", ".join(signs), self.taken)))
+        said = [first] if first else []
         heads = {strip.name: strip.words for strip in self.strips}
         return said + [f"{head}: {words}" for head, words in heads.items() if words]
 
@@ -220,11 +222,11 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
     if left > 0:
         more = f"--format csv --table {shown.table}" if shown.more is None else shown.more
         notes = [f"{left:,} more row{'s' * (left > 1)}", f"all of them: {more}" if more else ""]
+    note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence(result) if sure and shown.rank == "main" else ""
-    note = "; ".join(filter(None, (*notes, shown.note, taken)))
     main = shown.rank != "detail" and bool(shown.lead) and not wide
-    return Section(shown.title, tuple(strips), note, main, kept, signs)
+    return Section(shown.title, tuple(strips), note, main, kept, signs, taken)
 
 
 def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
