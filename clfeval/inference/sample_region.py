@@ -17,7 +17,8 @@ OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share
 _DIRECTIONS = 256  # at first, evenly over the sphere
 _SPACING = np.sqrt(4 * np.pi / _DIRECTIONS)
 _SHRINK = 3.0  # a look around that finds no better place is followed by one this much closer
-_FIRST, _LOOKS = 3, 24  # looks at every candidate, and in all
+_FIRST, _LOOKS = 2, 24  # looks at every candidate, and in all at most
+_CLOSE = 1e-7  # a direction this far off changes a value by the square of it
 _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate as observed
 _AROUND = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
 
@@ -109,9 +110,13 @@ def _highest(function: Callable[[Floats], Floats], grid: Floats, values: Floats)
             first = tops.argmax(axis=0)[None]
             centres = np.take_along_axis(centres, first[None], axis=1)
             tops, steps = (np.take_along_axis(one, first, axis=0) for one in (tops, steps))
-        before = centres
-        centres, tops = _look(function, before, tops, steps)
-        far = ((centres - before) ** 2).sum(axis=0) > (steps / 2) ** 2
+        # what is found stays as it is, whatever else is in the block
+        seeking = steps > _CLOSE
+        if not seeking.any():
+            break
+        found, higher = _look(function, centres, tops, steps)
+        far = ((found - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
+        centres, tops = np.where(seeking, found, centres), np.where(seeking, higher, tops)
         steps = np.where(far, steps, steps / _SHRINK)  # what still goes on keeps its pace
     top = tops.max(axis=0)
     return np.where(np.isneginf(top), np.nan, top)
