@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
-from clfeval.api.entry import Described
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
 from clfeval.result import Estimate as Estimate
 from clfeval.result import Result as Result
+from clfeval.tables.taken import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -23,8 +23,13 @@ def mars(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -44,7 +49,7 @@ def mars(
     list: Literal["found", "missed"] | Sequence[Literal["found", "missed"]] = ...,
     interval: Literal["exact", "none"] = ...,
     level: float = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def phidelta(
     table: Any,
@@ -54,8 +59,13 @@ def phidelta(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -82,7 +92,7 @@ def phidelta(
     phi_max: float | None = ...,
     delta_min: float | None = ...,
     top: int | None = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def tune_jpt(
     table: Any = None,
@@ -92,8 +102,13 @@ def tune_jpt(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -122,7 +137,7 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def mlcps(
     table: Any,
@@ -132,8 +147,13 @@ def mlcps(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -155,5 +175,5 @@ def mlcps(
     level: float = ...,
     resamples: int | None = ...,
     seed: int = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...

@@ -37,7 +37,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"arrays", "errors", "late", "notation", "options", "result"},
         {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "late", "result", "tables"}, {"numpy"}),
+    "counts": ({"arrays", "errors", "late", "result", "tables", "words"}, {"numpy"}),
     "methods": (
         {"arrays", "errors", "notation", "options", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},
@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "views", "words"},
+        | {"gates", "limits", "pages", "views", "words"},
         {"polars"},
     ),
     "cli": (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
 from clfeval.counts.count import count
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.measures.catalog import measure_of
@@ -16,7 +17,7 @@ from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import check_ahead
 from clfeval.options import changed
-from clfeval.result import InputFile, Result, Warn
+from clfeval.result import InputFile, Warn
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
@@ -27,7 +28,7 @@ PREDICTED = ("truth", "positive", "labels", "kind", "threshold", "weight")
 
 
 @entry(MLCPS)
-def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Result:
+def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Iterator[Ready]:
     """Rank models by the area of the polygon that their metrics span, and say how firm that is.
 
     MLcps = ½ sin(2π/n) sum d_i d_(i+1), n metrics d in 0..1 as rays at equal angles, each times its
@@ -71,7 +72,8 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
                 raise
             hint = "name the metrics that both tables have, each with --metric"
             raise DataError(error.problems, hint=hint) from error
-    return mlcps_result(given, options, said, other=other)
+    facts = {"models": len(given.models), "metrics": len(given.metrics)}
+    yield Ready(lambda: mlcps_result(given, options, said, other=other), facts)
 
 
 def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:

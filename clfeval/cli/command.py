@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -122,9 +124,10 @@ def _called(command: Command) -> Callable[..., None]:
 
         def compute() -> Result:
             name = command.name.replace("-", "_")
-            answer = getattr(import_module(f"clfeval.api.{name}"), name).__wrapped__
+            asked = getattr(import_module(f"clfeval.api.{name}"), name).asked
             read = {one.name: _read(one, given[one.name]) for one in options}
-            result: Result = answer(tables or None, *command.taken(read), opened(output))
+            write = partial(offered, sys.argv[1:], options)
+            result: Result = asked(tables or None, read, opened(output), write)
             return result
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
@@ -134,6 +137,28 @@ def _called(command: Command) -> Callable[..., None]:
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
     return called
+
+
+def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
+    """Write the command line with these options added."""
+    known = {option.name: option for option in options}
+    more = [word for name, value in fixes.items() for word in _words(known[name], value)]
+    given = [word for word in words if word != "--dry-run"]
+    at = given.index("--") if "--" in given else len(given)
+    return join(["clfeval", *given[:at], *more, *given[at:]])
+
+
+def _words(option: Option, value: Any) -> list[str]:
+    """Write an option as a shell has it."""
+    if value is True:
+        return [option.flag]
+    if isinstance(value, tuple):
+        return [word for one in value for word in _words(option, one)]
+    if isinstance(value, Mapping):
+        pairs = (f"{key}={one:g}" if key is not None else f"{one:g}" for key, one in value.items())
+        return [word for pair in pairs for word in _words(option, pair)]
+    text = str(value)
+    return [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
 
 
 def _place(option: Option) -> int:

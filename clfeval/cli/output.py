@@ -205,8 +205,8 @@ def note(text: str) -> None:
 
 
 def _folded(line: str) -> list[str]:
-    """Return a line as a terminal on stderr shows it best, else as it is."""
-    if not sys.stderr.isatty():
+    """Return a line as a terminal on stderr shows it best, else as it is; what is to be pasted too."""
+    if line.startswith("try: ") or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper
 

@@ -20,10 +20,11 @@ from clfeval.cli.output import (
 )
 from clfeval.errors import ExitCode
 from clfeval.limits import Gates
+from clfeval.pages import DRY_RUN
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
-    from clfeval.api.entry import OnOpen
+    from clfeval.api.ask import OnOpen
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -53,7 +54,8 @@ def run(
 
             stop_at_once()
             result = compute()
-        if limited or gates.baseline is not None:
+        dry = result.command == DRY_RUN
+        if not dry and (limited or gates.baseline is not None):
             from clfeval.gates import judged
 
             result = judged(result, gates)
@@ -66,6 +68,10 @@ def run(
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)
+    if dry and result.summary["doubts"]:
+        if result.parameters["offer"]:
+            note(f"try: {result.parameters['offer']}")
+        raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(ExitCode.GATE_MISSED))
 

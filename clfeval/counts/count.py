@@ -33,13 +33,14 @@ from clfeval.counts.settle import (
     slice_label,
     values_of,
 )
-from clfeval.errors import DataError, UsageError, bad_option, listing
+from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
 from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import ModelColumns, Predictions
 from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors
+from clfeval.tables.taken import Facts
 
 S = TypeVar("S")
 FEW = 1 << 14  # rows of a statistic that is remembered
@@ -140,6 +141,11 @@ class Counted:
         return self.slices[None]
 
     @property
+    def facts(self) -> Facts:
+        """What was counted."""
+        return Sample.of(self).facts
+
+    @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
         """The 2 x 2 tables of every model, of the whole table and of every slice."""
         return self._once(
@@ -233,6 +239,25 @@ class Sample:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     counted: Counted | None = None
     sampled: bool = True
+
+    @property
+    def facts(self) -> Facts:
+        """What was counted: rows and models, at which thresholds, in how many parts."""
+        counts = self.slices[None]
+        found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
+        if dropped := sum(file.dropped for file in self.files):
+            found["rows left out"] = dropped
+        sides = ((self.positive,), counts.positives), (self.negative, counts.negatives)
+        for word, (names, totals) in zip(("positive", "negative"), sides, strict=True):
+            numbers = sorted({*totals.tolist()})
+            said = "to".join(f"{number:,.10g}" for number in {*numbers[:1], *numbers[-1:]})
+            found[f"{word}: {listing(names)}"] = said
+        found["models"] = len(counts.models)
+        cuts = {cut for cut in self.thresholds.values() if cut is not None}
+        if cuts:
+            found["thresholds"] = joined([f"{cut:g}" for cut in sorted(cuts)])
+        parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
+        return found | {name: number for name, number in parts.items() if number}
 
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:

@@ -16,7 +16,14 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
-from clfeval.tables.cells import distinct_texts, known_labels, means_missing, natural, null_hint
+from clfeval.tables.cells import (
+    counted_texts,
+    distinct_texts,
+    known_labels,
+    means_missing,
+    natural,
+    null_hint,
+)
 from clfeval.tables.diagnose import (
     FILE,
     PLACE,
@@ -188,7 +195,9 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
     positive = settled.positive
     if judged.classes:
-        positive = resolve_positive(settled.name, judged.classes, settled.roles)
+        counts = counted_texts(judged.grouped.truth, judged.grouped.rows.tolist())
+        rows = {name: counts[name] for name in judged.classes}
+        positive = resolve_positive(settled.name, rows, settled.roles)
     if not scores and positive == settled.positive:
         return None
     settled = with_kinds(settled, dict.fromkeys(scores, "score"))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, TypeAlias
 
-from clfeval.errors import DataError, listing, suggestion
+from clfeval.errors import DataError, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
-from clfeval.tables.cells import BINARY, PARTNERS, as_text, is_absent, known_labels, natural
+from clfeval.tables.cells import as_text, is_absent, known_labels, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
+from clfeval.tables.positive import default_positive, guess_positive
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
     NO_TAIL,
@@ -25,10 +26,14 @@ from clfeval.tables.scan import (
     scan,
     unreadable,
 )
+from clfeval.words import many
 
 
-def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
-    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
+def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str:
+    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
+
+    classes: how many rows each has.
+    """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
@@ -38,22 +43,12 @@ def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
         return roles.positive
     default = default_positive(classes)
     if default is None:
-        what = f"which class is positive? truth has {listing(classes)}"
-        hint = f"name it, for example --positive {quote(classes[-1])}; all others are negative"
-        raise DataError.of(what, "positive-needed", file, hint=hint)
+        rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
+        guess, why = guess_positive(classes)
+        what = f"which class is positive? truth has {joined(list(rows))}"
+        hint = f"--positive {quote(guess)}: {why}; all others are negative"
+        raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
-
-
-def default_positive(classes: Collection[str]) -> str | None:
-    """Return 1 or true (as it is written) when the classes are 0 / 1 or false / true."""
-    folded = {name.casefold(): name for name in classes}
-    if len(folded) != len(classes) or not folded:
-        return None
-    if set(folded) <= BINARY[0]:
-        return "1"
-    if set(folded) <= BINARY[1]:
-        return folded.get("true") or PARTNERS.get(folded["false"], "true")
-    return None
 
 
 def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
@@ -186,7 +181,8 @@ def settle(opened: Predictions) -> Settled:
     everywhere = distinct_of(files, columns.truth, columns.null_values)
     classes = tuple(sorted(everywhere, key=natural))
     if classes:
-        settled = replace(settled, positive=resolve_positive(settled.name, classes, roles))
+        rows = {name: everywhere[name] for name in classes}
+        settled = replace(settled, positive=resolve_positive(settled.name, rows, roles))
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}

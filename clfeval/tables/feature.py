@@ -12,6 +12,7 @@ from clfeval.late import nw
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.prediction import open_files, with_delimiter_hint
 from clfeval.tables.scan import TableFile, in_polars, peek
+from clfeval.tables.taken import Taken
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -70,6 +71,31 @@ class FeatureTable:
                 word = f"{len(names):,} {kind}"
                 parts.append(f"{word}: {listing(names, 4)}")
         return "; ".join(parts)
+
+    def taken(self) -> list[Taken]:
+        """Say what every column of the files is taken for, and why."""
+        roles = self.roles
+        known = {
+            self.truth: ("class", "--truth" if roles.truth else "its name"),
+            self.id: ("id", "--id" if roles.id else "its name"),
+            self.row: ("row", "--id" if roles.id else "its name"),
+            self.feature: ("feature", "its name"),
+            self.value: ("value", "its name"),
+            roles.weight: ("weight", "--weight"),
+        }
+        kinds = self.kinds or {}
+        return [
+            Taken(name, f"{kinds[name]} feature", WHY[kinds[name]])
+            if name in kinds
+            else Taken(name, *known.get(name, ("not used", "nothing asks for it")))
+            for name in self.files[0].columns
+        ]
+
+
+WHY: Mapping[FeatureKind, str] = {
+    "binary": "its values are 0 and 1", "numeric": "its values are numbers",
+    "category": "its values are text",
+}  # fmt: skip
 
 
 @contextmanager

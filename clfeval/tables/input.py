@@ -64,6 +64,22 @@ class Input:
         tuple[str, ...],
         Opt("Text that means missing; repeat. An empty field always does.", READING),
     ] = ()
+    decimal: Annotated[
+        Literal[".", ","], Opt("The decimal sign of numbers in text.", READING, signed="dec")
+    ] = "."
+    fold_labels: Annotated[
+        bool,
+        Opt("Labels that differ only by case or outer spaces are one.", READING, signed="fold"),
+    ] = False
+    renormalize: Annotated[
+        bool,
+        Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),
+    ] = False
+    dry_run: Annotated[
+        bool,
+        Opt("Show how the table is read and what is doubtful; compute nothing.", READING,
+            common=True),
+    ] = False  # fmt: skip
     truth: Annotated[
         str | None,
         Opt(
@@ -77,6 +93,13 @@ class Input:
         Opt(
             "A model's name or a quoted glob; repeat. Default: all other columns.",
             COLUMNS, completes="model", common=True,
+        ),
+    ] = ()  # fmt: skip
+    ignore: Annotated[
+        tuple[str, ...],
+        Opt(
+            "A column to leave out, by name or quoted glob; repeat.",
+            COLUMNS, completes="column", common=True,
         ),
     ] = ()  # fmt: skip
     id: Annotated[

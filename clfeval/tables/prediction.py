@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
 from clfeval.errors import DataError, listing, no_table, unknown_column
@@ -25,6 +26,7 @@ from clfeval.tables.scan import (
     peek,
 )
 from clfeval.tables.source import open_sources, paths_of
+from clfeval.tables.taken import Taken
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -246,6 +248,38 @@ class Predictions:
         if columns.ignored:
             parts.append(f"ignored {listing(columns.ignored)}")
         return "; ".join(parts)
+
+    def taken(self) -> list[Taken]:
+        """Say what every column of the files is taken for, and why."""
+        columns, roles = self.columns, self.roles
+        known: dict[str | None, tuple[str, str]] = {
+            columns.truth: ("truth", "--truth" if roles.truth else "its name"),
+            columns.id: ("id", "--id" if roles.id else "its name"),
+            columns.naming: ("models' names", "its name"),
+            columns.answer: ("answers", "its name"),
+            columns.weight: ("weight", "--weight"),
+            **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
+        }
+        for model in columns.models:
+            for name, label in zip_longest(model.columns, model.classes):
+                what = f"{KINDS[model.kind]} of '{model.name}'"
+                if label is not None:
+                    what = f"probability of '{label}' by '{model.name}'"
+                known.setdefault(name, (what, _kind_of(model, roles)))
+        said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
+        return [
+            Taken(name, *known.get(name) or said.get(name) or ("not used", "nothing asks for it"))
+            for name in self.files[0].columns
+        ]
+
+
+def _kind_of(model: ModelColumns, roles: Input) -> str:
+    """Say why a column is taken for answers of a model."""
+    if model.kind == "classes":
+        return "its name holds a class"
+    if roles.kind:
+        return "--kind"
+    return "its values are truth's labels" if model.kind == "label" else "its values are numbers"
 
 
 @contextmanager

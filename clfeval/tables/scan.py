@@ -6,6 +6,7 @@ import glob
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
-from clfeval.tables.cells import distinct_texts
+from clfeval.tables.cells import counted_texts, distinct_texts
 from clfeval.tables.csv import NAMES_HINT, SAMPLE_ROWS, CsvHead
 from clfeval.tables.source import SourceFile
 
@@ -329,13 +330,15 @@ def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
     }
 
 
-def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[str]) -> set[str]:
-    """Return the distinct values of one column of all files, as text."""
-    values: set[str] = set()
+def distinct_of(
+    files: Sequence[TableFile], column: str, null_values: Sequence[str]
+) -> Counter[str]:
+    """Return how often each value of one column stands in all files, as text."""
+    values: Counter[str] = Counter()
     for file in files:
         frame = scan(file, {column: "text"}, null_values=null_values)
-        found = collect(frame.group_by(column).agg(nw.len().alias("n")))
-        values |= distinct_texts(found[column].to_list())
+        found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
+        values += counted_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values
 
 

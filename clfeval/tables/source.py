@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -96,6 +97,22 @@ def paths_of(table: Any) -> list[str]:
     return [os.fspath(path) for path in table]
 
 
+_STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(
+    "streams", default=None
+)
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Read every pipe once within the block, however often it is opened: its copy is kept."""
+    with ExitStack() as stack:
+        token = _STREAMS.set((stack, {}))
+        try:
+            yield
+        finally:
+            _STREAMS.reset(token)
+
+
 @contextmanager
 def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
@@ -107,10 +124,17 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
         sources = []
         for name in _expanded(names):
             opened = _from_pipe if name == "-" else _from_path
-            source = opened(stack, name, said.input_format)
+            source = _again(name, said.input_format) or opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
+
+
+def _again(name: str, input_format: Format | None) -> SourceFile | None:
+    """Return the copy that was made of a pipe before."""
+    streams = _STREAMS.get()
+    source = streams and streams[1].get(name)
+    return source and replace(source, format=input_format or source.format)
 
 
 def _one_character(delimiter: str) -> str:
@@ -191,6 +215,8 @@ def _copied(
     stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
 ) -> SourceFile:
     """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
+    streams = _STREAMS.get()
+    stack = stack if streams is None else streams[0]
     digest = sha256()
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clfeval-")))
     path = given = folder / "given"
@@ -210,7 +236,10 @@ def _copied(
         magic = _first_bytes(path)
         if not magic:
             raise DataError.of("the packed file is empty", "empty-table", name)
-    return SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
+    source = SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
+    if streams is not None:
+        streams[1]["-" if name == STDIN else name] = source
+    return source
 
 
 def _first_bytes(path: Path) -> bytes:

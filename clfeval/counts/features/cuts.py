@@ -18,7 +18,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
 from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
-from clfeval.tables.cells import as_text, distinct_texts, is_absent, natural
+from clfeval.tables.cells import as_text, counted_texts, distinct_texts, is_absent, natural
 from clfeval.tables.diagnose import Check, numbered
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile, collect
@@ -80,7 +80,8 @@ def count_classes(
     if not classes:
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
         raise DataError.of("no rows to evaluate", "empty-table", file, hint=hint)
-    positive = resolve_positive(file, classes, roles)
+    counts = counted_texts((row["t"] for row in found), (row["rows"] for row in found))
+    positive = resolve_positive(file, {name: counts[name] for name in classes}, roles)
     fractional = any(row.get("y") for row in found)
     totals = {True: 0.0, False: 0.0}
     for row in found:

@@ -35,6 +35,7 @@ from clfeval.tables.metric.sheet import (
     name_problems,
     no_rows,
 )
+from clfeval.tables.taken import Taken
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
@@ -158,6 +159,13 @@ class MetricTable:
         if self.ignored:
             parts.append(f"ignored {listing(self.ignored)}")
         return "; ".join(parts)
+
+    def taken(self) -> list[Taken]:
+        """Say what every column of the table is taken for, and why."""
+        metrics = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
+        ignored = dict.fromkeys(self.ignored, ("left out", "it holds no numbers"))
+        other = ("not used" if self.layout == "wide" else self.named_by, f"a {self.layout} table")
+        return [Taken(name, *(metrics | ignored).get(name, other)) for name in self.columns]
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
