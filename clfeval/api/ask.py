@@ -73,7 +73,8 @@ def _all(
     """Return the error of everything that is to be asked about a table."""
     parts, fixes, told = [first], dict(first.fixes), {str(first)}
     settled = not fixes
-    while parts[-1].fixes and not settled and len(parts) < MOST:
+    known = {name for option in command.options() for name in option.names}
+    while known & {*parts[-1].fixes} and not settled and len(parts) < MOST:
         try:
             with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
                 settled = True
@@ -84,7 +85,8 @@ def _all(
             parts.append(another)
             fixes = with_fixes(fixes, another.fixes)
     asked = first if len(parts) == 1 else type(first).together(parts)
-    asked.fixes, asked.settled = fixes, settled
+    asked.fixes = {name: value for name, value in fixes.items() if name in known}
+    asked.settled = settled
     return asked
 
 

@@ -205,7 +205,7 @@ def note(text: str) -> None:
 
 
 def _folded(line: str) -> list[str]:
-    """Return a line as a terminal on stderr shows it best, else as it is; what is to be pasted too."""
+    """Return a line as a terminal on stderr shows it best; one to be pasted as it is."""
     if line.startswith("try: ") or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper

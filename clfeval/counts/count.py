@@ -32,7 +32,9 @@ from clfeval.counts.settle import (
     settle,
     slice_label,
     values_of,
+    with_related,
 )
+from clfeval.counts.twins import refuse_twins
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
 from clfeval.tables.cells import natural
@@ -205,8 +207,13 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
 def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
+        strange = {settled.column(model): labels for model, labels in settled.strange.items()}
+        classes = dict.fromkeys(settled.classes, 0)
+        refuse_twins(settled.name, settled.columns.truth, classes, settled.roles, strange)
         raise_culprits(settled, settled.classes, settled.strange)
     while True:
+        if not settled.related:
+            settled = with_related(settled)
         grouped = group(settled)  # the one pass
         judged = judge(grouped, settled)
         better = otherwise(judged, settled)

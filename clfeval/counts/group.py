@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ class Grouped:
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
+    off: per model of these, how far from 1 they sum up at most.
     origin: the number of the file each combination was counted in.
     bad_weights: rows whose weight is none; wrong: observations whose rows contradict each other.
     text_bytes, no_tail: bytes in fields read as text, rows without their last field.
@@ -42,6 +45,7 @@ class Grouped:
     bad_weights: int
     wrong: int
     ranges: Mapping[str, tuple[float, float]]
+    off: Mapping[str, float]
     ties: Mapping[str, int]
     text_bytes: int
     no_tail: int
@@ -65,10 +69,12 @@ class Grouped:
         if what.weight is not None:
             n = np.array([value or 0.0 for value in column("w")], np.float64)
             n = n if total("y") else n.astype(np.int64)
-        ranges, ties = {}, {}
+        ranges, ties, off = {}, {}, {}
         for i, model in enumerate(what.models):
             if f"tie{i}" in tables[0].columns:
                 ties[model.name] = total(f"tie{i}")
+            if f"off{i}" in tables[0].columns:
+                off[model.name] = max((v for v in column(f"off{i}") if v is not None), default=0.0)
             if model.kind != "label":
                 ends = [[v for v in column(f"{end}{i}") if v is not None] for end in ("lo", "hi")]
                 if ends[0]:
@@ -82,6 +88,7 @@ class Grouped:
             bad_weights=total("x"),
             wrong=total(WRONG),
             ranges=ranges,
+            off=off,
             ties=ties,
             text_bytes=total(TEXT_BYTES),
             no_tail=total(NO_TAIL),
@@ -138,6 +145,10 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
             values[f"u{i}"] = nw.max_horizontal(*scores) if len(scores) > 1 else scores[0]
             sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"u{i}").max().alias(f"hi{i}")]
+        if model.kind == "classes" and len(model.columns) > 1 and not model.shares:
+            total = reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
+            values[f"d{i}"] = (total - 1).abs()
+            sums.append(nw.col(f"d{i}").max().alias(f"off{i}"))
         if model.kind == "classes" and len(model.columns) > 2:
             columns = [nw.col(name) for name in model.columns]
             best = nw.max_horizontal(*columns)
@@ -160,7 +171,10 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
 def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
     """Return the column with the score of the positive class."""
     index = model.classes.index(str(positive)) if model.kind == "classes" else 0
-    return nw.col(model.columns[index]).cast(nw.Float64)
+    score = nw.col(model.columns[index]).cast(nw.Float64)
+    if not model.shares:
+        return score
+    return score / reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
 
 
 def says_positive(model: ModelColumns, settled: Settled) -> nw.Expr:

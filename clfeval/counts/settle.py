@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, TypeAlias
 
+from clfeval.counts.beside import threshold_beside
+from clfeval.counts.twins import refuse_twins
 from clfeval.errors import DataError, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
@@ -117,6 +119,7 @@ class Settled:
     classes: truth's labels, where they were looked up beforehand.
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
+    related: the thresholds of models with both were looked for.
     """
 
     columns: Columns
@@ -130,11 +133,17 @@ class Settled:
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
+    related: bool = False
 
     @property
     def name(self) -> str:
         """What the table is called in messages."""
         return self.files[0].name
+
+    def column(self, name: str) -> str:
+        """Return the column that holds the answers of a model."""
+        models = self.columns.models
+        return next(self.columns.source(model) for model in models if model.name == name)
 
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
@@ -182,11 +191,25 @@ def settle(opened: Predictions) -> Settled:
     classes = tuple(sorted(everywhere, key=natural))
     if classes:
         rows = {name: everywhere[name] for name in classes}
+        refuse_twins(settled.name, columns.truth, rows, roles)
         settled = replace(settled, positive=resolve_positive(settled.name, rows, roles))
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
     return replace(with_kinds(settled, kinds), classes=classes, strange=strange)
+
+
+def with_related(settled: Settled) -> Settled:
+    """Return the table with the thresholds at which scores say what the labels beside them say.
+
+    One that is given goes before; DataError where there is none.
+    """
+    columns, cuts = settled.columns, dict(settled.thresholds)
+    for model in columns.models:
+        if model.beside and not settled.roles.has_threshold(model.name):
+            cut = threshold_beside(settled.files, columns, model, settled.positive)
+            cuts[model.name] = cuts[model.name] if cut is None else cut
+    return replace(settled, thresholds=cuts, related=True)
 
 
 def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:

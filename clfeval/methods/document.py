@@ -101,6 +101,13 @@ def counting_notes(counted: Counted) -> list[Warn]:
     said = left_out(counted.files, counted.blank_rows)
     text = "holds numbers that are no labels: scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
+    for model in counted.models:
+        cut = counted.thresholds[model.name]
+        if model.beside and cut is not None:
+            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+            said.append(
+                Warn("labels-and-scores", f"{pair}: scores from {exact(cut)} on are positive")
+            )
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):

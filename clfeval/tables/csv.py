@@ -118,6 +118,34 @@ def one_column_hint(columns: tuple[str, ...], delimiter: str) -> str | None:
     return f"only one column was found: {listing(columns)}"
 
 
+TRIED = 50  # lines
+
+
+def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
+    """Return the delimiter that the file seems to have, where it is not the one it was read with.
+
+    With it all of the first lines have one number of fields, and they do not with the other, or
+    have less.
+    """
+    with source.path.open("rb") as stream:
+        raw = stream.read(HEAD_BYTES)
+    text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
+    lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
+
+    def fields(delimiter: str) -> int:
+        """Count the fields of each line; 0 where lines differ."""
+        try:
+            counts = {len(record) for record in csv.reader(lines, delimiter=delimiter)}
+        except csv.Error:
+            return 0
+        return counts.pop() if len(counts) == 1 else 0
+
+    had = fields(source.delimiter) and len(columns)
+    found = {other: fields(other) for other in (";", "\t", "|", ",") if other != source.delimiter}
+    best = max(found, key=found.__getitem__)
+    return best if found[best] > max(had, 1) else None
+
+
 _FIELDS_HINT = "every row needs as many fields as the header; quote fields that hold a delimiter"
 _HINTS = {
     "not-utf8": ENCODING_HINT,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.names import likely_truth
 from clfeval.tables.prediction import open_files, with_delimiter_hint
 from clfeval.tables.scan import TableFile, in_polars, peek
 from clfeval.tables.taken import Taken
@@ -124,6 +125,8 @@ def _recognised(
 ) -> FeatureTable:
     first = files[0]
     columns = list(first.columns)
+    left_out = match_names(first.name, columns, roles.ignore, what="column")
+    columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
             raise unknown_column(first.name, name, columns)
@@ -152,7 +155,10 @@ def _recognised(
         what = f"no class column; columns: {listing(columns)}"
         hint = "name it with --truth COLUMN"
         hint += ", or the file that has it with --truth-table FILE" if feature else ""
-        error = DataError.of(what, "no-truth", first.name, hint=hint)
+        guess = None if feature else likely_truth(peek(first, roles.null_value))
+        hint = f"--truth '{guess[0]}': {guess[1]}" if guess else hint
+        fixes = {"truth": guess[0]} if guess else {}
+        error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)
     if surely_long or (sparse and roles.layout is None):
         if roles.weight:

@@ -146,6 +146,14 @@ class Input:
     ] = ()  # fmt: skip
     run: str | None = None
 
+    def folded(self) -> Input:
+        """Return it with classes as `fold_labels` makes them."""
+        if not self.fold_labels:
+            return self
+        positive = self.positive and self.positive.strip().lower()
+        labels = tuple(label.strip().lower() for label in self.labels)
+        return replace(self, positive=positive, labels=labels)
+
     def threshold_of(self, model: str) -> float:
         """Return the threshold in force for a model: scores at or above it are positive."""
         return self.threshold.get(model, self.threshold.get(None, DEFAULT_THRESHOLD))

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -15,20 +15,22 @@ from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
-from clfeval.tables.cells import counted_texts, distinct_texts
+from clfeval.tables.cells import as_text, counted_texts
 from clfeval.tables.csv import NAMES_HINT, SAMPLE_ROWS, CsvHead
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
-# bad rows.
-Reading = Literal["bit", "integer", "number", "loose", "text"]
+# bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
+# `folded` is text in small letters, without spaces around it.
+Reading = Literal["bit", "integer", "number", "loose", "written", "loose written", "text", "folded"]
 FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
+_AS_WRITTEN = ("loose", "written", "loose written")  # from text
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
@@ -88,12 +90,9 @@ def _scan_text(
         null_values=list(null_values) or None,
         glob=False,
     ).rename({raw: name for name, raw in raw_names.items() if raw != name})
-    wanted = [
-        pl.col(name).cast(pl.Float64, strict=False) if reading == "loose" else pl.col(name)
-        for name, reading in readings.items()
-    ]
+    wanted = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
-        texts = [name for name in file.columns if readings.get(name, "text") == "text"]
+        texts = [name for name in file.columns if readings.get(name) not in _DTYPES]
         if "bit" not in readings.values():  # then only their being read matters
             texts = [name for name in texts if name not in readings]
         lengths = [pl.col(name).str.len_bytes() for name in texts]
@@ -101,6 +100,33 @@ def _scan_text(
         wanted.append(length.cast(pl.Int64).alias(TEXT_BYTES))
         wanted.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
     return frame.select(wanted)
+
+
+def _read_text(name: str, reading: Reading) -> pl.Expr:
+    """Return a column as it is read, from what the parser made of it."""
+    column = pl.col(name)
+    if reading == "loose":
+        return column.cast(pl.Float64, strict=False)
+    if reading == "folded":
+        small: pl.Expr = folded(column)
+        return small
+    if "written" in reading:
+        return number_in(column, strict=reading == "written")
+    return column
+
+
+def folded(column: Any) -> Any:
+    """Return text in small letters, without spaces around it."""
+    return column.str.strip_chars().str.to_lowercase()
+
+
+def number_in(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
+    """Read numbers as people write them: `12.5%` is 0.125, `0,5` is 0.5."""
+    bare = text.str.strip_chars().str.replace(",", ".", literal=True)
+    share = bare.str.ends_with("%")
+    # not divided: 57.1e-2 is the number nearest to 0.571, and 57.1 / 100 need not be
+    parts = pl.concat_str([bare.str.strip_suffix("%").str.strip_chars_end(), pl.lit("e-2")])
+    return pl.when(share).then(parts).otherwise(bare).cast(pl.Float64, strict=strict)
 
 
 def _names_in_polars(file: TableFile) -> dict[str, str]:
@@ -121,15 +147,14 @@ def _scan_typed(
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
     schema = frame.collect_schema()
-    loose = [
-        name
+    texts = {
+        name: reading
         for name, reading in readings.items()
-        if reading == "loose" and schema[name] in (nw.String, nw.Object)
-    ]
-    if loose and isinstance(native := frame.to_native(), pl.LazyFrame):
+        if reading in _AS_WRITTEN and schema[name] in (nw.String, nw.Object)
+    }
+    if texts and isinstance(native := frame.to_native(), pl.LazyFrame):
         # only polars can be asked to leave out what is no number
-        numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in loose]
-        frame = nw.from_native(native.with_columns(numbers))
+        frame = nw.from_native(native.with_columns(_read_text(*one) for one in texts.items()))
         schema = frame.collect_schema()
     for name in readings:
         if schema[name].is_nested() or schema[name] == nw.Binary:
@@ -143,6 +168,9 @@ def _scan_typed(
             columns = columns.cast(dtype)
         wanted.append(columns)
     frame = frame.select(*wanted)
+    if small := [name for name, reading in readings.items() if reading == "folded"]:
+        texts_of = [name for name in small if schema[name] != nw.Boolean]
+        frame = frame.with_columns(folded(nw.col(name).cast(nw.String)) for name in texts_of)
     if null_values:
         marks = list(null_values)
         cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
@@ -157,7 +185,7 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
         casts = (nw.Float64,)
     elif not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
         casts = (nw.String,)
-    if reading in ("number", "loose") and not dtype.is_numeric():
+    if reading in ("number", *_AS_WRITTEN) and not dtype.is_numeric():
         casts += (nw.Float64,)
     return casts
 
@@ -283,12 +311,38 @@ _SCORE = re.compile(
 )
 
 
+_PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
+_COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
+
+
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """The distinct values of a column's sample, as text."""
+    """The distinct values of a column's sample, as text.
+
+    typed_number: its type is one of numbers. percent: most values have a percent sign, and stand
+    here as shares. commas: most are numbers with a decimal comma, which is not said to be one.
+    distinct: no value stands twice.
+    """
 
     texts: frozenset[str]
     typed_number: bool = False
+    percent: bool = False
+    commas: bool = False
+    distinct: bool = False
+
+    @classmethod
+    def of(cls, values: Sequence[str], decimal: str, *, typed_number: bool = False) -> Peek:
+        """Look at texts, none of them missing."""
+        texts = frozenset(values)
+        percent = _most(_PERCENT, texts)
+        commas = decimal == "." and _most(_COMMA, texts)
+        if percent or decimal == ",":
+            known = (_COMMA, _PERCENT)
+            texts = frozenset(
+                _plain(text) if any(one.fullmatch(text) for one in known) else text
+                for text in texts
+            )
+        return cls(texts, typed_number, percent, commas, len(values) == len({*values}) > 1)
 
     @property
     def mostly_numeric(self) -> bool:
@@ -301,33 +355,63 @@ class Peek:
         """True when every value is a bare 0 or 1."""
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
+    @property
+    def classes(self) -> bool:
+        """True when the values may be classes: texts, or whole numbers."""
+        return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
 
-def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
-    """Look at each column's first values but the null ones; DataError when the reader refuses."""
+
+def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:
+    return sum(written.fullmatch(text) is not None for text in texts) * 2 > len(texts)
+
+
+def _plain(text: str) -> str:
+    """Write a number with a decimal point, and a percentage as the share it is."""
+    bare = text.rstrip("% ").replace(",", ".")
+    return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
+
+
+def peek(
+    file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
+) -> dict[str, Peek]:
+    """Look at each column's first values but the null ones; DataError when the reader refuses.
+
+    fold: texts in small letters, without spaces around them.
+    """
+    without = set(null_values)
     if file.head is not None:
         sample = file.head.sample
         columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
-        without = set(null_values)
-        return {
-            name: Peek(frozenset(v for v in values if v is not None and v not in without))
+        found = {
+            name: ([v for v in values if v is not None and v not in without], False)
             for name, values in zip(file.columns, columns, strict=True)
         }
-    assert file.native is not None
-    try:
-        frame = file.native.head(SAMPLE_ROWS).collect()
-    except engine_errors() as error:
-        if file.source is None:
-            raise
-        raise unreadable(file.name, file.source.format, error) from error
+    else:
+        assert file.native is not None
+        try:
+            frame = file.native.head(SAMPLE_ROWS).collect()
+        except engine_errors() as error:
+            if file.source is None:
+                raise
+            raise unreadable(file.name, file.source.format, error) from error
+        found = {
+            name: (_texts(frame[name].to_list(), without), frame.schema[name].is_numeric())
+            for name in file.columns
+        }
     return {
-        name: Peek(
-            frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),
-            typed_number=frame.schema[name].is_numeric(),
+        name: Peek.of(
+            [text.strip().lower() for text in values] if fold else values, decimal,
+            typed_number=typed,
         )
-        if not frame.schema[name].is_nested()
-        else Peek(frozenset())
-        for name in file.columns
-    }
+        for name, (values, typed) in found.items()
+    }  # fmt: skip
+
+
+def _texts(values: Sequence[Any], without: Collection[str]) -> list[str]:
+    """Return values as texts; none of lists and the like, which are no single values."""
+    if any(isinstance(value, (list, dict)) for value in values[:1]):
+        return []
+    return [text for text in map(as_text, values) if text is not None and text not in without]
 
 
 def distinct_of(

@@ -16,6 +16,7 @@ from clfeval.counts.judge import HINTS, raise_found
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
+from clfeval.counts.twins import refuse_twins
 from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text, counted_texts, distinct_texts, is_absent, natural
@@ -81,7 +82,9 @@ def count_classes(
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
         raise DataError.of("no rows to evaluate", "empty-table", file, hint=hint)
     counts = counted_texts((row["t"] for row in found), (row["rows"] for row in found))
-    positive = resolve_positive(file, {name: counts[name] for name in classes}, roles)
+    of_class = {name: counts[name] for name in classes}
+    refuse_twins(file, column or truth, of_class, roles)
+    positive = resolve_positive(file, of_class, roles)
     fractional = any(row.get("y") for row in found)
     totals = {True: 0.0, False: 0.0}
     for row in found:

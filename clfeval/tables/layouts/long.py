@@ -143,7 +143,7 @@ def checks(
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
     wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
-        wanted.append(bad_weight(columns.weight))
+        wanted.append(bad_weight(columns.weight, columns.written))
     if suspicion.wrong:
         wanted += [_lacking(columns, name) for name in names]
     return [(frame, wanted)]
