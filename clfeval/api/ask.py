@@ -81,12 +81,18 @@ def _all(
         except ClfevalError as another:
             if str(another) in told:
                 break  # the answer was none
+            if another.problems[0].code == "empty-table":  # it leaves nothing
+                fixes = {
+                    name: value for name, value in fixes.items() if name not in parts[-1].fixes
+                }
+                break
             told.add(str(another))
             parts.append(another)
             fixes = with_fixes(fixes, another.fixes)
     asked = first if len(parts) == 1 else type(first).together(parts)
     asked.fixes = {name: value for name, value in fixes.items() if name in known}
     asked.settled = settled
+    asked.args = ("\n".join(asked.lines()),)
     return asked
 
 

@@ -10,12 +10,47 @@ from typing import Any
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
+from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
 from clfeval.tables.prediction import ModelColumns
 
+# as flags are written; a tree that is sure of everything says 0.0 and 1.0
+BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 HALF = 0.005  # of the last of two decimal places
 FAR = 20  # times as wide: measurements differ so, scores of models hardly
+
+
+def refuse_stray(settled: Settled, votes: Sequence[Collection[Any]]) -> None:
+    """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
+
+    A flag would become a model and change what the others alone find; who names the models is not
+    asked. votes: per model the values that stand in its column, of scores the first ones.
+    """
+    roles, columns = settled.roles, settled.columns
+    if roles.model or roles.kind or columns.answer:
+        return
+    bits = {
+        model.name: model.kind != "classes"
+        and model.name not in settled.reread
+        and {*map(as_text, said)} <= {None, *BITS}
+        for model, said in zip(columns.models, votes, strict=True)
+    }
+    others = [model.kind for model in columns.models if not bits[model.name]]
+    scored = len(others) > others.count("label")
+    strays = [
+        model.columns[0]
+        for model in columns.models
+        if bits[model.name] and (scored or (others and model.kind == "score"))
+    ]
+    if strays:
+        beside = "scores" if scored else "labels"
+        what = f"only 0 and 1, beside {beside} of other models: is it a model?"
+        raise DataError(
+            [Problem(what, "stray-labels", settled.name, None, name) for name in strays],
+            hint="--ignore leaves it out; --model, once for each model, says that it is one",
+            fixes={"ignore": tuple(strays)},
+        )
 
 
 def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.counts.doubts import refuse_foreign, refuse_sums, refuse_unbounded
+from clfeval.counts.doubts import refuse_foreign, refuse_stray, refuse_sums, refuse_unbounded
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
@@ -38,7 +38,8 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
-from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
+from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is what it quotes
 HINTS = {
@@ -137,7 +138,7 @@ def check_ids(
     run: str | None = None,
 ) -> None:  # fmt: skip
     """Raise when an id stands in more than one row of the files, or of one run."""
-    if not all_distinct(files, column, null_values, peek):
+    if not all_distinct(files, column, null_values, peek.texts if peek else ()):
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
         frame = pl.concat([numbered(file, null_values).select(wanted) for file in files])
@@ -226,6 +227,13 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     strict = settled.roles.missing == "error"
     missing = bool((judged.missing & ~judged.excused).any())
     surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights)
+    refuse_stray(
+        settled,
+        [
+            votes if model.kind == "label" else settled.texts(model)
+            for model, votes in zip(settled.columns.models, grouped.votes, strict=True)
+        ],
+    )
     refuse_twins(
         name, settled.columns.truth, judged.rows, settled.roles,
         {settled.column(model): labels for model, labels in judged.unknown.items()},

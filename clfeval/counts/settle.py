@@ -15,16 +15,15 @@ from clfeval.result import InputFile
 from clfeval.tables.cells import as_text, is_absent, known_labels, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
+from clfeval.tables.peek import Peek, is_score
 from clfeval.tables.positive import default_positive, guess_positive
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
     NO_TAIL,
     TEXT_BYTES,
-    Peek,
     TableFile,
     collect,
     distinct_of,
-    is_score,
     scan,
     unreadable,
 )

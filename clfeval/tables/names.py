@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from clfeval.errors import DataError, listing
 from clfeval.tables.input import Names, find
-from clfeval.tables.scan import Peek
+from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
 # what truth is also called, where nothing else says so: it is proposed, and not taken

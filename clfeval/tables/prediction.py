@@ -15,16 +15,8 @@ from clfeval.tables.csv import other_delimiter, read_csv_head
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names
 from clfeval.tables.layouts import LayoutName, layouts
-from clfeval.tables.scan import (
-    FILE_NAME,
-    Frame,
-    Peek,
-    Reading,
-    TableFile,
-    check_names,
-    open_typed,
-    peek,
-)
+from clfeval.tables.peek import Peek, peek
+from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
 from clfeval.tables.taken import Taken
 

@@ -20,6 +20,7 @@ from clfeval.tables.diagnose import (
     text_of,
 )
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import (
     KEY,
     WRONG,
@@ -30,7 +31,7 @@ from clfeval.tables.prediction import (
     ModelColumns,
     guess_kind,
 )
-from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
+from clfeval.tables.scan import Frame, TableFile, distinct_of, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"

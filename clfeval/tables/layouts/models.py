@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import DataError, Problem
 from clfeval.tables.input import Input
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import ModelColumns, guess_kind
-from clfeval.tables.scan import Peek
 
 PREFIXES = (
     ".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_",
@@ -17,7 +16,6 @@ PREFIXES = (
 ONE = "model"  # what the only model is called whose columns do not name it
 _LABELS = re.compile(r"(.*?)[ _.-]*(?:y?preds?|predictions?|predicted|labels?|class|yhat|hard)")
 _SCORES = re.compile(r"(.*?)[ _.-]*(?:y?probs?|probas?|probability|scores?|confidence|conf)")
-BITS = {"0", "1", "0.0", "1.0", "false", "true", "False", "True", "FALSE", "TRUE"}
 
 
 def found_models(
@@ -91,34 +89,3 @@ def with_both(models: Mapping[str, ModelColumns], roles: Input) -> dict[str, Mod
                 for one, model in merged.items()
             }
     return merged
-
-
-def refuse_stray(
-    file: str, models: Collection[ModelColumns], peeks: Mapping[str, Peek], roles: Input
-) -> None:
-    """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
-
-    A flag would become a model and change what the others alone find; who names the models is not
-    asked.
-    """
-    if roles.model or roles.kind:
-        return
-
-    def bit(model: ModelColumns) -> bool:
-        return model.kind != "classes" and peeks[model.columns[0]].texts <= BITS
-
-    strays = [model for model in models if bit(model)]
-    others = [model for model in models if not bit(model)]
-    scored = any(model.kind != "label" for model in others)
-    labelled = any(model.kind == "label" for model in others)
-    strays = [m for m in strays if scored or (labelled and m.kind == "score")]
-    if not strays:
-        return
-    beside = "scores" if scored else "labels"
-    what = f"only 0 and 1, beside {beside} of other models: is it a model?"
-    names = tuple(model.columns[0] for model in strays)
-    raise DataError(
-        [Problem(what, "stray-labels", file, None, name) for name in names],
-        hint="--ignore leaves it out; --model, once for each model, says that it is one",
-        fixes={"ignore": names},
-    )

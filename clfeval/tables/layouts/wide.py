@@ -17,16 +17,16 @@ from clfeval.tables.diagnose import (
     repeated,
 )
 from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.layouts.models import found_models, refuse_stray
+from clfeval.tables.layouts.models import found_models
 from clfeval.tables.names import likely_id, no_truth
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
-from clfeval.tables.scan import Frame, Peek, TableFile, in_polars, scan
+from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
     """Take every column that is nothing else for a model."""
     place, models = _models(file, peeks, roles)
-    refuse_stray(file, models, peeks, roles)
     return Columns(*place, _selected(file, peeks, models, roles))
 
 
@@ -67,7 +67,6 @@ def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     # tidymodels writes the hard label beside the probabilities it comes from
     ignored = tuple(model.name for model in models if model.name == ".pred_class")
     models = [m for m in models if m.name not in ignored or m.name in roles.model]
-    refuse_stray(file, models, peeks, roles)
     return Columns(*place, _selected(file, peeks, models, roles), ignored=ignored)
 
 
