@@ -11,7 +11,7 @@ from typing import Any, Literal
 from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME, known_labels
-from clfeval.tables.csv import other_delimiter, read_csv_head
+from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names
 from clfeval.tables.layouts import LayoutName, layouts
@@ -171,6 +171,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         files = []
         for source in sources:
             if source.text:
+                source = with_comments(source)
                 head = read_csv_head(source)
                 check_names(source.name, head.columns, row=head.header_row)
                 files.append(TableFile(source.name, head.columns, source, head=head))

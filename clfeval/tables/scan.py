@@ -89,6 +89,7 @@ def _scan_text(
         },
         null_values=list(null_values) or None,
         glob=False,
+        skip_lines=file.source.comments.count(b"\n"),
     ).rename({raw: name for name, raw in raw_names.items() if raw != name})
     wanted = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
@@ -135,8 +136,9 @@ def _names_in_polars(file: TableFile) -> dict[str, str]:
     if not any('"' in name for name in file.columns):
         return {name: name for name in file.columns}
     bare = pl.scan_csv(
-        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False
-    )
+        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False,
+        skip_lines=file.source.comments.count(b"\n"),
+    )  # fmt: skip
     return dict(zip(file.columns, bare.collect_schema().names(), strict=True))
 
 

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import IO, Any, get_args
 
 from clfeval.errors import DataError, UsageError, no_table, suggestion
+from clfeval.tables.foreign import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
@@ -60,13 +61,17 @@ _SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One table file: its name for messages, where its plain bytes lie, and how to read them."""
+    """One table file: its name for messages, where its plain bytes lie, and how to read them.
+
+    comments: bytes of the lines above the header that begin with `#`.
+    """
 
     name: str
     path: Path
     format: Format
     delimiter: str = ","
     sha256: str | None = None  # of the bytes as given, when they had to be copied anyway
+    comments: bytes = b""
 
     @property
     def text(self) -> bool:
@@ -177,7 +182,7 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
             raise DataError.of("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
-            magic = stream.read(8)
+            magic = stream.read(FIRST)
             if not magic:
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
             # polars opens files by UTF-8 names only
@@ -193,6 +198,7 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         raise DataError.of("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
+    refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         what = f"its name says {by_suffix}, but it is {binary}"
@@ -236,6 +242,7 @@ def _copied(
         magic = _first_bytes(path)
         if not magic:
             raise DataError.of("the packed file is empty", "empty-table", name)
+    refuse_foreign_file(name, path, magic)
     source = SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
     if streams is not None:
         streams[1]["-" if name == STDIN else name] = source
@@ -244,7 +251,7 @@ def _copied(
 
 def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return stream.read(8)
+        return stream.read(FIRST)
 
 
 def _by_magic(magic: bytes) -> Format:
