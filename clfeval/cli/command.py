@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -17,6 +18,7 @@ from typer.main import get_command
 from clfeval.cli import complete, explain, guide
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
+from clfeval.errors import bad_option
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
@@ -46,6 +48,18 @@ class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     seldom: frozenset[str] = frozenset()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line; refuse an option of one value that has two."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for option, times in Counter(order).items():
+                single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
+                if times > 1 and single:
+                    what = f"{option.opts[-1]} takes one value, and is given {times} times"
+                    raise bad_option(what, hint="leave all but one out")
+        found: list[str] = super().parse_args(ctx, args)
+        return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help without the options that are seldom needed."""

@@ -214,9 +214,9 @@ def read_records(source: SourceFile) -> list[list[str]]:
 def _strict_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
     with _text(source) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
-        row = source.comments.count(b"\n")
+        row = above = source.comments.count(b"\n")
         try:
-            for row, record in enumerate(reader, start=row + 1):
+            for row, record in enumerate(reader, start=above + 1):
                 yield row, record
         except csv.Error as error:
             problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, listing, suggestion
@@ -218,6 +219,11 @@ def match_names(
         found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
         if not found:
             text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
-            raise UsageError.of(text, f"unknown-{what}", file, hint=suggestion(pattern, names))
+            parts = [part.strip() for part in pattern.split(",")]
+            hint = suggestion(pattern, names)
+            if len(parts) > 1 and known.issuperset(parts):
+                flag = {"column": "--ignore"}.get(what, f"--{what}")
+                hint = f"one each time: {' '.join(f'{flag} {quote(part)}' for part in parts)}"
+            raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)
