@@ -128,11 +128,15 @@ def _scale(
     if wide and (inside or labels):
         hint = f"--ignore '{first}' leaves it out; {cut}"
         return hint, {"ignore": tuple(columns)}
+    whole = [name for name in columns if settled.peeks[name].whole] if wide else []
+    percent = low >= 0 and high <= 100
+    if whole and len(whole) < len(columns) and not percent:
+        return f"--ignore '{whole[0]}' leaves it out; {cut}", {"ignore": tuple(whole)}
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     if wide and len(found) > 2 and max(highs) > FAR * min(highs):
         hint = f"measurements? clfeval phidelta --features takes columns as features; {cut}"
         return hint, {"features": True}
-    if low >= 0 and high <= 100:
+    if percent:
         hint = "percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1"
         return hint, {"threshold": {None: 50.0}}
     if low < 0:

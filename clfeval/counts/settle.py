@@ -186,7 +186,8 @@ def settle(opened: Predictions) -> Settled:
     }
     if positive and not (unsure or _strange(settled, tuple(found))):
         return settled
-    everywhere = distinct_of(files, columns.truth, columns.null_values)
+    reading = columns.readings("plain")[columns.truth]
+    everywhere = distinct_of(files, columns.truth, columns.null_values, reading)
     classes = tuple(sorted(everywhere, key=natural))
     if classes:
         rows = {name: everywhere[name] for name in classes}

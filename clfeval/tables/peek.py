@@ -61,6 +61,11 @@ class Peek:
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
     @property
+    def whole(self) -> bool:
+        """True when all values are whole numbers."""
+        return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
+
+    @property
     def classes(self) -> bool:
         """True when the values may be classes: texts, or whole numbers."""
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)

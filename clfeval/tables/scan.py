@@ -309,12 +309,12 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
 
 
 def distinct_of(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str]
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text"
 ) -> Counter[str]:
     """Return how often each value of one column stands in all files, as text."""
     values: Counter[str] = Counter()
     for file in files:
-        frame = scan(file, {column: "text"}, null_values=null_values)
+        frame = scan(file, {column: reading}, null_values=null_values)
         found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
         values += counted_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values

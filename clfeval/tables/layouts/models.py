@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.tables.input import Input
@@ -13,6 +13,7 @@ from clfeval.tables.prediction import ModelColumns, guess_kind
 PREFIXES = (
     ".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_",
 )  # fmt: skip
+HARD = ".pred_class"  # tidymodels writes the label beside the probabilities it comes from
 ONE = "model"  # what the only model is called whose columns do not name it
 _LABELS = re.compile(r"(.*?)[ _.-]*(?:y?preds?|predictions?|predicted|labels?|class|yhat|hard)")
 _SCORES = re.compile(r"(.*?)[ _.-]*(?:y?probs?|probas?|probability|scores?|confidence|conf)")
@@ -54,8 +55,10 @@ def found_models(
     return models if roles.kind else with_both(models, roles)
 
 
-def _split(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
+def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
     """Split `.pred_<class>`, `p_<class>`, `<model>:<class>` and their like into model and class."""
+    if name == HARD and "class" not in classes:
+        return None
     for prefix in PREFIXES:
         if name.startswith(prefix):
             model = prefix.strip("._")

@@ -17,7 +17,7 @@ from clfeval.tables.diagnose import (
     repeated,
 )
 from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.layouts.models import found_models
+from clfeval.tables.layouts.models import HARD, found_models
 from clfeval.tables.names import likely_id, no_truth
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
@@ -64,8 +64,7 @@ def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     place, models = _models(file, peeks, roles)
     if all(model.kind != "classes" for model in models):
         return None
-    # tidymodels writes the hard label beside the probabilities it comes from
-    ignored = tuple(model.name for model in models if model.name == ".pred_class")
+    ignored = tuple(model.name for model in models if model.name == HARD)
     models = [m for m in models if m.name not in ignored or m.name in roles.model]
     return Columns(*place, _selected(file, peeks, models, roles), ignored=ignored)
 
