@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clfeval import __version__
 from clfeval.errors import ClfevalError
 from clfeval.pages import DRY_RUN
 from clfeval.result import Answer, Result, Row
@@ -38,7 +39,7 @@ def dry_result(
         said = Answer("doubtful", text)
     return Result(
         command=DRY_RUN,
-        signature=f"cmd:{DRY_RUN}|of:{command}",
+        signature=f"cmd:{DRY_RUN}|of:{command}|clfeval:{__version__}",
         inputs=(),
         parameters={"of": command, "offer": asked and asked.offer},
         summary={"doubts": len(doubts)},

@@ -128,7 +128,10 @@ def _scale(
     if wide and (inside or labels):
         hint = f"--ignore '{first}' leaves it out; {cut}"
         return hint, {"ignore": tuple(columns)}
-    whole = [name for name in columns if settled.peeks[name].whole] if wide else []
+    whole = [
+        model.columns[0] for model, ends in found.items()
+        if wide and ends[0] >= 0 and settled.peeks[model.columns[0]].whole
+    ]  # fmt: skip
     percent = low >= 0 and high <= 100
     if whole and len(whole) < len(columns) and not percent:
         return f"--ignore '{whole[0]}' leaves it out; {cut}", {"ignore": tuple(whole)}
