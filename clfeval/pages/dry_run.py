@@ -27,7 +27,9 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
     if result.tables["doubts"]:
         columns = {"question": "text", "column": "column", "remedy": "hint"}
         yield Shown("doubts", "Questions", columns, rank="asked", most=None)
-    yield Shown("reading", "How the table is read", "column taken why", rank="asked")
+    title = "How the table is read"
+    title += ", once they are answered as proposed" if result.tables["doubts"] else ""
+    yield Shown("reading", title, "column taken why", rank="asked", most=None)
     if result.tables["plan"]:
         yield Shown("plan", "What would be computed on", "what value", rank="asked")
 
