@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import signal
 import sys
 from importlib import import_module
 from typing import Annotated, Any, Literal, NoReturn
@@ -105,12 +104,6 @@ def main() -> NoReturn:
     # quarter of a short run
     gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us quietly, with 141
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            # an orderly exit, which removes temporary files
-            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors=register())  # help has letters that not every terminal has
     code = _run()
@@ -131,7 +124,7 @@ def _run() -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
-        note("\n".join(error.lines(verbose=verbose)))
+        note(*error.lines(verbose=verbose))
         return error.exit_code
     except KeyboardInterrupt:
         note("interrupted")
@@ -143,7 +136,7 @@ def _run() -> int:
             _check(stream)
         note(f"cannot write: {error.strerror} [output]")
         return ExitCode.USAGE
-    except Exception:  # the boundary: whatever else arrives here is our fault
+    except BaseException:  # the boundary: whatever else arrives here, a panic too, is our fault
         return _bug()
     return ExitCode.OK
 
@@ -161,11 +154,7 @@ def _check(stream: Literal["stdout", "stderr"]) -> None:
 def _bug() -> ExitCode:
     import traceback
 
-    note(traceback.format_exc())
+    note(*traceback.format_exc().splitlines(), "")
     report = "this is a bug in clfeval; please report it with the lines above"
     note(f"{report} (clfeval {__version__})")
     return ExitCode.BUG
-
-
-if __name__ == "__main__":
-    main()
