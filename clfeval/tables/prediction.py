@@ -11,6 +11,7 @@ from clfeval.errors import DataError, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import one_column_hint, read_csv_head
+from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.layouts import LayoutName, layouts
@@ -158,7 +159,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(paths, said) as sources:
+    with open_sources(paths, said) as sources, blaming(sources):
         files = []
         for source in sources:
             if source.text:
