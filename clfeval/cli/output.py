@@ -200,7 +200,7 @@ def note(*said: str) -> None:
 
     The only way to stderr: what steers a terminal, a line end within a name too, is spelt out.
     """
-    if sys.stderr is not None:
+    if said and sys.stderr is not None:
         try:
             lines = [line for text in said for line in _folded(plain(text))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -136,6 +137,10 @@ def _expanded(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
+            if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
+                what = "would search the whole file system"
+                hint = "name a folder to begin in"
+                raise UsageError.of(what, "whole-disk", name, hint=hint)
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
                 raise DataError.of("no file matches this pattern", "no-such-file", name)
@@ -166,6 +171,9 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             magic = stream.read(MAGIC)
             if not magic:
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
+            if _is_device(stream):
+                what = "is a device, which may never end"
+                raise DataError.of(what, "not-readable", name, hint="pipe from it what is a table")
             # polars opens files by UTF-8 names only
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
@@ -185,6 +193,12 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         hint = f"add --input-format {binary}, or rename it"
         raise DataError.of(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
+
+
+def _is_device(stream: IO[bytes]) -> bool:
+    """Tell whether a stream is a device other than a terminal."""
+    mode = os.fstat(stream.fileno()).st_mode
+    return (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty()
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
