@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import typer
 
+from clfeval.cli.aside import engine_aside
 from clfeval.cli.output import (
     Output,
     Screen,
@@ -49,7 +51,7 @@ def run(
     limited = bool(gates.limits)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
-        with waiting(tables):
+        with nullcontext() if output.verbose else engine_aside(), waiting(tables):
             import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
 
             stop_at_once()

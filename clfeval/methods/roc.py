@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -267,15 +268,17 @@ def point_rows(
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
         chosen = np.union1d(even, best).astype(np.int64)
     p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
+    cuts, tps, fps = (
+        column[chosen].tolist()
+        for column in (curve.points.thresholds, curve.points.tp, curve.points.fp)
+    )
+    plane = (curve.phi[chosen].tolist(), curve.delta[chosen].tolist())
     return [
         {
-            "slice": label, "model": model, "threshold": _finite(curve.points.thresholds[i].item()),
-            "tp": curve.points.tp[i].item(), "fp": curve.points.fp[i].item(),
-            "sensitivity": curve.points.tp[i].item() / p,
-            "specificity": 1 - curve.points.fp[i].item() / n, "phi": curve.phi[i].item(),
-            "delta": curve.delta[i].item(),
+            "slice": label, "model": model, "threshold": cut if isfinite(cut) else None, "tp": tp,
+            "fp": fp, "sensitivity": tp / p, "specificity": 1 - fp / n, "phi": phi, "delta": delta,
         }
-        for i in chosen.tolist()
+        for cut, tp, fp, phi, delta in zip(cuts, tps, fps, *plane, strict=True)
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
+from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names
 from clfeval.tables.layouts import LayoutName, layouts
@@ -167,7 +168,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(paths, said) as sources:
+    with open_sources(paths, said) as sources, blaming(sources):
         files = []
         for source in sources:
             if source.text:

@@ -25,6 +25,7 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
+from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
@@ -37,7 +38,7 @@ def read_grid(table: Any, said: Input) -> Grid:
     Records without any value are left out, and count as rows all the same.
     """
     if paths := paths_of(table):
-        with open_sources(paths, said) as sources:
+        with open_sources(paths, said) as sources, blaming(sources):
             if len(sources) != 1:
                 raise UsageError.of("one metric table at a time", "several-tables")
             grid = _of_file(sources[0], said.id)
