@@ -14,6 +14,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.settle import Settled, check_structure
+from clfeval.counts.units import in_units
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
@@ -38,7 +39,7 @@ class Grouped:
     by: tuple[list[Any], ...]
     votes: tuple[list[Any], ...]
     rows: Ints
-    n: Floats | Ints
+    n: Floats | Ints  # fractions only until their unit is known
     bad_weights: int
     wrong: int
     ranges: Mapping[str, tuple[float, float]]
@@ -62,7 +63,9 @@ class Grouped:
 
         rows: Ints = np.array(column("rows"), np.int64)
         n: Any = rows
-        if what.weight is not None:
+        if what.weight is not None and settled.unit != 1:
+            n = np.array([value or 0 for value in column("w")], np.int64)
+        elif what.weight is not None:
             n = np.array([value or 0.0 for value in column("w")], np.float64)
             n = n if total("y") else n.astype(np.int64)
         ranges, ties = {}, {}
@@ -145,7 +148,7 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
     if what.weight is not None:
-        values |= weighed(what.weight)
+        values |= weighed(what.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
         # rows of weight 0 stand for no row; unusable weights stay, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
@@ -190,17 +193,17 @@ def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 
 
-def weighed(column: str) -> dict[str, nw.Expr]:
+def weighed(column: str, unit: float = 1) -> dict[str, nw.Expr]:
     """Return, for sums: w, the weights that are finite numbers from 0 up; x, 1 for what is none.
 
-    y is 1 for a weight that is not whole.
+    y is 1 for a weight that is not whole; w is in units.
     """
     weight = nw.col(column)
     good = ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
     broken = good & (number.round(0) != number)
     return {
-        "w": nw.when(good).then(number),
+        "w": nw.when(good).then(in_units(number, unit)),
         "x": (~good).cast(nw.Int64),
         "y": broken.cast(nw.Int64),
     }

@@ -12,8 +12,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, says_positive, score_column
-from clfeval.counts.patterns import any_of, by_name, merged, stacked
+from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
 from clfeval.counts.settle import Settled
+from clfeval.counts.units import in_units, shown
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
 from clfeval.tables.prediction import KEY, Mode
@@ -27,8 +28,7 @@ class Kept:
     """What tells the rows that were counted, and what they say, from the rest of the files.
 
     positive_values, vote_values: the raw values of truth, and of each label model, that mean the
-    positive class. complete: no row lacks a value. counts: the type of counts, whole numbers or
-    sums of weights. rows: in all.
+    positive class. complete: no row lacks a value. rows: in all.
     """
 
     settled: Settled
@@ -36,7 +36,6 @@ class Kept:
     positive_values: tuple[Any, ...]
     vote_values: tuple[tuple[Any, ...], ...]
     complete: bool
-    counts: np.dtype[Any]
     rows: int
 
     def frames(
@@ -57,7 +56,7 @@ class Kept:
         columns = settled.columns
         picked = {"t": _one_of(columns.truth, self.positive_values), "w": nw.lit(1.0)}
         if columns.weight is not None:
-            picked["w"] = nw.col(columns.weight).cast(nw.Float64)
+            picked["w"] = in_units(nw.col(columns.weight), settled.unit)
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
         for i, model in enumerate(columns.models if votes else ()):
@@ -103,9 +102,9 @@ class JointCounts:
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
     columns of models that hold labels, None where no score is counted; n (m,) is how many rows, or
-    what weight, are alike. Rows are distinct and sorted by truth, then the votes and then the
-    scores of the models in the order of their names: equal tables are equal arrays whatever order
-    their rows and columns came in.
+    what weight, are alike, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    then the votes and then the scores of the models in the order of their names: equal tables are
+    equal arrays whatever order their rows and columns came in.
     """
 
     models: tuple[str, ...]
@@ -113,11 +112,13 @@ class JointCounts:
     votes: Bools
     scores: Floats | None
     n: Counts
+    unit: float = 1
 
     @classmethod
     def of(
-        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts
-    ) -> JointCounts:
+        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
+        unit: float = 1,
+    ) -> JointCounts:  # fmt: skip
         """Merge equal rows, and put them in order."""
         places = by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
@@ -130,9 +131,13 @@ class JointCounts:
             new[1:] |= key[order][1:] != key[order][:-1]
         first = order[new]
         merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
-        return cls(
-            models, truth[first], votes[first], None if scores is None else scores[first], merged
-        )
+        scores = None if scores is None else scores[first]
+        return cls(models, truth[first], votes[first], scores, merged, unit)
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def __add__(self, other: JointCounts) -> JointCounts:
         """Add the counts of other rows of the same models."""
@@ -140,7 +145,7 @@ class JointCounts:
             raise ValueError(f"different models: {self.models} and {other.models}")
         truth, votes, n = stacked(self, other, "truth", "votes", "n")
         scores = None if self.scores is None else stacked(self, other, "scores")[0]
-        return JointCounts.of(self.models, truth, votes, scores, n)
+        return JointCounts.of(self.models, truth, votes, scores, n, same_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
@@ -151,7 +156,8 @@ class JointCounts:
             found.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 found.update(self.scores[:, i].astype("<f8").tobytes())
-        found.update(self.n.astype(f"<{self.n.dtype.kind}8").tobytes())
+        n = shown(self.n, self.unit)
+        found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
         return found.hexdigest()
 
 
@@ -173,8 +179,9 @@ def joint_counts(kept: Kept) -> JointCounts:
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    n = table["w"].to_numpy().astype(np.float64).astype(kept.counts)
-    return JointCounts(models, table["t"].to_numpy().astype(bool), votes, scores, n)
+    n = table["w"].to_numpy().astype(np.int64)
+    truth = table["t"].to_numpy().astype(bool)
+    return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
 
 
 def list_exclusive(

@@ -122,6 +122,7 @@ class Settled:
     classes: truth's labels, where they were looked up beforehand.
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
+    unit: how many units, in which rows are counted, make a weight of 1.
     """
 
     columns: Columns
@@ -135,6 +136,7 @@ class Settled:
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
+    unit: float = 1
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
 from clfeval.inference.delong import delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
@@ -267,10 +268,11 @@ def point_rows(
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
         chosen = np.union1d(even, best).astype(np.int64)
     p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
+    cells = {"tp": curve.points.tp, "fp": curve.points.fp}
     return [
         {
             "slice": label, "model": model, "threshold": _finite(curve.points.thresholds[i].item()),
-            "tp": curve.points.tp[i].item(), "fp": curve.points.fp[i].item(),
+            **{name: shown(n[i], curve.counts.unit).item() for name, n in cells.items()},
             "sensitivity": curve.points.tp[i].item() / p,
             "specificity": 1 - curve.points.fp[i].item() / n, "phi": curve.phi[i].item(),
             "delta": curve.delta[i].item(),
@@ -281,7 +283,7 @@ def point_rows(
 
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
     counts = curve.counts
-    if counts.positives.dtype.kind == "f":  # DeLong's variance counts rows
+    if counts.fractional:  # DeLong's variance counts rows
         gini = curve.area()
         return Estimate((1 + gini) / 2), Estimate(gini)
     found = delong_auc(counts.positives, counts.negatives, level=level or 0.95)

@@ -17,8 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import TargetCounts
+from clfeval.counts.units import limit_in_units, shown
 from clfeval.errors import UsageError
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
@@ -72,7 +73,7 @@ class SubsetScores:
 
 
 def found(counts: TargetCounts) -> int | float:
-    """Return TTP: target rows that at least one model finds."""
+    """Return TTP: target rows that at least one model finds, in units."""
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
@@ -132,8 +133,9 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
 
 def _histogram(patterns: Bools, n: Counts) -> Counts:
     k = patterns.shape[1]
-    index = patterns @ (1 << np.arange(k, dtype=np.int64))
-    return np.bincount(index, weights=n, minlength=2**k).astype(n.dtype)
+    exactly = np.zeros(2**k, n.dtype)
+    np.add.at(exactly, patterns @ (1 << np.arange(k, dtype=np.int64)), n)
+    return exactly
 
 
 def _zeta(values: Counts) -> Counts:
@@ -209,7 +211,8 @@ def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
     """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
-        fits = (every.effort <= effort) & every.members.any(axis=1)
+        fits = every.effort <= limit_in_units(effort, counts.unit)
+        fits &= every.members.any(axis=1)
         return _best(every, fits) if fits.any() else None
     choice = _program(counts, effort=effort)
     return choice if choice and choice.scores.members.any() else None
@@ -224,14 +227,14 @@ def _best(every: SubsetScores, among: Bools) -> Choice:
 
 def _greedy(counts: TargetCounts, sizes: int) -> Bools:
     chosen = np.zeros((sizes, len(counts.models)), bool)
-    left = counts.hit_n.astype(np.float64)
+    left = counts.hit_n
     members = np.zeros(len(counts.models), bool)
     for step in range(sizes):
         gains = left @ counts.hits
-        gains[members] = -1.0
+        gains[members] = -1
         best = int(np.argmax(gains))
         members[best] = True
-        left = np.where(counts.hits[:, best], 0.0, left)
+        left = np.where(counts.hits[:, best], 0, left)
         chosen[step] = members
     return chosen
 
@@ -251,13 +254,16 @@ def _program(
     from scipy.sparse import coo_array, hstack, identity
 
     k = len(counts.models)
-    patterns, weight, gain = counts.hits, counts.hit_n, counts.hit_n.astype(float)
+    patterns, exactly = counts.hits, counts.hit_n
+    gain: Floats = shown(counts.hit_n, counts.unit).astype(float)
     if effort is not None:
         patterns = np.vstack([counts.hits, counts.alarms])
-        weight = np.concatenate([counts.hit_n, counts.alarm_n])
+        exactly = np.concatenate([counts.hit_n, counts.alarm_n])
         gain = np.concatenate([gain, np.zeros(len(counts.alarm_n))])
+    weight, limit = shown(exactly, counts.unit), limit_in_units(effort or 0, counts.unit)
     claimed = patterns.any(axis=1)
-    patterns, weight, gain = patterns[claimed], weight[claimed], gain[claimed]
+    patterns, gain = patterns[claimed], gain[claimed]
+    exactly, weight = exactly[claimed], weight[claimed]
     m = len(patterns)
     who = coo_array(patterns.astype(float))
     constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
@@ -274,7 +280,7 @@ def _program(
         unit = max(effort, 1.0)
         constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
         # a model that claims too much alone is in no answer; the solver's tolerance may differ
-        allowed = (weight @ patterns <= effort).astype(float)
+        allowed = (exactly @ patterns <= limit).astype(float)
     for attempt in range(ATTEMPTS):
         with _quiet_stdout():
             answer = milp(
@@ -286,8 +292,8 @@ def _program(
             break
         members: Bools = answer.x[:k] > 0.5
         scores = score_subsets(counts, members[None, :])
-        if effort is None or scores.effort[0] <= effort:
-            fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE
+        if effort is None or scores.effort[0] <= limit:
+            fine = answer.status == 0 and attempt == 0 and gain.sum() * counts.unit <= FINE
             rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
             return Choice(scores, rounded if answer.status == 0 else UNPROVED)
         other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]
