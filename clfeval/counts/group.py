@@ -132,7 +132,9 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         if model.kind == "label":
             keys[f"v{i}"] = nw.col(model.columns[0])
         else:
-            vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))
+            vote = (
+                nw.when(says_positive(model, settled, frame)).then(nw.lit(1)).otherwise(nw.lit(0))
+            )
             absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING))
             keys[f"v{i}"] = absent.otherwise(vote).cast(nw.Int8)
             numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
@@ -160,20 +162,31 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     return collect(frame.select(*picked).group_by(*keys).agg(*sums))
 
 
-def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
+def scored_by(model: ModelColumns, positive: str | None) -> str:
     """Return the column with the score of the positive class."""
-    index = model.classes.index(str(positive)) if model.kind == "classes" else 0
-    return nw.col(model.columns[index]).cast(nw.Float64)
+    return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
-def says_positive(model: ModelColumns, settled: Settled) -> nw.Expr:
+def score_column(model: ModelColumns, positive: str | None, frame: Frame) -> nw.Expr:
+    """Return the scores of the positive class, those of 32 bits as the decimals they stand for.
+
+    So a table says the same as its CSV, where .7 is .7 and not .699999988.
+    """
+    score = nw.col(name := scored_by(model, positive))
+    single = frame.collect_schema()[name] == nw.Float32
+    return (score.cast(nw.String) if single else score).cast(nw.Float64)
+
+
+def says_positive(model: ModelColumns, settled: Settled, frame: Frame) -> nw.Expr:
     """True where the score is at or above the threshold, or the positive class the likeliest.
 
     A threshold of NaN asks for the largest class probability; ties go to the first class.
     """
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
-        return score_column(model, settled.positive) >= threshold
+        name = scored_by(model, settled.positive)
+        single = frame.collect_schema()[name] == nw.Float32
+        return nw.col(name).cast(nw.Float64) >= (in_single(threshold) if single else threshold)
     index = model.classes.index(settled.positive)
     own = nw.col(model.columns[index])
     beaten = [
@@ -184,11 +197,22 @@ def says_positive(model: ModelColumns, settled: Settled) -> nw.Expr:
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
 
 
+def in_single(threshold: float) -> float:
+    """Return the least number of 32 bits whose shortest decimal is not below the threshold."""
+    with np.errstate(over="ignore"):
+        near, up = np.float32(threshold), np.float32(np.inf)
+        while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
+            near = below
+        while float(str(near)) < threshold:
+            near = np.nextafter(near, up)
+    return float(near)
+
+
 def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
     """True where a model has no score to vote by."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
-        return _absent(score_column(model, settled.positive))
+        return _absent(nw.col(scored_by(model, settled.positive)))
     lacking = [_absent(nw.col(name)) for name in model.columns]
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 

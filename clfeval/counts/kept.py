@@ -59,19 +59,27 @@ class Kept:
             picked["w"] = in_units(nw.col(columns.weight), settled.unit)
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
-        for i, model in enumerate(columns.models if votes else ()):
-            if model.kind == "label":
-                picked[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
-            else:
-                picked[f"v{i}"] = says_positive(model, settled)
-        for i in scores:
-            score = score_column(columns.models[i], settled.positive)
-            # -0 is 0, and would sort before it
-            picked[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
         for j, name in enumerate(columns.by if by else ()):
             picked[f"b{j}"] = nw.col(name)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
-        return [self._among(frame, target).select(**picked) for frame in found]
+        return [
+            self._among(frame, target).select(**picked, **self._said(frame, votes, scores))
+            for frame in found
+        ]
+
+    def _said(self, frame: Frame, votes: bool, scores: Sequence[int]) -> dict[str, nw.Expr]:
+        """Return what the models of a file say."""
+        settled, said = self.settled, dict[str, nw.Expr]()
+        for i, model in enumerate(settled.columns.models if votes else ()):
+            if model.kind == "label":
+                said[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
+            else:
+                said[f"v{i}"] = says_positive(model, settled, frame)
+        for i in scores:
+            score = score_column(settled.columns.models[i], settled.positive, frame)
+            # -0 is 0, and would sort before it
+            said[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
+        return said
 
     def _among(self, frame: Frame, target: Target) -> Frame:
         """Leave out rows that lack a value, weigh nothing or are of the other class."""

@@ -15,6 +15,7 @@ from clfeval.counts.units import shown
 from clfeval.inference.delong import delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
+from clfeval.measures.scores import roc_auc
 from clfeval.result import Estimate, Row
 
 _BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
@@ -237,10 +238,6 @@ class Curve:
         at = self.points.thresholds[nearest].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
-    def area(self) -> float:
-        """Return the integral of delta over phi by trapezoids: the Gini coefficient."""
-        return float(np.sum(np.diff(self.phi) * (self.delta[1:] + self.delta[:-1])) / 2)
-
 
 def curve_row(label: str | None, model: str, curve: Curve | None, level: float | None) -> Row:
     """Return what one curve says: Gini, AUC, best point, break-even point; None: one class only.
@@ -284,8 +281,8 @@ def point_rows(
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
     counts = curve.counts
     if counts.fractional:  # DeLong's variance counts rows
-        gini = curve.area()
-        return Estimate((1 + gini) / 2), Estimate(gini)
+        auc = roc_auc(counts.scores, counts.positives, counts.negatives).item()
+        return Estimate(auc), Estimate(2 * auc - 1)
     found = delong_auc(counts.positives, counts.negatives, level=level or 0.95)
     auc, gini = found.value, 2 * found.value - 1
     if level is None or not np.isfinite(found.low):

@@ -131,3 +131,11 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
     first = documents(frame)
     for seed in range(3):
         assert documents(frame.sample(fraction=1.0, shuffle=True, seed=seed)) == first
+
+
+def test_the_best_within_an_effort_may_be_one_that_calls_everything() -> None:
+    frame = table("truth,all,some,w 1,1,1,.1 1,1,0,.2 0,1,0,.3")
+    result = clfeval.mars(frame, weight="w", interval="none", max_effort=0.6)
+    (said,) = (one for one in result.answer if one.code == "within-effort")
+    assert said.text == "Within 0.6 rows called, all finds most: 0.3 (recall 1.000), calling 0.6."
+    assert said.value == 1

@@ -82,7 +82,7 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _found(counts, names, options)
+    measure, share = MEASURE[options.target], _share(counts, covered, options)
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
@@ -92,12 +92,10 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
     return [Answer("within-effort", text, names, measure, *found)]
 
 
-def _found(counts: TargetCounts, models: Sequence[str], options: MarsOptions) -> Estimate:
-    """Return the share of the target rows that some of the models find."""
-    members = [counts.models.index(name) for name in models]
-    covered = counts.hit_n[counts.hits[:, members].any(axis=1)].sum()
-    measure, rows = MEASURE[options.target], counts.hit_n.sum().item()
-    return shares(measure, np.array([covered]), rows, level=options.confidence)[0]
+def _share(counts: TargetCounts, found: float, options: MarsOptions) -> Estimate:
+    """Return the share of the target rows that is found, of rows or weight as a table has them."""
+    units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
+    return shares(MEASURE[options.target], units, rows, level=options.confidence)[0]
 
 
 def _written(n: Counts | float, counts: TargetCounts) -> str:
@@ -111,7 +109,7 @@ def _most(
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum()
-    share = _found(counts, models[best : best + 1], options)
+    (share,) = shares(measure, covered[[best]], rows.item(), level=options.confidence)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
@@ -164,7 +162,7 @@ def _pair(
     if testable and lost and len(pairs) * sign_test(gained, lost) > 1 - options.level:
         chance = ", which may be chance"
     found, called = (float(str(row[name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _found(counts, names, options)
+    measure, share = MEASURE[options.target], _share(counts, found, options)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
         f"{between(share.value or 0.0, share.low, share.high)}), "
