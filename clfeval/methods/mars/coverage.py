@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -59,6 +59,11 @@ class SubsetScores:
         """How many models are in."""
         return np.asarray(self.members.sum(axis=1))
 
+    @classmethod
+    def joined(cls, parts: Sequence[SubsetScores]) -> SubsetScores:
+        """Put the scores of several sets of subsets behind one another."""
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in cls.__slots__))
+
     def take(self, index: NDArray[np.intp] | Bools) -> SubsetScores:
         """Return the scores of some of the subsets, in the order given."""
         return SubsetScores(*(getattr(self, name)[index] for name in SubsetScores.__slots__))
@@ -81,9 +86,9 @@ def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
     step = max(1, _CELLS // max(1, len(counts.hit_n) + len(counts.alarm_n)))
     starts = range(0, max(1, len(members)), step)
-    parts = [_score_some(counts, members[start : start + step]) for start in starts]
-    names = SubsetScores.__slots__
-    return SubsetScores(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+    return SubsetScores.joined(
+        [_score_some(counts, members[start : start + step]) for start in starts]
+    )
 
 
 def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:

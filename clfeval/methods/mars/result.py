@@ -95,8 +95,8 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables: dict[str, Rows] = {
-        "models": [row for view in views for row in _model_rows(view, thresholds)],
-        "pairs": [row for view in views for row in _pair_rows(view)],
+        "models": _model_rows(views, thresholds),
+        "pairs": _pair_rows(views),
     }
     if options.subsets is not None:
         scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
@@ -147,29 +147,32 @@ class View:
         """Return a measure that is k of n rows, with intervals."""
         return shares(name, k, n, level=self.options.confidence)
 
-    def alone(self, subsets: SubsetScores) -> CellColumns:
-        """Return the four MARS columns of subsets."""
-        missed = subsets.missed(self.options.occlusion)
-        others = np.asarray(~subsets.members.all(axis=1))
-        hits = subsets.exclusive_found
-        return alone(hits, missed, self.ttp, others, self.options, self.counts.unit)
-
     def shown(self, n: Counts) -> list[Any]:
         """Return counts in units as rows, or as weight."""
         found: list[Any] = shown(n, self.counts.unit).tolist()
         return found
 
-    def columns(self, subsets: SubsetScores) -> CellColumns:
-        """Return the columns every table of subsets has."""
-        names = self.counts.models
-        return {
-            "slice": [self.label] * len(subsets),
-            "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
-            "covered": self.shown(subsets.covered),
-            "effort": self.shown(subsets.effort),
-            "yield": self.shares("yield", subsets.covered, subsets.effort),
-            **self.alone(subsets),
-        }
+
+def columns_of(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the columns every table of subsets has; the slices are estimated together."""
+    subsets, view = SubsetScores.joined(scores), views[0]
+    names = view.counts.models
+    return {
+        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "covered": view.shown(subsets.covered),
+        "effort": view.shown(subsets.effort),
+        "yield": view.shares("yield", subsets.covered, subsets.effort),
+        **_alone(views, scores),
+    }
+
+
+def _alone(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the four MARS columns of the subsets of each slice."""
+    subsets, options = SubsetScores.joined(scores), views[0].options
+    ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
+    missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
+    return alone(subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit)
 
 
 def alone(
@@ -192,36 +195,46 @@ def alone(
     }
 
 
-def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
-    counts, models = view.counts, view.counts.models
-    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # seen from the negative class, a hit is a true negative and an alarm a false one
-    tp, fp, fn, tn = hit, alarm, missed, passed
-    if view.options.target == "negative":
-        tp, fp, fn, tn = passed, missed, alarm, hit
+def _model_rows(views: Sequence[View], thresholds: Mapping[str, float | None]) -> list[Row]:
+    models, view = views[0].counts.models, views[0]
+    cells = np.concatenate([_cells(one) for one in views], axis=1)
+    tp, fp, fn, tn = cells
+    each = coverage.combinations_of(len(models), 1)
     return rows_of(
         {
-            "slice": [view.label] * len(models),
-            "model": models,
-            "threshold": [thresholds.get(model) for model in models],
-            **{name: view.shown(cell) for name, cell in zip(CELLS, (tp, fp, fn, tn), strict=True)},
+            "slice": [one.label for one in views for _ in models],
+            "model": models * len(views),
+            "threshold": [thresholds.get(model) for model in models] * len(views),
+            **{name: view.shown(cell) for name, cell in zip(CELLS, cells, strict=True)},
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
             "precision": view.shares("precision", tp, tp + fp),
             "recall": view.shares("recall", tp, tp + fn),
-            **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
+            **_alone(views, [coverage.score_subsets(one.counts, each) for one in views]),
         }
-    )  # fmt: skip
+    )
 
 
-def _pair_rows(view: View) -> list[Row]:
-    counts, k = view.counts, len(view.counts.models)
-    pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
-    single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
-    p_values = [
-        None if counts.fractional else sign_test(*single[pair].tolist()) for pair in pairs.members
-    ]
-    return rows_of({**view.columns(pairs), "p_value": p_values})
+def _cells(view: View) -> Counts:
+    """Return TP, FP, FN and TN of every model, (4, k)."""
+    counts = view.counts
+    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+    # seen from the negative class, a hit is a true negative and an alarm a false one
+    positive = view.options.target == "positive"
+    return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
+
+
+def _pair_rows(views: Sequence[View]) -> list[Row]:
+    k = len(views[0].counts.models)
+    singles, twos = (coverage.combinations_of(k, size) for size in (1, 2))
+    p_values: list[float | None] = []
+    for view in views:
+        alone_n = coverage.score_subsets(view.counts, singles).exclusive_found
+        p_values += [
+            None if view.counts.fractional else sign_test(*alone_n[pair].tolist()) for pair in twos
+        ]
+    scores = [coverage.score_subsets(view.counts, twos) for view in views]
+    return rows_of({**columns_of(views, scores), "p_value": p_values})
 
 
 def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
@@ -236,14 +249,14 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
             made.clear()
             view, scores = parts[part]
             rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_of(view.columns(scores.take(rows)))
+            made[part, number] = rows_of(columns_of([view], [scores.take(rows)]))
         return made[part, number][offset]
 
     return LazyRows(int(starts[-1]), make_row)
 
 
 def _chosen(view: View, choice: Choice, **more: float) -> dict[str, Any]:
-    (row,) = rows_of(view.columns(choice.scores))
+    (row,) = rows_of(columns_of([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
     return {"slice": None, "size": size, **more, "method": choice.method, **row}
 
