@@ -114,9 +114,12 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
 
 def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
     """Return for each of some scores how many rows (or what weight) of a column score higher."""
-    order = np.argsort(column)
+    order, asked = np.argsort(column), np.argsort(scores)
     running = np.concatenate([[0], np.cumsum(n[order])])
-    return np.asarray(running[-1] - running[np.searchsorted(column[order], scores, side="right")])
+    place = np.empty(len(scores), np.int64)
+    # asked for in order, which of ten million takes a tenth of the time
+    place[asked] = np.searchsorted(column[order], scores[asked], side="right")
+    return np.asarray(running[-1] - running[place])
 
 
 def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:

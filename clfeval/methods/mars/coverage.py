@@ -21,9 +21,11 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import TargetCounts
 from clfeval.counts.units import limit_in_units, shown
 from clfeval.errors import UsageError
+from clfeval.methods.mars.exhaustive import most_covering
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
-MOST_SUBSETS = 2_000_000
+MOST_SUBSETS = 2_000_000  # listed
+MOST_COUNTED = 10_000_000  # among which the best is looked for
 ENUMERATED, PROGRAM, GREEDY = "exact: all subsets", "exact: integer program", "greedy"
 FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
 ATTEMPTS = 50
@@ -193,8 +195,9 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
     Ties go to less effort, then to the models that come first. Exact: all subsets of up to
-    20 models, of more maximum coverage as an integer program, with the greedy choice
-    beside it (each step adds the model that covers most of what is left) wherever the two differ.
+    20 models, and of more while there are at most 10 million; beyond, maximum coverage as an
+    integer program. Of more than 20 the greedy choice stands beside it (each step adds the model
+    that covers most of what is left) wherever the two differ.
     """
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
@@ -203,9 +206,15 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
         return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy(counts, sizes))
     choices: list[Choice] = []
+    subsets = 0
     for wanted in range(1, sizes + 1):
         step = greedy.take(np.array([wanted - 1]))
-        exact = _program(counts, size=wanted)
+        subsets += comb(len(counts.models), wanted)
+        if subsets <= MOST_COUNTED:
+            ties = most_covering(counts, wanted, int(step.covered[0]))
+            exact: Choice | None = _best(score_subsets(counts, ties), np.ones(len(ties), bool))
+        else:
+            exact = _program(counts, size=wanted)
         choices += [exact] if exact else []
         if exact is None or exact.scores.covered[0] != step.covered[0]:
             choices.append(Choice(step, GREEDY))
