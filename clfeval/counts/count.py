@@ -35,13 +35,14 @@ from clfeval.counts.settle import (
     with_related,
 )
 from clfeval.counts.twins import refuse_twins
+from clfeval.counts.units import unit_of
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
 from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import ModelColumns, Predictions
-from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors
+from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors, scan
 from clfeval.tables.taken import Facts
 
 S = TypeVar("S")
@@ -116,7 +117,6 @@ class Counted:
                     for model, votes in zip(models, grouped.votes, strict=True)
                 ),
                 complete=not judged.missing.any(),
-                counts=slices[None].n.dtype,
                 rows=sum(file.rows for file in files),
             ),
             top=top,
@@ -160,7 +160,8 @@ class Counted:
         """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
         if not scores or all(model.kind == "label" for model in self.models):
             whole = self.patterns
-            return JointCounts.of(whole.models, whole.truth, whole.votes, None, whole.n)
+            sides = (whole.truth, whole.votes)
+            return JointCounts.of(whole.models, *sides, None, whole.n, whole.unit)
         return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
@@ -221,11 +222,20 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             break
         settled = better
     accept(judged, settled, any_range=any_range)
+    if judged.grouped.n.dtype.kind == "f":  # sums of fractions are taken in whole units
+        settled = replace(settled, unit=_unit(settled))
+        judged = judge(group(settled), settled)
     counted = Counted.of(judged, settled, top)
     check_thresholds(settled)
     if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
         raise_nameless_runs(settled)
     return counted
+
+
+def _unit(settled: Settled) -> float:
+    weight, nulls = str(settled.columns.weight), settled.columns.null_values
+    scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
+    return unit_of(scans, weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

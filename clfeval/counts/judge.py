@@ -270,7 +270,7 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
     )
 
     def patterns(rows: Bools) -> PatternCounts:
-        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows])
+        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows], settled.unit)
 
     keep = ~judged.missing
     slices: dict[str | None, PatternCounts] = {None: patterns(keep)}

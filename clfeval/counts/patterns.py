@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
+from clfeval.counts.units import shown
 from clfeval.tables.layouts.counts import CountsRow
 
 
@@ -26,43 +27,60 @@ def stacked(one: Any, other: Any, *names: str) -> list[Counts]:
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
+def same_unit(one: Any, other: Any) -> float:
+    """Return the unit of two statistics that can be added up."""
+    unit: float = one.unit
+    if unit != other.unit:
+        raise ValueError(f"different units: {unit:g} and {other.unit:g} make one")
+    return unit
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternCounts:
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
-    weight, show the pattern. Patterns are distinct and in a fixed order, so equal tables are
-    equal arrays whatever order their rows came in.
+    weight, show the pattern, in units of which `unit` are one. Patterns are distinct and in a fixed
+    order, so equal tables are equal arrays whatever order their rows came in.
     """
 
     models: tuple[str, ...]
     truth: Bools
     votes: Bools
     n: Counts
+    unit: float = 1
 
     @classmethod
-    def of(cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts) -> PatternCounts:
+    def of(
+        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1
+    ) -> PatternCounts:
         """Merge equal patterns, drop those never seen, and put the rest in order."""
         keep = n > 0
         table = np.column_stack([truth[keep], votes[keep]])
         if not len(table):
-            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0])
+            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0], unit)
         packed = np.packbits(table, axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        # bincount sums in float64, exact for whole numbers below 2**53
-        total = np.bincount(group.ravel(), weights=n[keep]).astype(n.dtype)
-        return cls(tuple(models), table[first, 0], table[first, 1:], total)
+        total = np.zeros(len(first), n.dtype)
+        np.add.at(total, group.ravel(), n[keep])
+        return cls(tuple(models), table[first, 0], table[first, 1:], total, unit)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        return PatternCounts.of(self.models, *stacked(self, other, "truth", "votes", "n"))
+        truth, votes, n = stacked(self, other, "truth", "votes", "n")
+        return PatternCounts.of(self.models, truth, votes, n, same_unit(self, other))
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     @property
     def rows(self) -> int | float:
         """Rows in all, or the sum of their weights."""
-        total: int | float = self.n.sum().item()
+        total: int | float = shown(self.n.sum(), self.unit).item()
         return total
 
     def digest(self) -> str:
@@ -71,7 +89,10 @@ class PatternCounts:
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
             for t, row, count in zip(
-                self.truth.tolist(), self.votes[:, order].tolist(), self.n.tolist(), strict=True
+                self.truth.tolist(),
+                self.votes[:, order].tolist(),
+                shown(self.n, self.unit).tolist(),
+                strict=True,
             )
         )
         names = [self.models[index] for index in order]
@@ -83,7 +104,7 @@ class PatternCounts:
         if target == "negative":
             found, wanted = ~found, ~wanted
         return TargetCounts(
-            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted]
+            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted], self.unit
         )
 
 
@@ -111,7 +132,8 @@ class TargetCounts:
     """Pattern counts seen from the target class.
 
     hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
-    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many.
+    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. Both are in
+    units of which `unit` are one.
     """
 
     models: tuple[str, ...]
@@ -119,6 +141,12 @@ class TargetCounts:
     hit_n: Counts
     alarms: Bools
     alarm_n: Counts
+    unit: float = 1
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]]) -> TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
@@ -126,12 +154,18 @@ class TargetCounts:
             return self
         together = merged(self.models, groups)
         hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
-        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n)
+        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n, self.unit)
+
+
+CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfusionCounts:
-    """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight."""
+    """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
+
+    Weights are in units of which `unit` are one.
+    """
 
     models: tuple[str, ...]
     tp: Counts
@@ -140,6 +174,23 @@ class ConfusionCounts:
     tn: Counts
     positives: Counts  # TP + FN
     negatives: Counts  # FP + TN
+    unit: float = 1
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
+
+    def shown(self, name: str) -> Counts:
+        """Return cells or totals, (k,), as people read them."""
+        found: Counts = shown(getattr(self, name), self.unit)
+        return found
+
+    @property
+    def rows(self) -> Counts:
+        """Rows of each model in all, (k,), or their weight."""
+        found: Counts = shown(self.positives + self.negatives, self.unit)
+        return found
 
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
@@ -147,12 +198,11 @@ class ConfusionCounts:
         sides = []
         for rows in (patterns.truth, ~patterns.truth):
             n, votes = patterns.n[rows], patterns.votes[rows]
-            # summed once: models on the same rows have the same totals to the last digit
+            found = n @ votes
             total = np.full(len(patterns.models), n.sum())
-            # sums of fractions in another order may pass their total by the last digit
-            sides.append((np.minimum(n @ votes, total), np.minimum(n @ ~votes, total), total))
+            sides.append((found, total - found, total))
         (tp, fn, positives), (fp, tn, negatives) = sides
-        return cls(patterns.models, tp, fp, fn, tn, positives, negatives)
+        return cls(patterns.models, tp, fp, fn, tn, positives, negatives, patterns.unit)
 
     @classmethod
     def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
@@ -178,12 +228,12 @@ class ConfusionCounts:
         for one in (self, other):
             cells = (one.tp, one.fp, one.fn, one.tn, one.positives, one.negatives)
             totals[:, [place[model] for model in one.models]] += cells
-        return ConfusionCounts(models, *totals)
+        tp, fp, fn, tn, p, n = totals
+        return ConfusionCounts(models, tp, fp, fn, tn, p, n, same_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""
-        columns = (self.tp, self.fp, self.fn, self.tn)
-        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
         lines = sorted(
             f"{m!r} {' '.join(map(repr, n))}" for m, n in zip(self.models, numbers, strict=True)
         )

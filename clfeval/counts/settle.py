@@ -119,6 +119,7 @@ class Settled:
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
     related: the thresholds of models with both were looked for.
+    unit: how many units, in which rows are counted, make a weight of 1.
     """
 
     columns: Columns
@@ -133,6 +134,7 @@ class Settled:
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
     related: bool = False
+    unit: float = 1
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from clfeval import __version__, options
 from clfeval.counts.count import Counted, Sample
+from clfeval.counts.units import shown
 from clfeval.measures.population import Population
 from clfeval.result import Answer, InputFile, Warn
 from clfeval.words import exact
@@ -65,24 +66,26 @@ def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer
 def class_totals(sample: Sample) -> dict[str, Any]:
     """Return rows, class totals and their ratio of the whole table, as `totals_of` has them."""
     positives, negatives, ratio = totals_of(sample, None)
+    rows, unit = None if positives is None else positives + negatives, sample.slices[None].unit
+    said = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
-        "rows": None if positives is None else positives + negatives, "positives": positives,
-        "negatives": negatives, "prevalence": ratio and ratio.prevalence,
-        "odds": ratio and ratio.odds,
+        **{name: n if n is None else shown(n, unit) for name, n in said.items()},
+        "prevalence": ratio and ratio.prevalence, "odds": ratio and ratio.odds,
     }  # fmt: skip
 
 
 def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
     """Return the class totals of a slice and their ratio; None where models differ, or no rows are.
 
-    The ratio is None where a class is absent too.
+    Totals are in units. The ratio is None where a class is absent too.
     """
     counts = sample.slices[label]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     one = len(pairs) == 1 and sample.sampled
     positives, negatives = pairs.pop() if one else (None, None)
-    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
-    return positives, negatives, ratio
+    if not (positives and negatives):
+        return positives, negatives, None
+    return positives, negatives, Population.of_counts(positives, negatives, counts.unit)
 
 
 def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:

@@ -13,10 +13,11 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.group import weighed
 from clfeval.counts.judge import HINTS, raise_found
-from clfeval.counts.patterns import for_products
+from clfeval.counts.patterns import for_products, same_unit
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settle import resolve_positive, values_of
 from clfeval.counts.twins import refuse_twins
+from clfeval.counts.units import shown, unit_of
 from clfeval.errors import HEADER_ONLY, DataError, quoted
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text, counted_texts, distinct_texts, is_absent, natural
@@ -29,7 +30,8 @@ from clfeval.tables.scan import TableFile, collect
 class ClassCounts:
     """Rows by class; `values` are, per frame, truth's raw values that mean the positive class.
 
-    missing: rows without a class; bad_weights: rows whose weight is no weight.
+    missing: rows without a class; bad_weights: rows whose weight is no weight. Positives and
+    negatives are in units of which `unit` are one.
     """
 
     classes: tuple[str, ...]
@@ -40,7 +42,12 @@ class ClassCounts:
     rows: tuple[int, ...]  # of each file, those that have a class
     missing: tuple[int, ...]
     bad_weights: int
-    fractional: bool
+    unit: float = 1
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
         """Put the counts of further files behind these; the same class is positive."""
@@ -51,7 +58,7 @@ class ClassCounts:
         return replace(
             self,
             classes=tuple(sorted({*self.classes, *other.classes}, key=natural)),
-            fractional=self.fractional or other.fractional,
+            unit=same_unit(self, other),
             **sums,
         )
 
@@ -72,11 +79,14 @@ def count_classes(
 
     `truth` is the column in the frames, `column` its name in the file.
     """
-    weights = {} if roles.weight is None else weighed(roles.weight)
-    sums = [nw.len().alias("rows"), *(nw.col(name).sum() for name in weights)]
-    picked = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
-    tables = [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in picked]
+    unit: float = 1
+    tables = _by_class(frames, truth, roles.weight, unit)
     found = [row for table in tables for row in table]
+    if any(row.get("y") for row in found) and not any(row["x"] for row in found):
+        # features are added up as floats, which are exact up to so many
+        unit = unit_of(frames, str(roles.weight), most=2**53)
+        tables = _by_class(frames, truth, roles.weight, unit)
+        found = [row for table in tables for row in table]
     classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural))
     if not classes:
         hint = HEADER_ONLY if not found else f"no row has a class in '{column or truth}'"
@@ -85,28 +95,35 @@ def count_classes(
     of_class = {name: counts[name] for name in classes}
     refuse_twins(file, column or truth, of_class, roles)
     positive = resolve_positive(file, of_class, roles)
-    fractional = any(row.get("y") for row in found)
     totals = {True: 0.0, False: 0.0}
     for row in found:
         if not is_absent(row["t"]):
-            totals[as_text(row["t"]) == positive] += row["w" if weights else "rows"]
+            totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
 
     def rows(*, absent: bool) -> tuple[int, ...]:
         kept = ([row for row in table if is_absent(row["t"]) == absent] for table in tables)
         return tuple(sum(row["rows"] for row in table) for table in kept)
 
-    kind = float if fractional else int
     return ClassCounts(
         classes=classes,
         positive=positive,
         values=tuple(values_of((row["t"] for row in table), positive) for table in tables),
-        positives=kind(totals[True]),
-        negatives=kind(totals[False]),
+        positives=int(totals[True]),
+        negatives=int(totals[False]),
         rows=rows(absent=False),
         missing=rows(absent=True),
         bad_weights=sum(row.get("x", 0) for row in found),
-        fractional=fractional,
+        unit=unit,
     )
+
+
+def _by_class(
+    frames: Sequence[nw.LazyFrame[Any]], truth: str, weight: str | None, unit: float
+) -> list[list[dict[str, Any]]]:
+    weights = {} if weight is None else weighed(weight, unit)
+    sums = [nw.len().alias("rows"), *(nw.col(name).sum() for name in weights)]
+    picked = (frame.select(nw.col(truth).alias("t"), **weights) for frame in frames)
+    return [collect(frame.group_by("t").agg(*sums)).rows(named=True) for frame in picked]
 
 
 def need_both(file: str, classes: ClassCounts, column: str) -> None:
@@ -254,7 +271,7 @@ class FeatureCounts:
     are NaN and rules None for features that need none, and for `soft` votes.
     tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
     positives, negatives: those whose value is not missing; missing: rows without a value.
-    A feature that is constant has no soft votes: NaN.
+    A feature that is constant has no soft votes: NaN. Weights are in units of which `unit` are one.
     """
 
     names: tuple[str, ...]
@@ -267,16 +284,17 @@ class FeatureCounts:
     positives: Counts
     negatives: Counts
     missing: Counts
+    unit: float = 1
 
     def __len__(self) -> int:
         """Return the number of features."""
         return len(self.names)
 
     @classmethod
-    def of(cls, features: Iterable[Feature]) -> FeatureCounts:
+    def of(cls, features: Iterable[Feature], unit: float = 1) -> FeatureCounts:
         """Put features behind one another."""
         parts = list(zip(*features, strict=True)) or [()] * 7
-        names, columns, kinds, splits, *sums = parts
+        names, columns, kinds, splits, positives, negatives, missing = parts
         return cls(
             names,
             columns,
@@ -285,7 +303,10 @@ class FeatureCounts:
             tuple(one.rule for one in splits),
             np.array([one.tp for one in splits]),
             np.array([one.fp for one in splits]),
-            *map(np.array, sums),
+            np.array(positives),
+            np.array(negatives),
+            np.array(missing),
+            unit,
         )
 
     @classmethod
@@ -296,6 +317,7 @@ class FeatureCounts:
         }
         fields: dict[str, Any] = {name: tuple(chain(*columns[name])) for name in _TEXTS}
         fields |= {name: np.concatenate(columns[name]) for name in _ARRAYS}
+        fields["unit"] = parts[0].unit
         return cls(**fields)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
@@ -304,19 +326,20 @@ class FeatureCounts:
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("features differ, or where they are cut")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
-        return replace(self, **sums)
+        return replace(self, **sums, unit=same_unit(self, other))
 
     def take(self, order: Ints) -> FeatureCounts:
         """Return the features at these positions, in this order."""
         fields: dict[str, Any] = {
             name: tuple(getattr(self, name)[i] for i in order.tolist()) for name in _TEXTS
         }
-        return FeatureCounts(**fields, **{name: getattr(self, name)[order] for name in _ARRAYS})
+        fields |= {name: getattr(self, name)[order] for name in _ARRAYS}
+        return replace(self, **fields)
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of features was."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
-        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        numbers = zip(*(shown(column, self.unit).tolist() for column in columns), strict=True)
         lines = sorted(
             f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
             for name, cut, rule, row in zip(

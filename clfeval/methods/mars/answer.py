@@ -10,11 +10,12 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
+from clfeval.counts.units import shown
 from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Row, Rows, whole
-from clfeval.words import between, even, listed, named, quoted
+from clfeval.result import Answer, Estimate, Row, Rows, whole
+from clfeval.words import between, listed, named, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -35,7 +36,7 @@ def answer(
     if not rows:
         return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
     if not counts.hits[counts.hit_n > 0].any():
-        text = f"No model finds any of the {rows:,.10g} {target} rows."
+        text = f"No model finds any of the {_written(rows, counts)} {target} rows."
         return (Answer("finds-none", text),)
     if spared := _undiscerning(counts):
         kept = [j for j, name in enumerate(counts.models) if name not in spared]
@@ -48,15 +49,14 @@ def answer(
         left_out = Answer("calls-everything", text, spared)
         return (*answer(others, tables, options), left_out)
     covered = counts.hit_n @ counts.hits
-    effort = _even(covered + counts.alarm_n @ counts.alarms)
-    covered = _even(covered)
+    effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
-    testable = options.confidence is not None and counts.hit_n.dtype.kind != "f"
+    testable = options.confidence is not None and not counts.fractional
     said = [_most(counts, options, order, covered, effort)]
     if testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))
     if options.max_effort is not None:
-        said += _within(whole(tables["max_effort"]), options, rows)
+        said += _within(counts, whole(tables["max_effort"]), options)
     elif len(order) > 2:
         members = {*counts.models}
         pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
@@ -76,14 +76,13 @@ def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
     return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
 
 
-def _within(chosen: Sequence[Row], options: MarsOptions, rows: float) -> list[Answer]:
+def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -> list[Answer]:
     """Name the set that finds most within the effort."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure = MEASURE[options.target]
-    (share,) = shares(measure, np.array([covered]), rows, level=options.confidence)
+    measure, share = MEASURE[options.target], _share(counts, covered, options)
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
@@ -93,8 +92,15 @@ def _within(chosen: Sequence[Row], options: MarsOptions, rows: float) -> list[An
     return [Answer("within-effort", text, names, measure, *found)]
 
 
-def _even(sums: Counts) -> Counts:
-    return sums if sums.dtype.kind != "f" else np.array([even(one) for one in sums.tolist()])
+def _share(counts: TargetCounts, found: float, options: MarsOptions) -> Estimate:
+    """Return the share of the target rows that is found, of rows or weight as a table has them."""
+    units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
+    return shares(MEASURE[options.target], units, rows, level=options.confidence)[0]
+
+
+def _written(n: Counts | float, counts: TargetCounts) -> str:
+    """Write a number of units as rows, or as weight."""
+    return f"{shown(n, counts.unit):,.10g}"
 
 
 def _most(
@@ -102,17 +108,18 @@ def _most(
     effort: Counts,
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
-    measure, rows = MEASURE[target], counts.hit_n.sum().item()
-    (share,) = shares(measure, (counts.hit_n @ counts.hits)[[best]], rows, level=options.confidence)
+    measure, rows = MEASURE[target], counts.hit_n.sum()
+    (share,) = shares(measure, covered[[best]], rows.item(), level=options.confidence)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
         do = "do" if len(as_many) > 1 else "does"
         most = f" most, as {named(as_many)} {do}:"
     text = (
-        f"{quoted(models[best])} finds{most} {covered[best]:,.10g} of the {rows:,.10g} {target} "
+        f"{quoted(models[best])} finds{most} {_written(covered[best], counts)} of the "
+        f"{_written(rows, counts)} {target} "
         f"rows ({measure} {between(share.value or 0.0, share.low, share.high)}), and calls "
-        f"{effort[best]:,.10g} {target}."
+        f"{_written(effort[best], counts)} {target}."
     )
     return Answer("finds-most", text, (models[best],), measure, share.value, share.low, share.high)
 
@@ -141,11 +148,9 @@ def _pair(
     Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
     """
 
-    def each(name: str) -> list[float]:
-        return [float(str(row[name])) for row in pairs]
-
-    kind = counts.hit_n.dtype
-    covered, effort = (_even(np.array(each(name), kind)) for name in ("covered", "effort"))
+    covered, effort = (
+        np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
+    )
     row = pairs[np.lexsort((effort, -covered))[0]]
     names, alone = tuple(row["models"]), quoted(counts.models[best])
     members = [counts.models.index(name) for name in names]
@@ -157,11 +162,11 @@ def _pair(
     if testable and lost and len(pairs) * sign_test(gained, lost) > 1 - options.level:
         chance = ", which may be chance"
     found, called = (float(str(row[name])) for name in ("covered", "effort"))
-    measure = MEASURE[options.target]
-    (share,) = shares(measure, np.array([found]), n.sum().item(), level=options.confidence)
+    measure, share = MEASURE[options.target], _share(counts, found, options)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), {gained - lost:,.10g} more than "
+        f"{between(share.value or 0.0, share.low, share.high)}), "
+        f"{_written(gained - lost, counts)} more than "
         f"{alone} alone{chance}, and calls {called:,.10g} {options.target}."
     )
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
@@ -178,8 +183,8 @@ def _needless(counts: TargetCounts, covered: Counts) -> Answer:
         return Answer("all-needed", text, models)
     together = "together find" if len(kept) > 1 else "finds"
     text = (
-        f"{named([models[j] for j in kept], most=k)} {together} all {some:,.10g} rows that any "
-        f"model finds; {named(left)} could be left out."
+        f"{named([models[j] for j in kept], most=k)} {together} all "
+        f"{_written(some, counts)} rows that any model finds; {named(left)} could be left out."
     )
     return Answer("could-be-left-out", text, left)
 

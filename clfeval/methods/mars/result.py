@@ -11,8 +11,9 @@ import numpy as np
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import list_exclusive
-from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.counts.patterns import CELLS, PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
+from clfeval.counts.units import shown
 from clfeval.errors import UsageError, unknown_model
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import (
@@ -88,14 +89,14 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
 
 def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
-    if options.interval == "exact" and counted.patterns.n.dtype.kind == "f":
+    if options.interval == "exact" and counted.patterns.fractional:
         raise fractional_weights()
     views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables: dict[str, Rows] = {
-        "models": [row for view in views for row in _model_rows(view, thresholds)],
-        "pairs": [row for view in views for row in _pair_rows(view)],
+        "models": _model_rows(views, thresholds),
+        "pairs": _pair_rows(views),
     }
     if options.subsets is not None:
         scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
@@ -119,16 +120,17 @@ def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and how many target rows some model or no model finds."""
     target = counts.targets(options.target)
     ttp = coverage.found(target)
-    return {
-        "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
-        "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
-        "missed_by_all": target.hit_n.sum().item() - ttp,
+    totals = {
+        "rows": counts.n.sum(), "positives": counts.n[counts.truth].sum(),
+        "negatives": counts.n[~counts.truth].sum(), "found": np.asarray(ttp),
+        "missed_by_all": target.hit_n.sum() - ttp,
     }  # fmt: skip
+    return {name: shown(total, counts.unit).item() for name, total in totals.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One slice seen from the target class; ttp: target rows that some model finds."""
+    """One slice seen from the target class; ttp: target rows that some model finds, in units."""
 
     label: str | None
     counts: TargetCounts
@@ -145,29 +147,39 @@ class View:
         """Return a measure that is k of n rows, with intervals."""
         return shares(name, k, n, level=self.options.confidence)
 
-    def alone(self, subsets: SubsetScores) -> CellColumns:
-        """Return the four MARS columns of subsets."""
-        missed = subsets.missed(self.options.occlusion)
-        others = np.asarray(~subsets.members.all(axis=1))
-        return alone(subsets.exclusive_found, missed, self.ttp, others, self.options)
+    def shown(self, n: Counts) -> list[Any]:
+        """Return counts in units as rows, or as weight."""
+        found: list[Any] = shown(n, self.counts.unit).tolist()
+        return found
 
-    def columns(self, subsets: SubsetScores) -> CellColumns:
-        """Return the columns every table of subsets has."""
-        names = self.counts.models
-        return {
-            "slice": [self.label] * len(subsets),
-            "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
-            "covered": subsets.covered.tolist(),
-            "effort": subsets.effort.tolist(),
-            "yield": self.shares("yield", subsets.covered, subsets.effort),
-            **self.alone(subsets),
-        }
+
+def columns_of(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the columns every table of subsets has; the slices are estimated together."""
+    subsets, view = SubsetScores.joined(scores), views[0]
+    names = view.counts.models
+    return {
+        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "covered": view.shown(subsets.covered),
+        "effort": view.shown(subsets.effort),
+        "yield": view.shares("yield", subsets.covered, subsets.effort),
+        **_alone(views, scores),
+    }
+
+
+def _alone(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the four MARS columns of the subsets of each slice."""
+    subsets, options = SubsetScores.joined(scores), views[0].options
+    ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
+    missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
+    return alone(subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit)
 
 
 def alone(
-    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions
-) -> CellColumns:
-    """Return what is found and missed alone, and their shares of TTP.
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
+    unit: float,
+) -> CellColumns:  # fmt: skip
+    """Return what is found and missed alone, and their shares of TTP, all given in units.
 
     others: whether a model is outside, without which nothing can be missed alone.
     """
@@ -176,42 +188,53 @@ def alone(
     nobody = Estimate(None, reason="no_other_model")
     measured = others | (np.asarray(ttp) == 0)
     return {
-        "exclusive_tp" if positive else "exclusive_tn": hits.tolist(),
+        "exclusive_tp" if positive else "exclusive_tn": shown(hits, unit).tolist(),
         "shine_through": shares("shine_through", hits, ttp, level=level),
-        "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
+        "exclusive_fn" if positive else "exclusive_fp": shown(missed, unit).tolist(),
         "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
     }
 
 
-def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
-    counts, models = view.counts, view.counts.models
-    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # seen from the negative class, a hit is a true negative and an alarm a false one
-    tp, fp, fn, tn = hit, alarm, missed, passed
-    if view.options.target == "negative":
-        tp, fp, fn, tn = passed, missed, alarm, hit
+def _model_rows(views: Sequence[View], thresholds: Mapping[str, float | None]) -> list[Row]:
+    models, view = views[0].counts.models, views[0]
+    cells = np.concatenate([_cells(one) for one in views], axis=1)
+    tp, fp, fn, tn = cells
+    each = coverage.combinations_of(len(models), 1)
     return rows_of(
         {
-            "slice": [view.label] * len(models),
-            "model": models,
-            "threshold": [thresholds.get(model) for model in models],
-            "tp": tp.tolist(), "fp": fp.tolist(), "fn": fn.tolist(), "tn": tn.tolist(),
+            "slice": [one.label for one in views for _ in models],
+            "model": models * len(views),
+            "threshold": [thresholds.get(model) for model in models] * len(views),
+            **{name: view.shown(cell) for name, cell in zip(CELLS, cells, strict=True)},
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn),
             "precision": view.shares("precision", tp, tp + fp),
             "recall": view.shares("recall", tp, tp + fn),
-            **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
+            **_alone(views, [coverage.score_subsets(one.counts, each) for one in views]),
         }
-    )  # fmt: skip
+    )
 
 
-def _pair_rows(view: View) -> list[Row]:
-    counts, k = view.counts, len(view.counts.models)
-    pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
-    single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
-    whole = counts.hit_n.dtype.kind != "f"
-    p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
-    return rows_of({**view.columns(pairs), "p_value": p_values})
+def _cells(view: View) -> Counts:
+    """Return TP, FP, FN and TN of every model, (4, k)."""
+    counts = view.counts
+    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+    # seen from the negative class, a hit is a true negative and an alarm a false one
+    positive = view.options.target == "positive"
+    return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
+
+
+def _pair_rows(views: Sequence[View]) -> list[Row]:
+    k = len(views[0].counts.models)
+    singles, twos = (coverage.combinations_of(k, size) for size in (1, 2))
+    p_values: list[float | None] = []
+    for view in views:
+        alone_n = coverage.score_subsets(view.counts, singles).exclusive_found
+        p_values += [
+            None if view.counts.fractional else sign_test(*alone_n[pair].tolist()) for pair in twos
+        ]
+    scores = [coverage.score_subsets(view.counts, twos) for view in views]
+    return rows_of({**columns_of(views, scores), "p_value": p_values})
 
 
 def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
@@ -226,14 +249,14 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
             made.clear()
             view, scores = parts[part]
             rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_of(view.columns(scores.take(rows)))
+            made[part, number] = rows_of(columns_of([view], [scores.take(rows)]))
         return made[part, number][offset]
 
     return LazyRows(int(starts[-1]), make_row)
 
 
-def _chosen(view: View, choice: Choice, **more: int) -> dict[str, Any]:
-    (row,) = rows_of(view.columns(choice.scores))
+def _chosen(view: View, choice: Choice, **more: float) -> dict[str, Any]:
+    (row,) = rows_of(columns_of([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
     return {"slice": None, "size": size, **more, "method": choice.method, **row}
 
@@ -245,7 +268,7 @@ def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = covered - covered_before.get(size - 1, 0)
         covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(_chosen(view, choice, gain=gain))
+        rows.append(_chosen(view, choice, gain=shown(gain, view.counts.unit)))
     return rows
 
 
@@ -268,13 +291,14 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
         part = target.where(mask)
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)
-            rows += sweep_rows(steps, part.models, label, options)
+            rows += sweep_rows(steps, part.models, label, options, part.unit)
     return rows, warnings
 
 
 def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions
-) -> list[Row]:
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
+    unit: float = 1,
+) -> list[Row]:  # fmt: skip
     """Return one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
 
     `threshold` is the cut; in a sweep over top rows `top` is how many rows each model claims, cut
@@ -293,9 +317,9 @@ def sweep_rows(
                 "slice": [label] * len(cuts),
                 options.sweep or "": cuts[order],
                 "model": [model] * len(cuts),
-                "found": found.tolist(),
-                "hits": hits[order].tolist(),
-                **alone(mine[order], lost[order], found, others, options),
+                "found": shown(found, unit).tolist(),
+                "hits": shown(hits[order], unit).tolist(),
+                **alone(mine[order], lost[order], found, others, options, unit),
             }
         )
         for model, hits, mine, lost in each

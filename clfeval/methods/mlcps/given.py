@@ -10,6 +10,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
+from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.inference.resampling import resampled_counts, stream
 from clfeval.measures.catalog import CATALOG, computed
@@ -165,7 +166,7 @@ def measured(
     name, models = counted.name, joint.models  # the rows need not outlive their measures
     fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     drawn = fit if resamples is None else resamples
-    if drawn and joint.n.dtype.kind == "f":
+    if drawn and joint.fractional:
         raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
@@ -183,7 +184,8 @@ def measured(
     columns = _columns(joint) if "log_loss" in names else []
     for model, p in zip(models, columns, strict=False):
         if rows := clipped(p, joint.truth, joint.n).item():
-            text = f"'{model}': {rows:,.10g} rows of probability 0 for the true class count"
+            lost = f"'{model}': {shown(rows, joint.unit):,.10g} rows of probability 0"
+            text = f"{lost} for the true class count"
             notes.append(Warn("clipped", f"{text} as 2**-52 in log_loss"))
     return Given(
         name=name, models=models, metrics=names, values=values,

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, over
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts, for_products
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, for_products
+from clfeval.counts.units import shown
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import paired_combination
 from clfeval.measures.catalog import CATALOG
@@ -129,7 +130,7 @@ class Plane:
         counts = self.counts
         return {
             "threshold": [thresholds.get(model) for model in counts.models],
-            **{name: getattr(counts, name).tolist() for name in ("tp", "fp", "fn", "tn")},
+            **{name: counts.shown(name).tolist() for name in CELLS},
             **{name: self.share(name) for name in ("sensitivity", "specificity")},
         }
 
@@ -205,8 +206,8 @@ def comparison_rows(
                 "slice": label, "model": model, "reference": reference,
                 "phi_difference": _paired(1, positives, negatives, level),
                 "delta_difference": _paired(-1, positives, negatives, level),
-                "differing_positives": positives[1] + positives[2],
-                "differing_negatives": negatives[1] + negatives[2],
+                "differing_positives": shown(positives[1] + positives[2], patterns.unit),
+                "differing_negatives": shown(negatives[1] + negatives[2], patterns.unit),
             }
         )  # fmt: skip
     return rows

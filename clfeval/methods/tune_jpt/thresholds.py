@@ -30,8 +30,7 @@ _CELLS = 2**18  # tables measured at a time, few enough to stay in the cache
 
 def repeats_of(given: Sample) -> int:
     """Return how often cross-fitting deals the rows anew: once where there are many."""
-    counts = given.slices[None]
-    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
+    return REPEATS if given.slices[None].rows.max() < LARGE else 1
 
 
 def threshold_tables(
@@ -274,7 +273,7 @@ def honest_estimates(
     if folds < 2 or repeats < 1:
         raise ValueError("cross-fitting needs at least two folds and one repeat")
     totals = counts.positives.sum().item(), counts.negatives.sum().item()
-    reason = "fractional_weights" if counts.positives.dtype.kind == "f" else None
+    reason = "fractional_weights" if counts.fractional else None
     reason = reason or ("too_few_rows" if min(totals) == 1 else None)
     if reason or not min(totals):
         never = Confusion(0, 0, *totals)
