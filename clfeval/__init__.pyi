@@ -83,6 +83,7 @@ def phidelta(
     points: int | Literal["all"] | None = ...,
     run: str | None = ...,
     run_files: bool = ...,
+    margin: float | None = ...,
     train_fraction: float | None = ...,
     features: bool = ...,
     feature: str | Sequence[str] = ...,
@@ -137,6 +138,7 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
+    margin: float | None = ...,
     on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def mlcps(

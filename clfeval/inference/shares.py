@@ -87,8 +87,8 @@ def combination(
     """
     z = critical_value(level)
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    p1, below1, above1 = _distances(k1, n1, z)
-    p2, below2, above2 = _distances(k2, n2, z)
+    p1, below1, above1 = distances(k1, n1, z)
+    p2, below2, above2 = distances(k2, n2, z)
     value = first * p1 + second * p2
     down = np.hypot(
         first * np.where(first > 0, below1, above1), second * np.where(second > 0, below2, above2)
@@ -125,9 +125,15 @@ def paired_combination(
     Source: Newcombe 2001, Statistics in Medicine 20:2885, section 3; the differences: 1998,
     Statistics in Medicine 17:2635, method 10.
     """
+    return paired_sum(sign, positives, negatives, critical_value(level))
+
+
+def paired_sum(
+    sign: int, positives: Fourfold, negatives: Fourfold, z: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Return what `paired_combination` returns, for z standard errors that broadcast too."""
     if sign not in (1, -1):
         raise ValueError(f"the sign {sign} is neither 1 nor -1")
-    z = critical_value(level)
     value1, down1, up1 = _paired(*positives, z)
     value2, down2, up2 = _paired(*negatives, z)
     if sign < 0:
@@ -138,13 +144,13 @@ def paired_combination(
 
 
 def _paired(
-    both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, z: float
+    both: ArrayLike, first: ArrayLike, second: ArrayLike, neither: ArrayLike, z: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
     """Return a paired difference and how far down and up its limits lie."""
     a, b, c, d = fourfold((both, first, second, neither))
     n = a + b + c + d
-    _, below1, above1 = _distances(a + b, n, z)
-    _, below2, above2 = _distances(a + c, n, z)
+    _, below1, above1 = distances(a + b, n, z)
+    _, below2, above2 = distances(a + c, n, z)
     cross = a * d - b * c
     corrected = np.where(cross > 0, np.maximum(cross - n / 2, 0), cross)
     margins = np.sqrt((a + b) * (c + d)) * np.sqrt((a + c) * (b + d))
@@ -159,8 +165,8 @@ def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
     return np.asarray(np.sqrt((x - y) ** 2 + 2 * (1 - cosine) * (x * y)))
 
 
-def _distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return k / n and how far below and above it its Wilson limits lie."""
+def distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return k / n and how far below and above it its Wilson limits lie, of z standard errors."""
     p, q, hits, misses = parts = score_parts(k, n)
     s = _spread(parts, z)
     return p, p * _share(s, hits), q * _share(s, misses)

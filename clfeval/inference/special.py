@@ -21,6 +21,7 @@ _STEPS = 60  # nodes on each side of the middle in the quadrature
 _CUT = 45.0  # the density is taken as 0 where it is e**-45 of its peak
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
 _CHUNK = 4096
+_MOST_ERRORS = 38.0  # standard errors beyond which no float tells a level from 1
 
 
 def normal_quantile(p: float) -> float:
@@ -56,6 +57,38 @@ def critical_value(level: float) -> float:
     Errors: ValueError unless 0 < level < 1.
     """
     return abs(normal_quantile(tail_of(level)))
+
+
+def level_together(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
+    """Return the level of each interval at which all of them hold together at `level`.
+
+    The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) =
+    1 - level.
+
+    comparisons: how many families of intervals there are (Bonferroni). turn: how far, as an angle,
+    the direction turns in which the two errors of a family are added up, over all its intervals;
+    0 for one interval each. P(max |X(t)| > c) is at most that sum over a path of that length.
+    With sensitivity and specificity both wanted, their two differences are always added with
+    weights of one sign: at all class ratios together that is a quarter turn, pi/2, at most.
+
+    Range: level..1, `level` for one interval.
+    Errors: ValueError unless 0 < level < 1, comparisons >= 1 and turn >= 0.
+    Source: Hotelling 1939, American Journal of Mathematics 61:440; Naiman 1986, Annals of
+    Statistics 14:896.
+    """
+    if comparisons < 1 or turn < 0:
+        raise ValueError(f"{comparisons} comparisons with a turn of {turn}")
+    least = critical_value(level)  # refuses what is no level
+    if comparisons == 1 and not turn:
+        return level
+    tail = (1 - level) / comparisons
+
+    def too_near(c: Floats) -> Bools:
+        beyond = math.erfc(float(c) / _ROOT2) + turn / math.pi * math.exp(-(float(c) ** 2) / 2)
+        return np.asarray(beyond > tail)
+
+    c, _ = halved(too_near, np.asarray(least), np.asarray(_MOST_ERRORS))
+    return 1 - math.erfc(float(c) / _ROOT2)
 
 
 def _rough_normal(p: float) -> float:

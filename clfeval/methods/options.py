@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,16 @@ Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
 ]
+
+
+Margin = Annotated[
+    float | None,
+    Opt(
+        "The smallest difference that matters, of the measure that decides: verdicts by it.",
+        INTERVALS, metavar="DELTA", above=0, below=math.inf, outside="is not a number above 0",
+        signed="margin", stated=True,
+    ),
+]  # fmt: skip
 
 
 class Sure:

@@ -73,7 +73,14 @@ PHIDELTA: Mapping[str, str] = {
     "npv": "share of negative answers that are right",
     "reference": "the model from which the difference is taken",
     "delta_difference": "δ of the model minus that of the reference; each interval by itself, "
-    "where the sentences above take all together",
+    "where p, verdict and sentences take all together",
+    "delta_adjusted": "the same, its interval such that those of all models hold together",
+    "comparisons.p_value": "p at which the interval of the difference of δ excludes 0",
+    "p_adjusted": "p adjusted for all that are compared, by Holm's rule",
+    "verdict": "on δ, all together: better or worse than the reference, or undecided; with "
+    "--margin also equivalent, or not worse by as much",
+    "phi_p_value": "p at which the interval of the difference of φ excludes 0",
+    "phi_p_adjusted": "the same adjusted for all that are compared, by Holm's rule",
     "phi_difference": "above 0 it says positive more easily than the reference",
     "run_comparisons.delta_difference": "mean over the runs in common of δ minus that of the "
     "reference",
@@ -111,7 +118,9 @@ PHIDELTA: Mapping[str, str] = {
     "missing": "rows in which the column has no value",
     "support": "rows where it is true",
     "fpr": "share of the negative rows in which the feature is true",
-    "role": "co- or contravariant with the class; pervasive or rare where |φ| is 0.8 or more",
+    "role": "co- or contravariant where told from chance, all features together (Benjamini-"
+    "Hochberg); pervasive, rare: |φ| from 0.8",
+    "honest_delta": "δ of each half of the rows by the cut that is best in the other half",
     "implications": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implication": "what always held in these rows: f the feature, c the positive class, ¬ not",
     "implications.support": "rows in which the left side of the implication is true",
@@ -161,10 +170,14 @@ TUNE_JPT: Mapping[str, str] = {
     "crossing": "prevalence at which the two are equal; outside its limits a lead is certain",
     "leads_below": "the model that is ahead at smaller prevalences",
     "leads_above": "the model that is ahead at larger prevalences",
-    "verdict": "which of the two leads where, and whether that is certain",
+    "verdict": "which of the two leads where; certain: at all ratios and for all pairs together",
     "leader": "the model that has the best value",
     "value": "the value that the best model has",
     "winner": "the leader, where its difference to every other one excludes 0, all taken together",
+    "winners.verdict": "on the leader against all others, where only --margin or more matters",
+    "least_lead": "by how much the leader is better than each other at least, all together",
+    "equivalent": "models that differ from the leader by less than --margin for sure",
+    "may_be_better": "models that may be better than the leader by --margin or more",
     "undecided": "models over which the leader is not ahead for sure",
     "thresholds.threshold": "the threshold that makes the measure best in this population",
     "cutoffs.threshold": "the threshold that makes the measure best at these odds",
@@ -272,7 +285,10 @@ MLCPS: Mapping[str, str] = {
     "moved": "how many places lower the model stands in the other table; below 0 higher",
 }  # fmt: skip
 
-PHIDELTA_HEADINGS: Mapping[str, str] = {"P:N": "odds", "from .. to": "interval"}
+PHIDELTA_HEADINGS: Mapping[str, str] = {
+    "P:N": "odds", "from .. to": "interval", "p, Holm": "p_adjusted",
+    "cross- fitted δ": "honest_delta",
+}  # fmt: skip
 TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "sens.": "sensitivity", "spec.": "specificity", "sens. there": "thresholds.sensitivity",
     "spec. there": "thresholds.specificity", "use threshold": "use", "then …": "then",

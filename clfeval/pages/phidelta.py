@@ -18,6 +18,7 @@ from clfeval.words import quoted
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(plane.CORNERS)
+VERDICTS = ("better", "worse", "equivalent", "not worse", "undecided")
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
 PLACE = of("signed", "phi delta")
@@ -33,6 +34,7 @@ FEATURE = (
     *of("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
     *of("weight", "rows missing"), *of("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
+    Column("honest_delta", "signed", "cross-fitted δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
     Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
@@ -48,6 +50,10 @@ TABLES = (
     ), CLASSIFIERS, 1),
     Table("comparisons", (
         SLICE, MODEL, *of("text", "reference"), *DIFFERENCES,
+        Column("p_value", "p?", "p"), Column("p_adjusted", "p?", "p by Holm's rule"),
+        Column("delta_adjusted", "doubled", "difference of δ, all together"),
+        Column("verdict", "text", among=(None, *VERDICTS)),
+        Column("phi_p_value", "p?", "p of φ"), Column("phi_p_adjusted", "p?", "p of φ, Holm"),
         Column("differing_positives", "weight", "P differing"),
         Column("differing_negatives", "weight", "N differing"),
     ), f"{CLASSIFIERS}?"),
@@ -64,6 +70,7 @@ TABLES = (
     Table("run_comparisons", (
         MODEL, *of("text", "reference"), *of("count", "runs"), *DIFFERENCES[::-1],
         *of("cut?", "t"), Column("df", "count?"), Column("p_value", "p?", "p"),
+        Column("p_adjusted", "p?", "p by Holm's rule"),
     ), f"{CLASSIFIERS}?"),
     Table("runs", (MODEL, *of("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
                    *of("share", "accuracy_u")), f"{CLASSIFIERS}?"),
@@ -108,9 +115,11 @@ RIGHT: Mapping[str, Source] = {
     "precision ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
 }  # fmt: skip
 DIFFERENT: Mapping[str, Source] = {
-    "difference\nof δ": "delta_difference", "difference\nof φ": "phi_difference",
+    "difference\nof δ": "delta_difference", "p,\nHolm": "p_adjusted", "verdict": "verdict",
+    "difference\nof φ": "phi_difference",
     "P\ndiffering": "differing_positives", "N\ndiffering": "differing_negatives",
 }  # fmt: skip
+JUDGED = ("p_adjusted", "verdict")
 READINGS = ("inverted", "chance", "informative", "near oracle")
 EXPLAINED = (
     "delta", "phi", "reading", "delta_difference", "phi_difference", "differing_positives",
@@ -185,9 +194,16 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         yield part("populations", title, there, rows, lead="precision")
     if "comparisons" in tables:
         title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
-        apart = {**{name: name for name in who.split()}, **DIFFERENT}
         rows = ranked(tables["comparisons"], "delta_difference")
-        yield part("comparisons", title, apart, rows, lead="delta_difference")
+        judged = any(row["verdict"] is not None for row in rows)
+        told = {head: name for head, name in DIFFERENT.items() if judged or name not in JUDGED}
+        apart = {**{name: name for name in who.split()}, **told}
+        compared = sum(row["slice"] is None for row in rows)
+        note = ""
+        if judged and compared > 1:
+            title += f"; p and verdict for {compared} together"
+            note = "intervals: each by itself"
+        yield part("comparisons", title, apart, rows, lead="delta_difference", note=note)
     if "curves" in tables:
         columns = f"{who} gini best_delta best_threshold roc_auc"
         title = "Curves, the largest Gini first"
@@ -195,7 +211,7 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
     if "run_comparisons" in tables:
         pairs = tables["run_comparisons"]
         few = len(pairs) <= PAIRED or result.parameters["reference"] is not None
-        columns = "model reference delta_difference p_value? runs"
+        columns = "model reference delta_difference p_adjusted? runs"
         yield part(
             "run_comparisons", "Models over the runs", columns, rank="asked" if few else "detail",
             lead="delta_difference", legend=(),
@@ -256,7 +272,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         ("spread", "run_spread", "Runs together",
          "model covariance accuracy_u_mean accuracy_u_sd"),
         ("tests", "run_comparisons", "Tests over the runs",
-         "model reference t df p_value phi_difference"),
+         "model reference t df p_value p_adjusted phi_difference"),
         ("runs", "runs", "Each run", "model run sensitivity specificity phi delta"),
     ):  # fmt: skip
         if table in tables:
@@ -289,6 +305,7 @@ def _features(result: Result) -> Iterator[Shown]:
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; always held in these rows"
+        note += "; each bound by itself" * (len(implied) > 1)
         note += "; all of them: --format csv --table implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
         title = "Implications of largest support"
@@ -306,6 +323,8 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
         columns["true where"] = _where
+    honest = any("honest_delta" in row for row in here)
+    columns |= {"cross-\nfitted δ": "honest_delta"} if honest else {}
     columns |= {"role": "role", "support": "support"}
     if any(row["missing"] for row in here):
         columns["missing"] = "missing"
@@ -314,7 +333,8 @@ def _strongest(result: Result, name: str, title: str) -> Shown:
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: joined(row["implications"])
     return Shown(
-        name, title, columns, rows, FEATURED, rank="main", lead="delta", legend=OF_FEATURES
+        name, title, columns, rows, FEATURED, rank="main",
+        lead="honest_delta" if honest else "delta", legend=OF_FEATURES,
     )  # fmt: skip
 
 

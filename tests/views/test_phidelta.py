@@ -90,7 +90,11 @@ def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
 @pytest.mark.parametrize(
     ("options", "table", "title"),
     [
-        ({"reference": "tree"}, LABELS, "Difference from tree, on the same rows"),
+        (
+            {"reference": "tree"},
+            LABELS,
+            "Difference from tree, on the same rows; p and verdict for 5 together",
+        ),
         ({"prevalence": (0.01,)}, LABELS, "At prevalence 0.01, positives : negatives = 1:99"),
         ({"prevalence": (0.01, 0.1)}, LABELS, "At other prevalences"),
         ({"curve": True}, SCORES, "Curves, the largest Gini first"),

@@ -43,7 +43,10 @@ def test_crossings_are_named_with_their_place_and_interval() -> None:
     )  # fmt: skip
     # and triage .85/.70: p = .25 / (.25 + .18)
     assert part.rows[1][3] == f"{25 / 43:.4f}"
-    assert part.note == "… beyond the swept odds"
+    assert (
+        part.note
+        == "intervals hold at all odds and for all pairs together; … beyond the swept odds"
+    )
 
 
 def test_models_that_never_change_places_have_no_crossing() -> None:

@@ -255,6 +255,8 @@ def count_binary(
         positives=positives.astype(kind),
         negatives=np.maximum(known - positives, 0).astype(kind),
         missing=missing.astype(kind),
+        held_tp=np.full(k, np.nan),
+        held_fp=np.full(k, np.nan),
         unit=classes.unit,
     )
     binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))

@@ -7,29 +7,29 @@ from itertools import takewhile
 from math import isclose
 from typing import Any
 
-from clfeval.arrays import Bools
 from clfeval.counts.patterns import PatternCounts
-from clfeval.inference.shares import holm, paired_combination
+from clfeval.inference.shares import holm
 from clfeval.measures.plane import LEAN
+from clfeval.methods.phidelta.against import Against
 from clfeval.methods.phidelta.tables import Points, run_comparison_rows
+from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, whole
 from clfeval.words import between, exact, many, named, number, percent, quoted
 
 MOST = 5  # sentences
 LISTED = 6  # models that may be as good, by name
 EQUAL = 1e-12  # values that differ by less differ by rounding
-TOGETHER = 10_000  # models compared at a time
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
 
 def classifier_answer(
     tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
-    reference: str | None = None,
+    reference: str | None = None, margin: float | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Say who discriminates best, who cannot be told from it on the same rows, and who leans.
 
-    Another model can be told from the best where the paired interval of the difference of delta
-    excludes 0, each at 1 - (1 - level) / comparisons (Bonferroni), so that all hold together.
+    Another model can be told from the best where the p value of the paired difference of delta,
+    adjusted by Holm's rule for all that are compared, is below 1 - level.
     """
     models = whole(tables["models"])
     ranked = _ranked(models, "delta")
@@ -38,11 +38,14 @@ def classifier_answer(
         why = "".join(reasons) if len(reasons) == 1 else ""
         text = f"δ is undefined for every model: {why or 'a class has no row'}."
         return (Answer("no-position", text),)
-    first, leaders = str(ranked[0]["model"]), _leaders(ranked, "delta")
+    leaders = _leaders(ranked, "delta")
+    first = reference if reference in leaders else leaders[0]
     others = [str(row["model"]) for row in ranked[len(leaders) :]]
     said = [_best(ranked, leaders), *_told_apart(first, len(leaders), others, patterns, level)]
-    if reference is not None and patterns is not None and level is not None:
-        said += [] if reference in leaders else [_against(reference, patterns, level)]
+    compared = whole(tables.get("comparisons", ()))
+    if reference is not None and compared and level is not None:
+        said += [] if reference in leaders else [_against(reference, compared, level)]
+        said += [] if margin is None else _that_matters(reference, compared, margin)
     said += [
         *_on_curves(whole(tables.get("curves", ()))),
         *_right(first, tables.get("populations", ())),
@@ -90,8 +93,9 @@ def _told_apart(
             "chance is not tested."
         )
         return [Answer("untested", text)]
-    _, high = differences(best, patterns, 1 - (1 - level) / len(others))
-    equal = [name for name in others if not high[name] < 0]
+    given = Against.of(patterns, best)
+    told = dict(zip(given.models, given.told(level), strict=True))
+    equal = [name for name in others if not told[name] < 0]
     return [_equal(best, leaders, equal, len(others), "On the same rows")]
 
 
@@ -108,14 +112,13 @@ def _equal(best: str, leaders: int, equal: Sequence[str], compared: int, where: 
     return Answer("not-told-apart", text, tuple(equal))
 
 
-def _against(reference: str, patterns: PatternCounts, level: float) -> Answer:
+def _against(reference: str, compared: Sequence[Row], level: float) -> Answer:
     """Say who discriminates more than the model asked for, and who less."""
-    low, high = differences(reference, patterns, 1 - (1 - level) / (len(patterns.models) - 1))
-    more = [name for name, end in low.items() if end > 0]
-    less = [name for name, end in high.items() if end < 0]
-    apart = {*more, *less}
-    same = [name for name in low if name not in apart]
-    if not apart:
+    apart = {str(row["model"]): _apart(row, level) for row in compared}
+    more, less, same = (
+        [name for name, side in apart.items() if side == wanted] for wanted in (1, -1, 0)
+    )
+    if not (more or less):
         text = f"On the same rows no other model can be told from {quoted(reference)}."
         return Answer("against-reference", text)
     parts = [f"{named(more)} discriminate{'s' * (len(more) == 1)} more"] if more else []
@@ -126,32 +129,34 @@ def _against(reference: str, patterns: PatternCounts, level: float) -> Answer:
     return Answer("against-reference", text, tuple(more))
 
 
-Ends = dict[str, float]
+def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> list[Answer]:
+    """Say who differs by less than matters, is at least not worse by so much, or may be."""
+    kinds: dict[tuple[str, bool], list[str]] = {}
+    for row in compared:
+        sure = estimate(row["delta_adjusted"])
+        by_more = min(abs(sure.low or 0.0), abs(sure.high or 0.0)) > margin
+        kinds.setdefault((str(row["verdict"]), by_more), []).append(str(row["model"]))
+    to, said = quoted(reference), []
+    for kind, words in (
+        ((BETTER, True), f"better than {to} by more"),
+        ((BETTER, False), f"better than {to}, perhaps by less"),
+        ((WORSE, True), f"worse than {to} by more"),
+        ((WORSE, False), f"worse than {to}, perhaps by less"),
+        ((EQUIVALENT, False), f"equivalent to {to}"),
+        ((NOT_WORSE, False), f"not worse than {to} by so much"),
+    ):
+        names = kinds.get(kind, [])
+        said += [f"{named(names)} {'is' if len(names) == 1 else 'are'} {words}"] if names else []
+    if names := kinds.get((UNDECIDED, False), []):
+        said.append(f"{named(names)} may be worse than {to} by so much, or better")
+    text = f"If δ has to differ by {exact(margin)} to matter: {'; '.join(said)}."
+    return [Answer("that-matters", text, tuple(kinds.get((EQUIVALENT, False), [])), "delta")]
 
 
-def differences(reference: str, patterns: PatternCounts, level: float) -> tuple[Ends, Ends]:
-    """Return, for every other model, the ends of the interval of its delta minus another's."""
-    theirs = patterns.votes[:, patterns.models.index(reference)]
-    low: Ends = {}
-    high: Ends = {}
-    for start in range(0, len(patterns.models), TOGETHER):
-        names = patterns.models[start : start + TOGETHER]
-        votes = patterns.votes[:, start : start + TOGETHER]
-        tables = (
-            _fourfold(patterns.n[rows], votes[rows], theirs[rows])
-            for rows in (patterns.truth, ~patterns.truth)
-        )
-        _, *ends = paired_combination(-1, *tables, level=level)
-        for into, end in zip((low, high), ends, strict=True):
-            into.update(zip(names, end.tolist(), strict=True))
-    del low[reference], high[reference]
-    return low, high
-
-
-def _fourfold(n: Any, mine: Bools, theirs: Bools) -> tuple[Any, Any, Any, Any]:
-    """Return, for each model, how often both say positive, it, the other one, neither."""
-    both, one = (n * theirs) @ mine, (n * ~theirs) @ mine
-    return both, one, (n * theirs).sum() - both, (n * ~theirs).sum() - one
+def _apart(row: Row, level: float) -> int:
+    """Return 1 for a model of more delta than the reference, -1 of less, 0: none can tell."""
+    p, apart = row["p_adjusted"], estimate(row["delta_difference"]).value or 0.0
+    return (apart > 0) - (apart < 0) if isinstance(p, float) and p < 1 - level else 0
 
 
 def _on_curves(curves: Sequence[Row]) -> list[Answer]:
@@ -282,13 +287,13 @@ def _over_runs(
 
 def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
-    *, by_chance: bool,
+    *, by_chance: bool, expected: float = 0.0,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Say which feature discriminates most, and how many do no better than chance.
 
     best: the first of those whose delta is farthest from 0; alike: how many there are. useless:
-    how many have an interval of delta that covers 0. by_chance: the strongest of so many features
-    may be as strong by chance.
+    how many are not told from chance, all taken together. by_chance: the strongest of so many
+    features may be as strong by chance. expected: how many would be told, one by one, by chance.
     """
     delta = estimate(best[0]["delta"]) if best else Estimate(None)
     if delta.value is None:
@@ -296,11 +301,15 @@ def feature_answer(
     chance = ""
     if by_chance:
         may = "that may be chance"
-        chance = may if _covers(delta, 0.0) else f"of {features:,} features one may be so by chance"
+        judged = estimate(best[0].get("honest_delta", delta))
+        chance = (
+            may if _covers(judged, 0.0) else f"of {features:,} features one may be so by chance"
+        )
     said = [_strongest(best, alike, delta, chance and f"; {chance}")]
     if useless:
         of = many(features, "feature")
-        text = f"{useless:,} of {of} cannot be told from chance (δ 0)."
+        together = f"; one by one {round(expected):,} could by chance alone" * (expected >= 1)
+        text = f"{useless:,} of {of} cannot be told from chance (δ 0){together}."
         said.append(Answer("useless-features", text))
     if selected is not None:
         are = "is" if selected == 1 else "are"
@@ -319,17 +328,21 @@ def _strongest(best: Sequence[Row], alike: int, delta: Estimate, chance: str) ->
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
         *others, last = [*map(quoted, names), *left]
         text = f"{', '.join(others)} and {last} discriminate most, alike: |δ| "
-        text += f"{number(abs(value))}{chance}."
+        chosen = any(row.get("honest_delta", row["delta"]) != row["delta"] for row in best)
+        text += f"{number(abs(value))}{' with cuts chosen on these rows' * chosen}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
     row, cut = best[0], ""
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"
     likelier = f"where it is {'high' if row['rule'] == 'soft' else 'true'}, the {side} class is "
-    text = (
-        f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
-        f"{likelier}likelier{chance}."
-    )
+    text = f"{quoted(names[0])}{cut} discriminates most: δ {between(value, low, high)}; "
+    honest = estimate(row.get("honest_delta"))
+    if honest.value is not None and honest != delta:
+        other = between(honest.value, honest.low, honest.high)
+        text = text[:-2] + f" with the cut chosen on these rows, {other} cross-fitted; "
+        value, low, high = honest.value, honest.low, honest.high
+    text += f"{likelier}likelier{chance}."
     return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)
 
 

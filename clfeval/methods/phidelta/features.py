@@ -19,6 +19,7 @@ from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
+from clfeval.inference.chance import benjamini_hochberg, combination_chance
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
@@ -84,8 +85,14 @@ def chosen(ranked: Ranked, options: FeatureOptions) -> Ints:
     return places if options.top is None else places[: options.top]
 
 
-def feature_table(ranked: Ranked, level: float | None, selected: Ints | None) -> Rows:
-    """Return one row per feature; with `selected` (places) also whether it is."""
+def feature_table(
+    ranked: Ranked, level: float | None, selected: Ints | None, *, honest: bool = False
+) -> Rows:
+    """Return one row per feature; with `selected` (places) also whether it is.
+
+    honest: also delta as rows judge a cut that was chosen without them. Roles are by that, and by
+    p values of all features together (Benjamini-Hochberg).
+    """
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
@@ -95,6 +102,8 @@ def feature_table(ranked: Ranked, level: float | None, selected: Ints | None) ->
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
     numbers = np.column_stack([cuts, over(tp, counts.positives), over(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
+    held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
+    told = told_apart(ranked, level)
 
     def make(i: int) -> Row:
         rows, missing = totals[i].tolist()
@@ -105,11 +114,14 @@ def feature_table(ranked: Ranked, level: float | None, selected: Ints | None) ->
         cut, sensitivity, fpr = map(_number, numbers[i].tolist())
         phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
         border = 0 in (tp, fp, fn, tn)
+        judged = [_estimate(ranked, i, places) for places in held] or [phi, delta]
+        known = None if told is None else told[i]
         return {
             "feature": counts.names[i], "column": counts.columns[i], "kind": counts.kinds[i],
             "cut": cut, "rule": counts.rules[i], "rows": rows, "missing": missing,
             "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
-            "fpr": fpr, "phi": phi, "delta": delta, "role": role(phi, delta),
+            "fpr": fpr, "phi": phi, "delta": delta,
+            **({"honest_delta": judged[1]} if honest else {}), "role": role(*judged, told=known),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({} if kept is None else {"selected": i in kept}),
         }  # fmt: skip
@@ -117,17 +129,47 @@ def feature_table(ranked: Ranked, level: float | None, selected: Ints | None) ->
     return LazyRows(len(counts), make)
 
 
-def role(phi: Estimate, delta: Estimate) -> str | None:
+def told_apart(ranked: Ranked, level: float | None) -> list[bool] | None:
+    """Say which features are told from chance, all together; None without intervals.
+
+    Of those that are a share 1 - level at most is so by chance, on average.
+    """
+    if level is None:
+        return None
+    adjusted = benjamini_hochberg(chances(ranked))
+    return [told or soft for told, soft in zip(
+        (adjusted < 1 - level).tolist(), (rule == "soft" for rule in ranked.counts.rules),
+        strict=True,
+    )]  # fmt: skip
+
+
+def chances(ranked: Ranked) -> Floats:
+    """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval."""
+    counts, (tp, fp) = ranked.counts, _judged(ranked.counts)
+    soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
+    tp, fp = np.where(soft, 0, tp), np.where(soft, 0, fp)
+    p = combination_chance(tp, counts.positives, fp, counts.negatives)
+    return np.where(soft, np.nan, p)
+
+
+def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:
+    """Return TP and FP, of a chosen cut those of rows that did not choose it."""
+    free = np.isnan(counts.held_tp)
+    return np.where(free, counts.tp, counts.held_tp), np.where(free, counts.fp, counts.held_fp)
+
+
+def role(phi: Estimate, delta: Estimate, *, told: bool | None = None) -> str | None:
     """Name the corner a feature is drawn to, None for none.
 
     |phi| >= 0.8: pervasive (phi > 0, nearly always true) or rare (phi < 0, nearly never); else
-    covariant (delta > 0) or contravariant (delta < 0), unless the interval of delta covers 0.
+    covariant (delta > 0) or contravariant (delta < 0), where it is told from chance: without
+    `told`, unless the interval of delta covers 0.
     """
     if phi.value is None or delta.value is None:
         return None
     if abs(phi.value) >= NEARLY:
         return "pervasive" if phi.value > 0 else "rare"
-    if not delta.value or _covers_zero(delta):
+    if not delta.value or (_covers_zero(delta) if told is None else not told):
         return None
     return "covariant" if delta.value > 0 else "contravariant"
 
@@ -157,12 +199,16 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     """Return one row per implication: its support, and how surely it holds beyond these rows.
 
     confidence: the share of rows with the left side that have the right side, 1 here; its lower
-    bound is exact.
+    bound is exact, each by itself, and none is given for a cut chosen on these rows.
     """
     on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
     found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
     supports = np.array([support for _, _, support in found])
     sure = proportions(supports, supports, "too_few_rows", level=level)
+    chosen = ~np.isnan(ranked.counts.held_tp)
+    sure = [
+        Estimate(one.value) if chosen[i] else one for (i, *_), one in zip(found, sure, strict=True)
+    ]
     return [
         {
             "feature": ranked.counts.names[i], "implication": rule,
@@ -173,30 +219,40 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     ]  # fmt: skip
 
 
-def _with_bounds(ranked: Ranked, sign: int, level: float | None) -> Floats:
-    """Return phi (sign 1) or delta (-1) with its interval, (k, 3); soft votes have no interval."""
+def _with_bounds(ranked: Ranked, sign: int, level: float | None, *, held: bool = False) -> Floats:
+    """Return phi (sign 1) or delta (-1) with its interval, (k, 3); soft votes have no interval.
+
+    Nor has a cut that was chosen on the rows it is judged on. held: those judged by other rows.
+    """
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
     values = ranked.phi if sign == 1 else ranked.delta
-    soft = np.array([rule == "soft" for rule in counts.rules], bool)
-    if level is None or soft.all():
+    chosen = ~np.isnan(counts.held_tp)
+    none = np.array([rule == "soft" for rule in counts.rules], bool)
+    tp, fp = counts.tp, counts.fp
+    if held:
+        tp, fp = _judged(counts)
+        there = over(tp, counts.positives) + sign * over(fp, counts.negatives) + shift
+        values = np.where(chosen, there, values)
+    else:
+        none |= chosen
+    if level is None or none.all():
         nowhere = np.full(len(counts), np.nan)
         return np.column_stack([values, nowhere, nowhere])
-    tp, fp = np.where(soft, 0, counts.tp), np.where(soft, 0, counts.fp)
+    tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
     _, low, high = combination(1, sign, tp, counts.positives, fp, counts.negatives, level=level)
-    low, high = (np.where(soft, np.nan, bound + shift) for bound in (low, high))
+    low, high = (np.where(none, np.nan, bound + shift) for bound in (low, high))
     return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
 
 
 def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
     """Say whether one of so many features may well be as strong as the first by chance alone.
 
-    Its interval at 1 - (1 - level) / features covers 0 (Bonferroni): it is the strongest of all.
+    Its p value times the features is 1 - level or more (Bonferroni): it is the strongest of all.
     """
     if level is None or not len(ranked.counts):
         return False
-    first = ranked.take(np.array([0]))
-    ((_, low, high),) = _with_bounds(first, -1, 1 - (1 - level) / len(ranked.counts)).tolist()
-    return bool(low <= 0 <= high)
+    first = chances(ranked.take(np.array([0]))).item()
+    return first * len(ranked.counts) >= 1 - level
 
 
 def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
@@ -229,21 +285,22 @@ def feature_result(
     ranked = Ranked.of(counted.counts)
     selected = chosen(ranked, options) if options.select else None
     tables: dict[str, Rows] = {}
-    everything = feature_table(ranked, level, selected)
+    everything = feature_table(ranked, level, selected, honest=options.cut == "best")
     if selected is not None:
         tables["selected"] = LazyRows(len(selected), lambda i: everything[int(selected[i])])
     tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
-    _, low, high = _with_bounds(ranked, -1, level).T
+    told = told_apart(ranked, level)
     with np.errstate(invalid="ignore"):
         alike = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
     answer = feature_answer(
         everything[: min(alike, NAMED) or 1],
         alike,
-        int(((low <= 0) & (high >= 0)).sum()),
+        0 if told is None else told.count(False),
         len(everything),
         None if selected is None else len(selected),
         by_chance=_strongest_by_chance(ranked, level),
+        expected=0.0 if level is None else (1 - level) * len(ranked.counts),
     )
     ratio = Population.of_counts(classes.positives, classes.negatives, classes.unit)
     totals = {"positives": classes.positives, "negatives": classes.negatives}
@@ -296,7 +353,10 @@ def _warnings(
         text = f"{counted.nameless:,} entries without a row or a feature were left out"
         said.append(Warn("dropped", text))
     if options.cut == "best":
-        text = "best cuts were chosen on these rows: on new ones expect a smaller |δ|"
+        text = (
+            "best cuts were chosen on these rows: on new ones expect the cross-fitted δ, of each "
+            "half of the rows by the cut of the other (5 divisions)"
+        )
         said.append(Warn("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
@@ -312,7 +372,7 @@ def _warnings(
     if counted.entries:
         text = "rows are those with an entry; --truth-table counts rows without any too"
         said.append(Warn("rows-from-entries", text))
-    unsure = sum(_covers_zero(row["delta"]) for row in selected)
+    unsure = sum(_covers_zero(row.get("honest_delta", row["delta"])) for row in selected)
     if unsure:
         text = (
             f"{unsure:,} of the {len(selected):,} selected have an interval of δ that covers 0: "

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Populations, Sure, table
+from clfeval.methods.options import Interval, Level, Margin, Populations, Sure, table
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -108,6 +108,7 @@ class ClassifierOptions:
         ),
     ] = None  # fmt: skip
     run_files: Annotated[bool, Opt("Every file is a run.", CLASSIFIERS, stated=True)] = False
+    margin: Margin = None
     train_fraction: Annotated[
         float | None,
         Opt(
@@ -126,6 +127,10 @@ class ClassifierOptions:
         """Raise UsageError for options that do not go together, where classifiers are wanted."""
         if self.points is not None and not self.curve:
             raise bad_option("--points says how many points a curve lists: add --curve")
+        if self.margin is not None and self.reference is None:
+            raise bad_option("--margin judges differences of δ: add --reference MODEL")
+        if self.margin is not None and self.runs:
+            raise bad_option("--margin judges differences on the same rows, not over runs")
         if self.run is not None and self.run_files:
             raise bad_option("--run and --run-files both say what a run is: give one")
         if self.train_fraction is not None and not self.runs:

@@ -18,13 +18,13 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
 from clfeval.methods.phidelta.tables import (
     Plane,
     Points,
-    comparison_rows,
     model_rows,
     points_of,
     population_rows,
@@ -39,7 +39,7 @@ from clfeval.result import Result, Row, Rows, Warn
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
-    "differences on the same rows": "Newcombe paired square-and-add",
+    "differences on the same rows": "Newcombe paired square-and-add; p values by Holm's rule",
     "other measures": "range over the score region (Newcombe 2011)",
     "gini, roc_auc": "DeLong, logit",
     "means over runs": "corrected resampled t (Nadeau-Bengio)",
@@ -99,7 +99,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         tables["comparisons"] = [
             row
             for label, patterns in sample.patterns.items()
-            for row in comparison_rows(label, patterns, options.reference, level)
+            for row in comparison_rows(label, patterns, options.reference, level, options.margin)
         ]
     statistics = [one.digest() for one in (counts, *sample.runs.values())]
     if options.reference is not None and sample.patterns:
@@ -120,7 +120,9 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     first, *others = (
         run_answer(points, tables["run_spread"], options.train_fraction, level)
         if options.runs
-        else classifier_answer(tables, sample.patterns.get(None), level, options.reference)
+        else classifier_answer(
+            tables, sample.patterns.get(None), level, options.reference, options.margin
+        )
     )
     together = statistics[0]
     if len(statistics) > 1:
@@ -128,7 +130,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     return Result(
         command="phidelta",
         signature=signature(
-            "cmd pos cut miss weight by run train ref odds ci",
+            "cmd pos cut miss weight by run train ref margin odds ci",
             {
                 "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
@@ -140,7 +142,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         inputs=sample.files,
         parameters=parameters(
             "mode positive negative level interval interval_methods prevalences isometrics missing "
-            "by run run_files train_fraction reference",
+            "by run run_files train_fraction reference margin",
             {
                 "mode": "classifiers", "positive": sample.positive,
                 "negative": list(sample.negative), "by": list(by), **plane_found(plane),

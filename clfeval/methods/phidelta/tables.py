@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, over
-from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, for_products
-from clfeval.counts.units import shown
+from clfeval.arrays import Counts, Floats, over
+from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
 from clfeval.inference.resampling import corrected_t
-from clfeval.inference.shares import paired_combination
+from clfeval.inference.shares import holm
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position, position
 from clfeval.measures.population import Population
@@ -43,7 +42,6 @@ WORDS = ("better inverted", "no better than chance", "informative", "near oracle
 BIAS = 0.05  # a mean |phi| up to here is low bias
 SPREAD = 0.05  # a distance of runs from their mean point up to here is low variance
 
-Answers = tuple[Any, Any, Any, Any]  # counts of two models on the same rows
 Points = Mapping[str, Mapping[str, tuple[float, float]]]  # (phi, delta) by model, then by run
 
 
@@ -184,53 +182,6 @@ def population_rows(
     return rows
 
 
-def comparison_rows(
-    label: str | None, patterns: PatternCounts, reference: str, level: float | None
-) -> list[Row]:
-    """Return how far the phi and delta of each other model lie from the reference's, row by row.
-
-    A positive difference means the model has more than the reference. Intervals are paired:
-    Newcombe's method 10 in each class, the two classes put together by squares.
-    """
-    theirs = patterns.votes[:, patterns.models.index(reference)]
-    rows: list[Row] = []
-    for model, mine in zip(patterns.models, patterns.votes.T, strict=True):
-        if model == reference:
-            continue
-        positives, negatives = (
-            _fourfold(patterns.n[rows_of_class], mine[rows_of_class], theirs[rows_of_class])
-            for rows_of_class in (patterns.truth, ~patterns.truth)
-        )
-        rows.append(
-            {
-                "slice": label, "model": model, "reference": reference,
-                "phi_difference": _paired(1, positives, negatives, level),
-                "delta_difference": _paired(-1, positives, negatives, level),
-                "differing_positives": shown(positives[1] + positives[2], patterns.unit),
-                "differing_negatives": shown(negatives[1] + negatives[2], patterns.unit),
-            }
-        )  # fmt: skip
-    return rows
-
-
-def _fourfold(n: Counts, mine: Bools, theirs: Bools) -> Answers:
-    """Return how often both say positive, the one, the other, neither."""
-    cells = (mine & theirs, mine & ~theirs, ~mine & theirs, ~mine & ~theirs)
-    both, one, other, neither = (n[cell].sum().item() for cell in cells)
-    return both, one, other, neither
-
-
-def _paired(sign: int, positives: Answers, negatives: Answers, level: float | None) -> Estimate:
-    for table, reason in ((positives, "no_positive_truth"), (negatives, "no_negative_truth")):
-        if not sum(table):
-            return Estimate(None, reason=reason)
-    if level is None:
-        first, second = ((t[1] - t[2]) / sum(t) for t in (positives, negatives))
-        return Estimate(first + sign * second)
-    value, low, high = paired_combination(sign, positives, negatives, level=level)
-    return Estimate(float(value), float(low), float(high))
-
-
 def run_rows(planes: Mapping[str, Plane], thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model and run: counts, position, unbiased accuracy."""
     rows: list[Row] = []
@@ -291,12 +242,13 @@ def run_comparison_rows(
     """Compare models over their common runs: all against the reference, or all pairs.
 
     t and p belong to the difference of delta: the corrected resampled t-test. There is none when
-    the difference is the same in all runs, and not 0.
+    the difference is the same in all runs, and not 0. The p values of all comparisons together are
+    adjusted by Holm's rule.
     """
     pairs = [(b, a) for a, b in combinations(points, 2)]
     if reference is not None:
         pairs = [(model, reference) for model in points if model != reference]
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     for model, other in pairs:
         common = [run for run in points[model] if run in points[other]]
         xy = np.array([np.subtract(points[model][run], points[other][run]) for run in common])
@@ -314,7 +266,11 @@ def run_comparison_rows(
                 "p_value": test.p_value if test else None,
             }
         )  # fmt: skip
-    return rows
+    tested = [row["p_value"] for row in rows if row["p_value"] is not None]
+    adjusted = iter(holm(tested))
+    return [
+        {**row, "p_adjusted": None if row["p_value"] is None else next(adjusted)} for row in rows
+    ]
 
 
 def _mean(

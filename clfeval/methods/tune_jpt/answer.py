@@ -29,6 +29,7 @@ from clfeval.methods.tune_jpt.said import (
     with_verb,
     worth_of,
 )
+from clfeval.methods.verdict import BETTER, EQUIVALENT, UNDECIDED
 from clfeval.result import Answer, Estimate, Row, Rows, estimate, side_by_side, size_of
 from clfeval.words import close, exact, many, named, percent, quoted
 
@@ -127,6 +128,7 @@ class Told:
             elif not (lead.called or lead.only or len(lead.names) > 1):
                 text = "No test tells whether its lead is more than chance."
                 yield Answer("untested", text, (), self.measure)
+            yield from self._that_matters(here)
             if not self.plural:
                 yield from self._right(here, lead)
             if self.plural is False or len(places) < TARGETS:
@@ -134,16 +136,11 @@ class Told:
 
     def lead(self, here: Sequence[Row]) -> Lead | None:
         """Return who leads at the odds of these rows; None where nobody has a value."""
-        values = self._values(here)
-        contest = [
-            row for row in self.tables.get("winners", ())
-            if row["slice"] is None and row["odds"] == here[0]["odds"]
-        ]  # fmt: skip
-        if not contest:
+        values, row = self._values(here), self._contest(here)
+        if row is None:
             names = _first(values, self._sign)
             cells = {str(row["model"]): estimate(row.get(str(self.measure))) for row in here}
             return Lead(names, cells[names[0]], only=len(values) == 1) if names else None
-        row = min(contest, key=lambda row: row["population"] == "sweep")
         if row["leader"] is None:
             return None
         names = _first(values, self._sign) or (str(row["leader"]),)
@@ -153,6 +150,37 @@ class Told:
         cell = estimate(first.get(str(self.measure), row["value"]))
         only = not listed and row["winner"] is None
         return Lead(names, cell, others, row["winner"] is not None, only or len(values) == 1)
+
+    def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
+        """Say what is known of differences as large as matters, where somebody says how large."""
+        margin, contest = self.parameters.get("margin"), self._contest(here)
+        if margin is None or contest is None or contest.get("verdict") is None:
+            return
+        leader, kind = quoted(str(contest["leader"])), contest["verdict"]
+        equal, open_ = (contest[name] for name in ("equivalent", "may_be_better"))
+        alike = [str(name) for name in equal] if isinstance(equal, list) else []
+        maybe = [str(name) for name in open_] if isinstance(open_, list) else []
+        what = f"{leader} is not worse than any other by so much"
+        if kind == BETTER:
+            least = contest["least_lead"]
+            by_more = isinstance(least, float) and least > margin
+            by = "by more" if by_more else "perhaps by less"
+            what = f"{leader} is better than each other, {by}"
+        elif kind == UNDECIDED:
+            what = f"{named(maybe, most=NAMES, word='or')} may be better than {leader} by so much"
+        if alike:
+            also = f"{named(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
+            what = f"{also} to {leader}" + ("" if kind == EQUIVALENT else f"; {what}")
+        text = f"If {self.short} has to differ by {exact(margin)} to matter: {what}."
+        yield Answer("that-matters", text, tuple(alike), self.measure)
+
+    def _contest(self, here: Sequence[Row]) -> Row | None:
+        """Return who leads at the odds of these rows; of the sweep where nobody asked for them."""
+        found = [
+            row for row in self.tables.get("winners", ())
+            if row["slice"] is None and row["odds"] == here[0]["odds"]
+        ]  # fmt: skip
+        return min(found, key=lambda row: row["population"] == "sweep") if found else None
 
     @property
     def _sign(self) -> int:

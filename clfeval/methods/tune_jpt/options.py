@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.population import Population
-from clfeval.methods.options import INTERVALS, POPULATIONS, Level, Populations, Sure, measures_among
+from clfeval.methods.options import (
+    INTERVALS,
+    POPULATIONS,
+    Level,
+    Margin,
+    Populations,
+    Sure,
+    measures_among,
+)
 from clfeval.options import Command, Opt, listed
 
 if TYPE_CHECKING:
@@ -204,6 +212,7 @@ class TuneOptions(Sure, Populations):
         ),
     ] = "exact"  # fmt: skip
     level: Level = 0.95
+    margin: Margin = None
 
     @property
     def measures(self) -> tuple[str, ...]:

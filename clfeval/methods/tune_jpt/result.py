@@ -26,7 +26,7 @@ from clfeval.methods.document import (
 )
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.methods.tune_jpt.contest import contest_tables
+from clfeval.methods.tune_jpt.leads import contest_tables
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,
@@ -52,7 +52,8 @@ METHODS = {  # by --interval
         "lr_pos, lr_neg, dor, dp": "log (Woolf)",
         "tar, tor, j_index, phi, delta, cost, net benefit": "square-and-add of Wilson limits",
         "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
-        "differences of models": "square-and-add with the correlation of the rows they share",
+        "differences of models": "square-and-add with the correlation of the rows they share, at a "
+        "level at which all of a row, and of a sweep, hold together",
     },
     "bootstrap": {
         "measures of models and sweep": "percentile bootstrap, positives and negatives apart",
@@ -74,6 +75,8 @@ _NOTES = {
     "expect the cross-fitted value ({folds} folds)",
     "not-compared": "models are compared over class ratios by a measure that moves: name one, "
     "--crossover",
+    "pairs-on-request": "where every two of {models} models change places is computed on request: "
+    "--crossover {compared}",
     "one-sided-measure": "{one_sided} alone choose extreme thresholds: look at the sensitivity and "
     "specificity there",
     "no-target": "no target population: name one with --prevalence 0.01 or --odds 1:100",
@@ -114,8 +117,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     }  # fmt: skip
     order = (
         "positive negative level interval interval_methods measures invariant beta targets sweep "
-        "crossover paired cost risk_threshold ratio rows_per population range beta_prior draws "
-        "folds repeats resamples seed missing by"
+        "crossover margin paired cost risk_threshold ratio rows_per population range beta_prior "
+        "draws folds repeats resamples seed missing by"
     )
     return parameters(order, found, options, given.roles)
 
@@ -144,8 +147,8 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
         "seed": options.seed, "ci": sure,
     }  # fmt: skip
     return signature(
-        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure beta cost "
-        "folds seed ci",
+        "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure margin "
+        "beta cost folds seed ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )  # fmt: skip
@@ -161,6 +164,8 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
         raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
+    if options.margin is not None and (len(given.slices[None].models) == 1 or not options.compared):
+        raise bad_option("--margin judges differences of models, and none are compared")
 
     tuner = Tuner.of(given, options)
     tables: dict[str, Rows] = {}
@@ -203,7 +208,8 @@ def warnings_of(
 
     def those(holding: Mapping[str, object]) -> list[Warn]:
         known = {"failed": failed, "resamples": options.resamples, "folds": options.folds,
-                 "unbounded": listing(unbounded), "one_sided": one_sided}  # fmt: skip
+                 "unbounded": listing(unbounded), "one_sided": one_sided,
+                 "models": len(counts.models), "compared": options.compared}  # fmt: skip
         return [Warn(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes]
 
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
@@ -218,6 +224,7 @@ def warnings_of(
                 "infinite-scores": unbounded,
                 "chosen-threshold": chosen,
                 "not-compared": several and "winners" not in tables,
+                "pairs-on-request": "winners" in tables and "crossovers" not in tables,
                 "one-sided-measure": chosen and one_sided,
                 "no-target": options.ratio != "confounds" and not aimed,
             }

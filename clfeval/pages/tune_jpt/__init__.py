@@ -34,6 +34,7 @@ from clfeval.schema import (
 from clfeval.words import many
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
+VERDICTS = ("better", "equivalent", "not worse", "undecided")
 RULES = ("score >= t", "never positive", "always positive")
 KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
 MEASURES = tuple(
@@ -71,6 +72,9 @@ TABLES = (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
         *of("text?", "leader"), *of("estimate", "value"), *of("text?", "winner"),
         *of("text*", "undecided"),
+        Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
+        Column("least_lead", "number?", when="margin"),
+        *of("text*", "equivalent may_be_better", when="margin"),
     )),
     Table("thresholds", (
         *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,

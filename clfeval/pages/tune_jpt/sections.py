@@ -34,6 +34,7 @@ from clfeval.words import quoted
 
 CALLED = "called where the interval of each difference{} excludes 0"
 UNCALLED = "without intervals no winner is called: this is the model of the best value"
+TOGETHER = "intervals hold at all odds{} together"
 HONEST = ("loss", "honest", "honest_gain")
 
 
@@ -165,9 +166,11 @@ def _crossovers(look: Look) -> Iterator[Shown]:
     }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: between(row["crossing"])
-    note = f"{OPEN} beyond the swept odds" if any(OPEN in text for text in ends) else ""
+    notes = [TOGETHER.format(" and for all pairs")] if look.judged else []
+    notes += [f"{OPEN} beyond the swept odds"] if any(OPEN in text for text in ends) else []
     title = "Where two models change places"
-    yield look.table("crossovers", title, columns, rows, note=note, right=(at, limits))
+    yield look.table("crossovers", title, columns, rows, note="; ".join(notes),
+                     right=(at, limits))  # fmt: skip
 
 
 def _both(row: Row) -> str:
@@ -212,11 +215,11 @@ def _winners(look: Look) -> Iterator[Shown]:
     if here:
         columns = {**named, PLACE: place, "best model": leading, "its value": "value"}
         yield look.table("winners", "Which model where", columns, here, note=note)
-        note = ""
     runs = neighbours([row for row in rows if row["population"] == "sweep"], ahead)
     if runs:
         columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
                    "best model": best}  # fmt: skip
+        note = TOGETHER.format("") if judged else "" if here else note
         yield look.table("winners", "Which model at which odds", columns, runs, note=note)
 
 

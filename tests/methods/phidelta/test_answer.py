@@ -12,8 +12,8 @@ import pytest
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
-from clfeval.methods.phidelta.answer import MOST, classifier_answer, differences
-from clfeval.methods.phidelta.tables import comparison_rows
+from clfeval.methods.phidelta.against import comparison_rows
+from clfeval.methods.phidelta.answer import MOST, classifier_answer
 from clfeval.result import Answer, Estimate, Result, estimate
 
 LABELS = "fixtures/breast-cancer/labels.csv"
@@ -264,14 +264,15 @@ def test_pairs_counted_together_are_those_counted_one_by_one() -> None:
     draw = np.random.default_rng(5)
     votes, truth = draw.random((60, 7)) < 0.5, draw.random(60) < 0.4
     names = tuple("abcdefg")
-    patterns = PatternCounts.of(names, truth, votes, draw.integers(1, 9, 60))
-    low, high = differences("c", patterns, 0.9)
-    for row in comparison_rows(None, patterns, "c", 0.9):
-        expected = estimate(row["delta_difference"])
-        name = str(row["model"])
-        assert (low[name], high[name]) == pytest.approx((expected.low, expected.high))
-    assert set(low) == set(names) - {"c"}
-    assert set(high) == set(low)
+    n = draw.integers(1, 9, 60)
+    rows = comparison_rows(None, PatternCounts.of(names, truth, votes, n), "c", 0.9)
+    assert [row["model"] for row in rows] == [name for name in names if name != "c"]
+    for row in rows:
+        two = [names.index(str(row["model"])), 2]
+        alone = PatternCounts.of((str(row["model"]), "c"), truth, votes[:, two], n)
+        (expected,) = comparison_rows(None, alone, "c", 0.9)
+        same = ("phi_difference", "delta_difference", "p_value", "differing_positives")
+        assert [row[name] for name in same] == [expected[name] for name in same]
 
 
 def test_twenty_thousand_models_are_answered_at_once() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
 import clfeval
-from clfeval.methods.phidelta.tables import comparison_rows
+from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.result import Estimate
 from tests.methods.phidelta.byhand import Cells, Line, bounds, counts_frame, value
 from tests.reference import Row

@@ -195,7 +195,10 @@ def test_a_slice_with_one_class_has_reasons_and_the_others_their_values() -> Non
     assert rows["site=B", "models m"]["reading"] is None
     assert "no_negative_truth" in rows["site=B", "models m"]["reading_withheld"]
     compared = reasons(rows["site=B", "comparisons n"])
-    assert compared == dict.fromkeys(["phi_difference", "delta_difference"], "no_negative_truth")
+    names = ["phi_difference", "delta_difference", "delta_adjusted"]
+    assert compared == dict.fromkeys(names, "no_negative_truth")
+    assert rows["site=B", "comparisons n"]["verdict"] is None
+    assert rows["site=B", "comparisons n"]["p_adjusted"] is None
     assert not reasons(rows["site=A", "comparisons n"])
     curve = rows["site=B", "curves m"]
     assert reasons(curve) == dict.fromkeys(["gini", "roc_auc"], "single_class")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from scipy.optimize import brentq
+from scipy.stats import chi2, norm
 from statsmodels.stats.proportion import proportion_confint
 
 Pairs = tuple[int, int, int, int]  # both, only the first, only the second, neither says positive
@@ -31,6 +33,20 @@ class Two:
             for (a, b), n in zip(((1, 1), (1, 0), (0, 1), (0, 0)), table, strict=True)
         ]
         return pl.DataFrame(rows, schema=["truth", "a", "b", "n"], orient="row")
+
+
+def everywhere(level: float, pairs: int = 1) -> float:
+    """Return the level of one interval of which a sweep's and all pairs' hold together.
+
+    The larger of all a X + b Y, a² + b² = 1 and a, b >= 0 or both <= 0, of two independent normal
+    X and Y is above c with probability P(|X| > c) + P(X² + Y² > c²) (pi/2) / pi, no more.
+    """
+
+    def beyond(c: float) -> float:
+        return float(2 * norm.sf(c) + chi2.sf(c * c, 2) / 2)
+
+    c = brentq(lambda c: beyond(c) - (1 - level) / pairs, 0.1, 30, xtol=1e-13)
+    return float(norm.cdf(c) - norm.cdf(-c))
 
 
 def tar(counts: Sequence[int], r: float, level: float) -> tuple[float, float, float]:

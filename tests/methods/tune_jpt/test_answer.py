@@ -273,8 +273,11 @@ def test_where_the_lead_changes_is_said() -> None:
     assert one.text.startswith(
         "From 1:1000 to 1000:1 the best TAR is first that of ccp, from prevalence 0.8333 that of rf"
     )
-    assert one.text.endswith(", but not everywhere for certain.")
+    assert one.text.endswith(", but nowhere for certain.")
     assert one.models == ("ccp", "rf")
+    more = {"ccp": tuple(2 * n for n in CCP), "rf": tuple(2 * n for n in RF)}
+    found = said(more, sweep="1:1000..1000:1", odds="1:100")
+    assert text(found, "lead-changes").endswith(", but not everywhere for certain.")
     assert "leads-everywhere" not in found
 
 

@@ -1,0 +1,79 @@
+"""p values that say what intervals say, and p values of many questions asked at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats
+from clfeval.inference.shares import Fourfold, distances, paired_sum
+from clfeval.inference.special import halved
+
+_FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
+
+
+def paired_chance(sign: int, positives: Fourfold, negatives: Fourfold) -> Floats:
+    """Return the p value that two classifiers do not differ, as `paired_combination` has it.
+
+    p is 1 minus the largest level at which that interval excludes 0: p < 1 - level where it does.
+
+    Shapes: as there; more than 0 dimensions. Range 0..1; 1 where the difference is 0, NaN where a
+    table is empty. Errors: as there.
+    Source: Newcombe 2001, inverted.
+    """
+    value, *_ = np.atleast_1d(*paired_sum(sign, positives, negatives, 0.0))
+
+    def told(z: Floats) -> Bools:
+        _, low, high = paired_sum(sign, positives, negatives, z)
+        return np.asarray(np.where(value > 0, low > 0, high < 0) & (value != 0))
+
+    return chance_of(told, value)
+
+
+def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
+    """Return the p value that two independent binomial proportions are one.
+
+    p is 1 minus the largest level at which the interval of `combination` with a = 1, b = -1 of
+    their difference excludes 0: p < 1 - level where it does.
+
+    Shapes: all (k,); counts need not be whole. Range 0..1; NaN where a class has no row.
+    Errors: ValueError unless 0 <= k <= n.
+    Source: Newcombe 1998, Statistics in Medicine 17:873, method 10, inverted.
+    """
+    value = np.asarray(distances(k1, n1, 0.0)[0] - distances(k2, n2, 0.0)[0])
+
+    def told(z: Floats) -> Bools:
+        (_, below1, above1), (_, below2, above2) = distances(k1, n1, z), distances(k2, n2, z)
+        reach = np.where(value > 0, np.hypot(below1, above2), np.hypot(above1, below2))
+        return np.asarray(np.abs(value) > reach)
+
+    return chance_of(told, value)
+
+
+def chance_of(told: Callable[[Floats], Bools], value: Floats) -> Floats:
+    """Return the p values at which `told`, of standard errors z, comes to be false; NaN as value.
+
+    Errors of a float beyond 38 standard errors are p values of 0.
+    """
+    z, _ = halved(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
+    p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
+    return np.where(np.isnan(value), np.nan, p)
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Return p values adjusted so that of those up to q a share q at most are false, on average.
+
+    With p sorted upwards, the adjusted i-th of m is min over j >= i of m p_j / j.
+    Shapes: (m,) each; NaN stays NaN, and is none of the m. Range: p..1.
+    Source: Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289.
+    """
+    p = np.asarray(p_values, np.float64)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")][::-1]
+    ranks = np.arange(len(order), 0, -1)
+    adjusted = np.full(len(p), np.nan)
+    adjusted[order] = np.minimum.accumulate(p[order] * (len(order) / ranks))
+    return adjusted

@@ -1,0 +1,86 @@
+"""p values that say what intervals say, by both; many at once as statsmodels has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.stats import norm
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from clfeval.inference.chance import benjamini_hochberg, combination_chance, paired_chance
+from clfeval.inference.shares import combination, paired_combination
+from tests.thoroughness import examples
+
+table = st.tuples(*[st.integers(0, 30)] * 4).filter(any)
+levels = st.floats(0.05, 0.999)
+
+
+@examples(60)
+@given(table, table, st.sampled_from([1, -1]), levels)
+def test_a_paired_p_value_says_what_the_interval_says(
+    positives: tuple[int, ...], negatives: tuple[int, ...], sign: int, level: float
+) -> None:
+    first, second = ([np.array([n]) for n in cells] for cells in (positives, negatives))
+    (p,) = paired_chance(sign, tuple(first), tuple(second))  # type: ignore[arg-type]
+    assume(abs(p - (1 - level)) > 1e-6)
+    value, low, high = paired_combination(sign, positives, negatives, level=level)  # type: ignore[arg-type]
+    assert 0 <= p <= 1
+    assert (p < 1 - level) == bool(low > 0 or high < 0)
+    if value == 0:
+        assert p == 1
+
+
+@examples(60)
+@given(st.integers(0, 40), st.integers(1, 40), st.integers(0, 40), st.integers(1, 40), levels)
+def test_a_p_value_of_two_shares_says_what_the_interval_says(
+    k1: int, n1: int, k2: int, n2: int, level: float
+) -> None:
+    assume(k1 <= n1 and k2 <= n2)
+    (p,) = combination_chance(*([n] for n in (k1, n1, k2, n2)))
+    assume(abs(p - (1 - level)) > 1e-6)
+    _, low, high = combination(1, -1, k1, n1, k2, n2, level=level)
+    assert (p < 1 - level) == bool(low > 0 or high < 0)
+
+
+def test_a_p_value_of_two_shares_by_statsmodels() -> None:
+    """28 of 40 and 12 of 30: the alpha at which the Wilson distances reach .7 - .4."""
+
+    def short(alpha: float) -> float:
+        low, _ = proportion_confint(28, 40, alpha, "wilson")
+        _, high = proportion_confint(12, 30, alpha, "wilson")
+        return float(0.3 - np.hypot(0.7 - low, high - 0.4))
+
+    (p,) = combination_chance([28], [40], [12], [30])
+    assert p == pytest.approx(brentq(short, 1e-6, 0.9, xtol=1e-14), rel=1e-9)
+
+
+def test_a_paired_p_value_of_many_rows_is_that_of_a_normal_difference() -> None:
+    """Of 100,000 positives 500 are found by the first alone, 400 by the second: z = 100 / 30."""
+    cells = [np.array([n]) for n in (40_000, 500, 400, 59_100)]
+    nothing = [np.array([n]) for n in (0, 0, 0, 10**9)]
+    (p,) = paired_chance(-1, tuple(cells), tuple(nothing))  # type: ignore[arg-type]
+    assert norm.isf(p / 2) == pytest.approx(100 / 30, rel=0.02)
+
+
+def test_a_class_without_rows_has_no_p_value() -> None:
+    empty, some = ([np.array([n])] * 4 for n in (0, 3))
+    assert np.isnan(paired_chance(1, tuple(empty), tuple(some))).all()  # type: ignore[arg-type]
+    assert np.isnan(combination_chance([0], [0], [1], [2])).all()
+
+
+def test_benjamini_and_hochberg_by_hand() -> None:
+    # upwards: .01 x 4 / 1, .02 x 4 / 2, .03 x 4 / 3, .5 x 4 / 4; none above the one after it
+    found = benjamini_hochberg(np.array([0.5, 0.01, np.nan, 0.03, 0.02]))
+    assert found[[0, 1, 3, 4]] == pytest.approx([0.5, 0.04, 0.04, 0.04])
+    assert np.isnan(found[2])
+    assert len(benjamini_hochberg(np.empty(0))) == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_benjamini_and_hochberg_as_statsmodels(p_values: list[float]) -> None:
+    expected = multipletests(p_values, method="fdr_bh")[1]
+    assert benjamini_hochberg(np.array(p_values)) == pytest.approx(expected)

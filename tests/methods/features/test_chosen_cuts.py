@@ -1,0 +1,146 @@
+"""Cuts chosen on the rows: judged by the other half; and roles of many features together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from clfeval.arrays import Counts
+from clfeval.counts.features.cuts import held_out
+from clfeval.result import estimate
+from tests.methods.features.door import features, rows_of
+
+
+def by_hand(positives: Counts, negatives: Counts) -> tuple[float, float]:
+    """Deal rows of each class, and look through all cuts of one half for the other, five times."""
+    rng = np.random.default_rng(0)
+    tp = fp = 0
+    values = range(len(positives))
+    for _ in range(5):
+        half = [
+            rng.multivariate_hypergeometric(n, n.sum() // 2, method="marginals")
+            for n in (positives, negatives)
+        ]
+        rest = [n - part for n, part in zip((positives, negatives), half, strict=True)]
+        for (a, b), (c, d) in ((half, rest), (rest, half)):
+
+            def place(cut: int, a: Any = a, b: Any = b) -> tuple[float, float, int]:
+                x, y = a[cut:].sum() / a.sum(), b[cut:].sum() / b.sum()
+                return -round(abs(x - y), 12), round(abs(x + y - 1), 12), cut
+
+            best = min(values, key=place)
+            tp, fp = tp + c[best:].sum(), fp + d[best:].sum()
+    return tp / 5, fp / 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_half_is_judged_by_the_cut_of_the_other(seed: int) -> None:
+    rng = np.random.default_rng([9, seed])
+    positives, negatives = rng.integers(0, 6, (2, 12))
+    assert held_out(positives, negatives) == pytest.approx(by_hand(positives, negatives))
+
+
+def test_too_few_rows_have_no_halves() -> None:
+    assert held_out(np.array([0, 1]), np.array([2, 3])) is None
+    assert held_out(np.array([0.5, 1.5]), np.array([2.0, 3.0])) is None
+
+
+def noise(columns: int, rows: int, seed: int, **more: float) -> pl.DataFrame:
+    """Return columns that know nothing of the class, and others that are so far apart."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(rows) % 5 < 2
+    found = {f"x{i:03}": rng.standard_normal(rows) for i in range(columns)}
+    found |= {name: rng.standard_normal(rows) + far * truth for name, far in more.items()}
+    return pl.DataFrame({"truth": truth * 1, **found})
+
+
+def test_the_cross_fitted_place_has_the_interval_and_the_role() -> None:
+    frame = noise(0, 200, 1, far=1.5, near=0.0)
+    frame = frame.with_columns(bit=pl.Series([1, 0] * 100))
+    rows = rows_of(frame, cut="best")
+    for name in ("far", "near"):
+        row = rows[name]
+        truth, x = frame["truth"].to_numpy() == 1, frame[name].to_numpy()
+        values = np.unique(x)
+        counts = [np.array([(x[side] == v).sum() for v in values]) for side in (truth, ~truth)]
+        tp, fp = held_out(*counts) or (0, 0)
+        low1, high1 = proportion_confint(tp, 80, 0.05, "wilson")
+        low2, high2 = proportion_confint(fp, 120, 0.05, "wilson")
+        d = tp / 80 - fp / 120
+        honest = estimate(row["honest_delta"])
+        assert honest.value == pytest.approx(d)
+        assert honest.low == pytest.approx(d - np.hypot(tp / 80 - low1, high2 - fp / 120))
+        assert honest.high == pytest.approx(d + np.hypot(high1 - tp / 80, fp / 120 - low2))
+        assert abs(honest.value) < abs(row["delta"].value)
+        assert (row["delta"].low, row["phi"].low) == (None, None)
+    assert (rows["far"]["role"], rows["near"]["role"]) == ("covariant", None)
+    # what is not chosen keeps its interval, and has nothing to be cross-fitted
+    bit = rows["bit"]
+    assert bit["honest_delta"] == bit["delta"]
+    assert bit["delta"].low is not None
+    assert "honest_delta" not in rows_of(frame, cut="median")["far"]
+
+
+def test_the_sentence_says_that_the_cut_was_chosen() -> None:
+    result = features(noise(3, 200, 1, far=1.5), cut="best")
+    row = result.tables["features"][0]
+    one = result.answer[0]
+    assert one.code == "strongest-feature"
+    assert " with the cut chosen on these rows, " in one.text
+    assert f"{one.value:.3f} [" in one.text
+    assert " cross-fitted; where it is true, the positive class is likelier" in one.text
+    assert (one.value, one.low, one.high) == (
+        estimate(row["honest_delta"]).value, estimate(row["honest_delta"]).low,
+        estimate(row["honest_delta"]).high,
+    )  # fmt: skip
+    assert "chosen" not in features(noise(3, 200, 1, far=1.5)).answer[0].text
+
+
+def test_roles_are_given_to_many_features_together() -> None:
+    """By the p values at which Newcombe's intervals exclude 0, and statsmodels' rule for many."""
+    frame = noise(60, 300, 4, a=0.3, b=0.6, c=1.0)
+    rows = rows_of(frame)
+
+    def chance(row: Any) -> float:
+        low, high = 1e-12, 1.0
+        for _ in range(60):
+            middle = (low * high) ** 0.5
+            ends = confint_proportions_2indep(
+                row["tp"], 120, row["fp"], 180, method="newcomb", compare="diff", alpha=middle
+            )
+            low, high = (middle, high) if ends[0] <= 0 <= ends[1] else (low, middle)
+        return high
+
+    told = multipletests([chance(row) for row in rows.values()], method="fdr_bh")[0]
+    assert [row["role"] is not None for row in rows.values()] == told.tolist()
+    by_itself = [row for row in rows.values() if not row["delta"].low <= 0 <= row["delta"].high]
+    assert len(by_itself) > told.sum() >= 2
+    text = {one.code: one.text for one in features(frame).answer}["useless-features"]
+    # 5 % of 63 features
+    assert text == (
+        f"{63 - told.sum()} of 63 features cannot be told from chance (δ 0); one by one 3 could "
+        "by chance alone."
+    )
+
+
+@pytest.mark.parametrize("cut", ["median", "best"])
+def test_noise_has_no_role(cut: str) -> None:
+    """In 5 % of tables at most any of 60 features has one, where one by one three would."""
+    told = 0
+    for seed in range(12):
+        rows = rows_of(noise(60, 100, 100 + seed), cut=cut)
+        told += any(row["role"] for row in rows.values())
+    assert told <= 2
+
+
+def test_implications_of_a_chosen_cut_have_no_bound() -> None:
+    frame = pl.DataFrame({"truth": [1] * 4 + [0] * 4, "x": [5.5, 6, 7, 8, 1, 2, 3, 4]})
+    for cut, low in (("best", False), (5.5, True)):
+        for row in features(frame, cut=cut).tables["implications"]:
+            assert estimate(row["confidence"]).value == 1
+            assert (estimate(row["confidence"]).low is not None) == low
