@@ -151,6 +151,7 @@ WARNINGS: Mapping[str, str] = {
     "ties-at-cut": "More rows than asked for share the score at the cut.",
     "top-takes-all": "As many top rows are asked for as there are rows.",
     "unpaired": "Differences are taken as of different rows.",
+    "unseen-errors": "Resamples have room for errors that no row happens to show.",
     "unsure-selected": "Selected features may be no better than chance.",
     "weights": "Weights given act on one of two scores only.",
     "wish-direction": "A wish runs against what is better by the measure.",

@@ -214,7 +214,8 @@ MLCPS: Mapping[str, str] = {
     "dealbreakers": "metrics whose value is worth nothing, which makes D 0",
     "dealbreaker": "whether the value is worth nothing, which makes D 0",
     "deals broken": "so many values are worth nothing, which makes D 0",
-    "models.first": "share of the resamples in which the model is first, ties counted for each",
+    "models.first": "share of the resamples in which the model is first, ties counted for each; no "
+    "probability of being best",
     "split_mean": "mean of MLcps over the splits",
     "split_sd": "standard deviation of MLcps over the splits",
     "split_wins": "in so many splits the model is first",
@@ -238,6 +239,8 @@ MLCPS: Mapping[str, str] = {
     "moved_doubled": "models that change their place if the metric has double weight",
     "models moved": "models that change their place by MLcps with what stands left of it",
     "value": "the value of the metric as it is given or measured",
+    "profile.value": "the value as given or measured; its limits are exact, of the rates or DeLong's "
+    "if such are, else of the resamples",
     "d": "length of the ray before weighting: 0 to 1, higher is better",
     "desirability.d": "how desirable the value is, 0 to 1",
     "profile.sd": "standard deviation of the value over splits, as the table gives it",
@@ -247,7 +250,8 @@ MLCPS: Mapping[str, str] = {
     "r": "correlation of the two metrics over the models",
     "note": "in words why the two metrics count as one",
     "split": "one split of a cross-validation, as the table numbers them",
-    "share": "of weights that add up to one, drawn evenly, the share that makes it first by MLcps",
+    "share": "share of weights, drawn evenly, that make it first by MLcps; its interval is the "
+    "error of the draws, not of the data",
     "share_order_free": "of these weights, the share that makes it first by the order-free score",
     "factor": "×f: where each weight w may be anything from w/f to f w, the model can pass the "
     "first",
@@ -285,7 +289,7 @@ TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
-    "P(first)": "models.first", "splits won": "split_wins", "first in": "split_wins",
+    "first in resamples": "models.first", "splits won": "split_wins", "first in": "split_wins",
     "mean MLcps": "split_mean", "Pareto front": "pareto", "as good or better …": "dominated_by",
     "order decides": "order_dependent", "weights decide": "weight_dependent",
     "order-free share": "share_order_free", "passes the first at": "factor",

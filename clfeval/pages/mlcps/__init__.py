@@ -25,7 +25,8 @@ TABLES = (
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
-            "description": "share of resamples", "properties": {"value": {"$ref": "#/$defs/part"}},
+            "description": "share of the resamples in which it is first, no probability",
+            "properties": {"value": {"$ref": "#/$defs/part"}},
         }),
         Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
         Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
