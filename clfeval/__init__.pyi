@@ -44,6 +44,7 @@ def mars(
     list: Literal["found", "missed"] | Sequence[Literal["found", "missed"]] = ...,
     interval: Literal["exact", "none"] = ...,
     level: float = ...,
+    seed: int = ...,
     on_open: Callable[[Described], None] | None = ...,
 ) -> Result: ...
 def phidelta(

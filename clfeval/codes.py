@@ -107,6 +107,7 @@ WARNINGS: Mapping[str, str] = {
     "blank-lines": "Blank lines were passed over.",
     "bootstrap-empty-cell": "A resampled table cannot fill a cell that is empty.",
     "chosen-cuts": "Cuts of features were chosen on the rows they are judged on.",
+    "chosen-models": "Sets of models were chosen on the rows they are judged on.",
     "chosen-threshold": "Thresholds were chosen on the rows they are judged on.",
     "clipped": "Probabilities of 0 for the true class count as the least above 0.",
     "constant-features": "Features are true in every row or in none.",

@@ -13,8 +13,8 @@ from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Row, Rows, whole
-from clfeval.words import between, even, listed, named, quoted
+from clfeval.result import Answer, Row, Rows, value_of, whole
+from clfeval.words import between, even, listed, named, number, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -60,7 +60,8 @@ def answer(
     elif len(order) > 2:
         members = {*counts.models}
         pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
-        said.append(_pair(counts, options, order[0], pairs, testable=testable))
+        best = whole(tables.get("best", ()))
+        said.append(_pair(counts, options, order[0], pairs, best, testable=testable))
     if len(order) > 1:
         said.append(_needless(counts, covered))
     return tuple(said)
@@ -87,10 +88,19 @@ def _within(chosen: Sequence[Row], options: MarsOptions, rows: float) -> list[An
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}."
+        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}; "
+        f"{_elsewhere(chosen[0], rows)}."
     )
     found = (share.value, share.low, share.high)
     return [Answer("within-effort", text, names, measure, *found)]
+
+
+def _elsewhere(row: Row, rows: float) -> str:
+    """Say what a set chosen so finds on rows that it was not chosen on."""
+    found = value_of(row["honest"])
+    if found is None:
+        return "expect less on other rows"
+    return f"a set chosen so finds {number(found / rows)} of rows it was not chosen on"
 
 
 def _even(sums: Counts) -> Counts:
@@ -134,11 +144,13 @@ def _equals(
 
 
 def _pair(
-    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row], *, testable: bool
-) -> Answer:
+    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
+    judged: Sequence[Row], *, testable: bool,
+) -> Answer:  # fmt: skip
     """Name the best pair and what it gains; one without the best model may do so by chance.
 
-    Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
+    judged: the sets of --best, which say what such a pair finds elsewhere. Its p-value is that of
+    the rows only one of the two finds, times the pairs it was chosen from.
     """
 
     def each(name: str) -> list[float]:
@@ -162,8 +174,10 @@ def _pair(
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
         f"{between(share.value or 0.0, share.low, share.high)}), {gained - lost:,.10g} more than "
-        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}."
+        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}"
     )
+    same = [one for one in judged if one["models"] == row["models"]]
+    text += f"; {_elsewhere(same[0], n.sum().item())}." if same else "."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 

@@ -14,6 +14,7 @@ from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.errors import UsageError, unknown_model
+from clfeval.inference.resampling import stream
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import (
     at_threshold,
@@ -26,10 +27,15 @@ from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, sh
 from clfeval.methods.mars import coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
+from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
 
+CHOSEN = (
+    "sets of models were chosen on the rows they are judged on: on other rows expect what is "
+    "cross-fitted"
+)
 BLOCK = 1024  # rows of subsets made at once
 
 
@@ -61,7 +67,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight ci",
+            "cmd target rule pos cut group miss weight ci folds",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -69,6 +75,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
+                "folds": options.seed if options.chooses else None,
             },
             said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
@@ -105,7 +112,10 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
     if (most := options.max_effort) is not None:
         within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
-        tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
+        tables["max_effort"] = [
+            _chosen(view, choice, judged_within(view.counts, choice, most, view.folds))
+            for view, choice in within if choice
+        ]  # fmt: skip
     if len(views) > 1:
         tables["slices"] = [
             {"slice": label, **summary(counts, options)}
@@ -140,6 +150,11 @@ class View:
         """See a slice from the class the options name, groups as one model each."""
         counts = patterns.targets(options.target).grouped(options.group)
         return cls(label, counts, options, coverage.found(counts))
+
+    @property
+    def folds(self) -> np.random.Generator:
+        """The random numbers that deal its rows to folds."""
+        return stream(self.options.seed, f"folds\0{self.label or ''}")
 
     def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
@@ -210,8 +225,14 @@ def _pair_rows(view: View) -> list[Row]:
     pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
     single = coverage.score_subsets(counts, coverage.combinations_of(k, 1)).exclusive_found
     whole = counts.hit_n.dtype.kind != "f"
-    p_values = [sign_test(*single[pair].tolist()) if whole else None for pair in pairs.members]
-    return rows_of({**view.columns(pairs), "p_value": p_values})
+    both = [single[pair].tolist() for pair in pairs.members]
+    return rows_of(
+        {
+            **view.columns(pairs),
+            "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
+            "p_value": [sign_test(*two) if whole else None for two in both],
+        }
+    )  # fmt: skip
 
 
 def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
@@ -232,20 +253,24 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
     return LazyRows(int(starts[-1]), make_row)
 
 
-def _chosen(view: View, choice: Choice, **more: int) -> dict[str, Any]:
+def _chosen(
+    view: View, choice: Choice, judged: tuple[Estimate, Estimate], **more: int
+) -> dict[str, Any]:
     (row,) = rows_of(view.columns(choice.scores))
     size = int(choice.scores.sizes[0])
-    return {"slice": None, "size": size, **more, "method": choice.method, **row}
+    honest = {"honest": judged[0], "honest_yield": judged[1]}
+    return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
 
 
 def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
     rows: list[Row] = []
     covered_before: dict[int, float] = {0: 0}
-    for choice in choices:
+    judged = judged_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
+    for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = covered - covered_before.get(size - 1, 0)
         covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(_chosen(view, choice, gain=gain))
+        rows.append(_chosen(view, choice, elsewhere, gain=gain))
     return rows
 
 
@@ -333,6 +358,8 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
 def _warnings(
     counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
 ) -> Iterator[Warn]:
+    if tables.get("best") or tables.get("max_effort"):
+        yield Warn("chosen-models", CHOSEN)
     if options.max_effort is not None and not tables["max_effort"]:
         yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
     targets = whole[f"{options.target}s"]

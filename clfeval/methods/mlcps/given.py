@@ -134,6 +134,7 @@ class Given:
     replicates: Floats | None = None
     limits: Limits | None = None
     positive: str | None = None
+    prevalence: float | None = None
     lenient: bool = False  # of a result of clfeval nobody chose the metrics
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()
@@ -176,6 +177,8 @@ def measured(
         raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
+    rows = joint.n.sum()
+    prevalence = float(joint.n[joint.truth].sum() / rows) if rows else None
     found, ends = None, None
     if drawn:
         why = thin(joint, votes=any(one in OF_TABLE for one in names),
@@ -203,7 +206,8 @@ def measured(
             f"model '{models[i]}': {what}", code, name, None, names[j]
         ),
         reasons=_reasons(joint, names, values), replicates=found, limits=ends,
-        positive=counted.positive, thresholds=counted.thresholds, notes=tuple(notes),
+        positive=counted.positive, prevalence=prevalence, thresholds=counted.thresholds,
+        notes=tuple(notes),
     )  # fmt: skip
 
 
