@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
+from math import comb
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -23,7 +24,7 @@ from clfeval.methods.mlcps.singles import closed_limits
 from tests.benchmarks.coverage import Line
 
 SHARE = 5  # a ranking takes long: one of so many replicates
-RESAMPLES, LEVEL, ALIKE = 400, 0.95, 0.5  # ALIKE: the correlation of two models' scores in a class
+RESAMPLES, LEVEL, ALIKE = 1000, 0.95, 0.5  # ALIKE: the correlation of two models' scores in a class
 SIZES = (60, 150, 300)
 METRICS = {
     "default": ("sensitivity", "specificity", "precision", "npv"),
@@ -116,7 +117,7 @@ def _one(
     leads = (scores >= scores.max(axis=1, keepdims=True) * (1 - 1e-12)).mean(axis=0)
     found.false_first += first not in best and leads[first] > LEVEL
     ahead = scores[:, [first]] - scores[:, others]
-    apart = percentiles(ahead, level=1 - (1 - LEVEL) / len(others))[0] > 0
+    apart = percentiles(ahead, level=1 - (1 - LEVEL) / comb(len(score), 2))[0] > 0
     found.false_apart += any(whole[i] >= whole[first] for i, far in zip(others, apart, strict=True)
                              if far)  # fmt: skip
 

@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import clfeval
 from clfeval.inference.delong import delong_auc
+from clfeval.methods.mlcps import ranking
 from clfeval.methods.mlcps.drawn import thin, with_unseen
 from clfeval.result import Result
 from tests.methods.mlcps.test_measured import measures
@@ -202,3 +203,13 @@ def test_a_metric_table_says_that_sampling_error_is_not_in_it() -> None:
     result = clfeval.mlcps(pl.DataFrame(table))
     said = {one.code: one.text for one in result.answer}
     assert "no sampling error is in what follows" in said["untested"]
+
+
+@pytest.mark.parametrize(("behind", "told"), [(5, True), (10, False)])
+def test_who_came_first_by_chance_is_allowed_for(behind: int, told: bool) -> None:
+    """Three pairs at 95 %: 1 - .05 / 3, so .83 % on a side, 8 of 1,000; two would take 12."""
+    scores = np.full((1000, 3), 0.5)
+    scores[:, 1] = scores[:, 2] = 0.4
+    scores[:behind, 1] = 0.6
+    equal = ranking._not_told_apart(scores, np.array([1, 2, 2]), [0], 0.95)
+    assert equal == ([] if told else [1])
