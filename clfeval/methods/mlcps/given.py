@@ -101,7 +101,7 @@ def _columns(joint: JointCounts) -> list[Floats]:
 
 MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
-RESAMPLES, FEWEST = 1000, 100
+RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
 ROOM = (
     "resamples have room for errors that no row happens to show (in each class half a row more "
@@ -163,7 +163,8 @@ def measured(
 
     Without a number there are 1000 replicates, or fewer where 1000 times the distinct rows would
     be more than 500 million, and never fewer than 100. No metrics: the default ones. Where rows
-    drawn again cannot show an error, the draws have room for it, and a note says so.
+    drawn again cannot show an error, the draws have room for it (and a third as many rows are
+    many), and a note says so.
 
     Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
     replicates of rows of fractional weight; DataError where probabilities are none.
@@ -183,6 +184,8 @@ def measured(
     if drawn:
         why = thin(joint, votes=any(one in OF_TABLE for one in names),
                    ranks=any(one in OF_RANKING for one in names))  # fmt: skip
+        if why and resamples is None:  # weights of rows take longer than counts
+            drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
         found = replicates(joint, lambda rows: evaluator(rows, names), resamples=drawn, seed=seed,
                            why=why)  # fmt: skip
         ends = closed_limits(joint, names, level=level)
