@@ -272,7 +272,7 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         ("sample", f"With it: {at}",
          "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
     ):  # fmt: skip
-        note = without_model([result.summary["prevalence"]]) if name == "sample" else ""
+        note = without_model([result.summary.get("prevalence")]) if name == "sample" else ""
         yield Shown("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
