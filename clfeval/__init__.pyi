@@ -49,6 +49,7 @@ def mars(
     list: Literal["found", "missed"] | Sequence[Literal["found", "missed"]] = ...,
     interval: Literal["exact", "none"] = ...,
     level: float = ...,
+    seed: int = ...,
     on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def phidelta(

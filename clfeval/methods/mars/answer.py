@@ -14,8 +14,8 @@ from clfeval.counts.units import shown
 from clfeval.inference.shares import holm, sign_test
 from clfeval.methods.estimates import shares
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Estimate, Row, Rows, whole
-from clfeval.words import between, listed, named, quoted
+from clfeval.result import Answer, Estimate, Row, Rows, value_of, whole
+from clfeval.words import between, listed, named, number, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -60,7 +60,8 @@ def answer(
     elif len(order) > 2:
         members = {*counts.models}
         pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
-        said.append(_pair(counts, options, order[0], pairs, testable=testable))
+        best = whole(tables.get("best", ()))
+        said.append(_pair(counts, options, order[0], pairs, best, testable=testable))
     if len(order) > 1:
         said.append(_needless(counts, covered))
     return tuple(said)
@@ -86,7 +87,8 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}."
+        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}; "
+        f"{_elsewhere(chosen[0], counts)}."
     )
     found = (share.value, share.low, share.high)
     return [Answer("within-effort", text, names, measure, *found)]
@@ -101,6 +103,15 @@ def _share(counts: TargetCounts, found: float, options: MarsOptions) -> Estimate
 def _written(n: Counts | float, counts: TargetCounts) -> str:
     """Write a number of units as rows, or as weight."""
     return f"{shown(n, counts.unit):,.10g}"
+
+
+def _elsewhere(row: Row, counts: TargetCounts) -> str:
+    """Say what a set chosen so finds on rows that it was not chosen on."""
+    found = value_of(row["honest"])
+    if found is None:
+        return "expect less on other rows"
+    share = found / counts.hit_n.sum().item()
+    return f"a set chosen so finds {number(share)} of rows it was not chosen on"
 
 
 def _most(
@@ -141,11 +152,13 @@ def _equals(
 
 
 def _pair(
-    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row], *, testable: bool
-) -> Answer:
+    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
+    judged: Sequence[Row], *, testable: bool,
+) -> Answer:  # fmt: skip
     """Name the best pair and what it gains; one without the best model may do so by chance.
 
-    Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
+    judged: the sets of --best, which say what such a pair finds elsewhere. Its p-value is that of
+    the rows only one of the two finds, times the pairs it was chosen from.
     """
 
     covered, effort = (
@@ -167,8 +180,10 @@ def _pair(
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
         f"{between(share.value or 0.0, share.low, share.high)}), "
         f"{_written(gained - lost, counts)} more than "
-        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}."
+        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}"
     )
+    same = [one for one in judged if one["models"] == row["models"]]
+    text += f"; {_elsewhere(same[0], counts)}." if same else "."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 

@@ -15,6 +15,7 @@ from clfeval.counts.patterns import CELLS, PatternCounts, TargetCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, unknown_model
+from clfeval.inference.resampling import stream
 from clfeval.inference.shares import sign_test
 from clfeval.methods.document import (
     at_threshold,
@@ -27,10 +28,15 @@ from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, sh
 from clfeval.methods.mars import coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
+from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
 
+CHOSEN = (
+    "sets of models were chosen on the rows they are judged on: on other rows expect what is "
+    "cross-fitted"
+)
 BLOCK = 1024  # rows of subsets made at once
 
 
@@ -62,7 +68,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight ci",
+            "cmd target rule pos cut group miss weight ci folds",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -70,6 +76,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
+                "folds": options.seed if options.chooses else None,
             },
             said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
@@ -106,7 +113,10 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
     if (most := options.max_effort) is not None:
         within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
-        tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
+        tables["max_effort"] = [
+            _chosen(view, choice, judged_within(view.counts, choice, most, view.folds))
+            for view, choice in within if choice
+        ]  # fmt: skip
     if len(views) > 1:
         tables["slices"] = [
             {"slice": label, **summary(counts, options)}
@@ -142,6 +152,11 @@ class View:
         """See a slice from the class the options name, groups as one model each."""
         counts = patterns.targets(options.target).grouped(options.group)
         return cls(label, counts, options, coverage.found(counts))
+
+    @property
+    def folds(self) -> np.random.Generator:
+        """The random numbers that deal its rows to folds."""
+        return stream(self.options.seed, f"folds\0{self.label or ''}")
 
     def shares(self, name: str, k: Counts, n: Counts) -> Estimates:
         """Return a measure that is k of n rows, with intervals."""
@@ -227,14 +242,23 @@ def _cells(view: View) -> Counts:
 def _pair_rows(views: Sequence[View]) -> list[Row]:
     k = len(views[0].counts.models)
     singles, twos = (coverage.combinations_of(k, size) for size in (1, 2))
+    both: list[list[Any]] = []
     p_values: list[float | None] = []
     for view in views:
         alone_n = coverage.score_subsets(view.counts, singles).exclusive_found
+        pairs = [alone_n[pair] for pair in twos]
+        both += [np.asarray(shown(pair, view.counts.unit)).tolist() for pair in pairs]
         p_values += [
-            None if view.counts.fractional else sign_test(*alone_n[pair].tolist()) for pair in twos
+            None if view.counts.fractional else sign_test(*pair.tolist()) for pair in pairs
         ]
     scores = [coverage.score_subsets(view.counts, twos) for view in views]
-    return rows_of({**columns_of(views, scores), "p_value": p_values})
+    return rows_of(
+        {
+            **columns_of(views, scores),
+            "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
+            "p_value": p_values,
+        }
+    )  # fmt: skip
 
 
 def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
@@ -255,20 +279,24 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
     return LazyRows(int(starts[-1]), make_row)
 
 
-def _chosen(view: View, choice: Choice, **more: float) -> dict[str, Any]:
+def _chosen(
+    view: View, choice: Choice, judged: tuple[Estimate, Estimate], **more: float
+) -> dict[str, Any]:
     (row,) = rows_of(columns_of([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
-    return {"slice": None, "size": size, **more, "method": choice.method, **row}
+    honest = {"honest": judged[0], "honest_yield": judged[1]}
+    return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
 
 
 def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
     rows: list[Row] = []
     covered_before: dict[int, float] = {0: 0}
-    for choice in choices:
+    judged = judged_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
+    for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = covered - covered_before.get(size - 1, 0)
         covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(_chosen(view, choice, gain=shown(gain, view.counts.unit)))
+        rows.append(_chosen(view, choice, elsewhere, gain=shown(gain, view.counts.unit)))
     return rows
 
 
@@ -357,6 +385,8 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
 def _warnings(
     counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
 ) -> Iterator[Warn]:
+    if tables.get("best") or tables.get("max_effort"):
+        yield Warn("chosen-models", CHOSEN)
     if options.max_effort is not None and not tables["max_effort"]:
         yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
     targets = whole[f"{options.target}s"]

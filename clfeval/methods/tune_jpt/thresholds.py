@@ -13,6 +13,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.folds import deal
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -239,7 +240,6 @@ _INFINITE = {"infinite": np.inf, "minus_infinite": -np.inf}
 _GROUPS = 2**13
 _FEWEST = 2**8  # however many folds
 _DEALT = 2**22  # counts of groups in folds
-_MOST = 10**9  # rows that numpy deals exactly
 
 
 def honest_estimates(
@@ -310,18 +310,6 @@ def grouped(counts: ScoreCounts, most: int) -> tuple[Counts, Counts]:
     last = np.unique(np.searchsorted(above, np.clip(ends, 1, rows)))
     first = np.concatenate([[0], last[:-1] + 1])
     return np.add.reduceat(positives, first), np.add.reduceat(negatives, first)
-
-
-def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
-    """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
-    if counts.sum() >= _MOST:
-        return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    left, dealt = counts, []
-    for others in range(folds, 0, -1):
-        size = int(left.sum()) // others
-        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left = left - dealt[-1]
-    return np.array(dealt)
 
 
 def _judged(
