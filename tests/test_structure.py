@@ -39,7 +39,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"arrays", "errors", "late", "notation", "options", "result", "unnamed"},
         {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "late", "result", "tables", "words"}, {"numpy"}),
+    "counts": ({"arrays", "errors", "inference", "late", "result", "tables", "words"}, {"numpy"}),
     "methods": (
         {"arrays", "errors", "notation", "options", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},

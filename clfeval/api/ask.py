@@ -71,10 +71,16 @@ def _all(
     given: Mapping[str, Any], seen: list[Read],
 ) -> ClfevalError:  # fmt: skip
     """Return the error of everything that is to be asked about a table."""
-    parts, fixes, told = [first], dict(first.fixes), {str(first)}
-    settled = not fixes
     known = {name for option in command.options() for name in option.names}
-    while known & {*parts[-1].fixes} and not settled and len(parts) < MOST:
+
+    def answers(error: ClfevalError) -> dict[str, Any]:
+        """Return what answers it in this command; what are features are no models."""
+        mine = {name: value for name, value in error.fixes.items() if name in known}
+        return {"features": True} if "features" in mine else mine
+
+    parts, fixes, told = [first], answers(first), {str(first)}
+    settled = not fixes
+    while answers(parts[-1]) and not settled and len(parts) < MOST:
         try:
             with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
                 settled = True
@@ -88,9 +94,9 @@ def _all(
                 break
             told.add(str(another))
             parts.append(another)
-            fixes = with_fixes(fixes, another.fixes)
+            fixes = with_fixes(fixes, answers(another))
     asked = first if len(parts) == 1 else type(first).together(parts)
-    asked.fixes = {name: value for name, value in fixes.items() if name in known}
+    asked.fixes = fixes
     asked.settled = settled
     asked.args = ("\n".join(asked.lines()),)
     return asked

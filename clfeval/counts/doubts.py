@@ -128,17 +128,19 @@ def _scale(
     if wide and (inside or labels):
         hint = f"--ignore '{first}' leaves it out; {cut}"
         return hint, {"ignore": tuple(columns)}
+    highs = [max(abs(end) for end in ends) for ends in found.values()]
     whole = [
         model.columns[0] for model, ends in found.items()
         if wide and ends[0] >= 0 and settled.peeks[model.columns[0]].whole
     ]  # fmt: skip
     percent = low >= 0 and high <= 100
-    if whole and len(whole) < len(columns) and not percent:
-        return f"--ignore '{whole[0]}' leaves it out; {cut}", {"ignore": tuple(whole)}
-    highs = [max(abs(end) for end in ends) for ends in found.values()]
+    mixed = bool(whole) and len(whole) < len(columns) and not percent
+    others = {"ignore": tuple(whole)} if mixed else {}
     if wide and len(found) > 2 and max(highs) > FAR * min(highs):
         hint = f"measurements? clfeval phidelta --features takes columns as features; {cut}"
-        return hint, {"features": True}
+        return hint, {"features": True, **others}
+    if mixed:
+        return f"--ignore '{whole[0]}' leaves it out; {cut}", others
     if percent:
         hint = "percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1"
         return hint, {"threshold": {None: 50.0}}

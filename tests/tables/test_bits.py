@@ -70,7 +70,8 @@ def test_an_odd_vote_is_named_and_not_merged(cell: str, with_id: bool) -> None:
 
 @WITH_ID
 def test_a_vote_for_2_is_refused(with_id: bool) -> None:
-    message = data_message(open(table([("1", "2", "1")], with_id=with_id)).read())  # noqa: SIM115
+    content = open(table([("1", "2", "1")], with_id=with_id)).read()  # noqa: SIM115
+    message = data_message(content, model=["a", "b"])
     assert message.startswith("t.csv: column 'a': scores from 0 to 2 are no probabilities, ")
     assert "[needs-threshold]" in message
 
@@ -99,7 +100,7 @@ def test_a_quoted_1_is_1(with_id: bool) -> None:
 @WITH_ID
 def test_scores_that_begin_as_0_and_1_are_scores(with_id: bool) -> None:
     rows = [("1", "0.3", "1"), ("1", "0.5", "1")]
-    assert counted(table(rows, with_id=with_id))["a"] == (3001, 0, 1, 3000)
+    assert counted(table(rows, with_id=with_id), model="*")["a"] == (3001, 0, 1, 3000)
 
 
 @WITH_ID

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -129,8 +130,7 @@ def test_why_there_is_none() -> None:
     few = targets(np.array([1, 0, 0]), np.array([[1, 0], [1, 1], [0, 0]]))
     assert reasons(few) == {"too_few_rows"}
     counts = drawn(40, 2, 1)
-    parts = TargetCounts(counts.models, counts.hits, counts.hit_n / 2, counts.alarms,
-                         counts.alarm_n / 2)  # fmt: skip
+    parts = replace(counts, unit=2)
     assert reasons(parts) == {"fractional_weights"}
     (choice,) = coverage.best_subsets(drawn(40, 3, 1), 1)
     found = folding.judged_best(
