@@ -86,6 +86,7 @@ def phidelta(
     run_files: bool = ...,
     margin: float | None = ...,
     train_fraction: float | None = ...,
+    totals: Literal["random", "fixed"] = ...,
     features: bool = ...,
     feature: str | Sequence[str] = ...,
     truth_table: Any = ...,
@@ -140,6 +141,7 @@ def tune_jpt(
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
     margin: float | None = ...,
+    totals: Literal["random", "fixed"] = ...,
     on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def mlcps(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.shares import Parts, score_limits, score_parts
 from clfeval.inference.special import critical_value, halved
 
@@ -57,21 +57,44 @@ def range_over_region(
     place, z = place.ravel(), critical_value(level)
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
     centre = distinct.at(np.zeros(few.shape[1]), 0.0)
-    edge = distinct.at(np.arange(_GRID, dtype=np.float64)[:, None] * _STEP)
+    edge = distinct.at(_directions())
     observed = _call(measure, *(p[place] for p in centre))
     _, (low, high) = _highest(
         measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
     )
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
-        # from the observed point go towards where the kink is most on the other side
-        side = np.sign(_call(kink, *centre))
-        (t,), (least,) = _highest(kink, -side[None], distinct, edge)
-        on = _call(measure, *(p[place] for p in _at_kink(kink, side, t, distinct)))
-        inside = np.where(least[place] >= 0, on, np.nan)
+        crossed, points = _crossed(kink, centre, edge, distinct)
+        on = _call(measure, *(p[place] for p in points))
+        inside = np.where(crossed[place], on, np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     low = np.fmin(observed, low)
     return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
+
+
+def at_kink(
+    kink: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
+) -> tuple[Bools, Floats, Floats]:
+    """Return whether the kink passes through each region, and where on it p1, p2 lie; (m,) each."""
+    distinct = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
+    centre, edge = distinct.at(np.zeros(len(k1)), 0.0), distinct.at(_directions())
+    crossed, points = _crossed(kink, centre, edge, distinct)
+    return crossed, *points
+
+
+def _directions() -> Floats:
+    """Return the directions to look in first, (d, 1)."""
+    return np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
+
+
+def _crossed(
+    kink: OfProportions, centre: Sequence[Floats], edge: Sequence[Floats], region: _Region
+) -> tuple[Bools, tuple[Floats, Floats]]:
+    """Return whether the kink passes through each region, and a point on it where it does."""
+    # from the observed point go towards where the kink is most on the other side
+    side = np.sign(_call(kink, *centre))
+    (t,), (least,) = _highest(kink, -side[None], region, edge)
+    return least >= 0, _at_kink(kink, side, t, region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +154,20 @@ def _hills(values: Floats) -> tuple[Floats, Floats]:
     # the first point of a plateau stands for all of it
     hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
     np.put_along_axis(hill, values.argmax(axis=1)[:, None], True, axis=1)
-    order = np.argsort(np.where(hill, -values, np.inf), axis=1, kind="stable")[:, :_HILLS]
-    return _STEP * order.astype(np.float64), np.take_along_axis(values, order, axis=1)
+    left = np.where(hill, values, -np.inf)
+    places: list[Ints] = []
+    while len(places) < _HILLS and not (places and np.isneginf(left).all()):
+        places.append(left.argmax(axis=1)[:, None])
+        np.put_along_axis(left, places[-1], -np.inf, axis=1)
+    order = np.concatenate(places, axis=1)
+    tops = np.take_along_axis(values, order, axis=1)
+    beside = [np.take_along_axis(values, (order + by) % _GRID, axis=1) for by in (-1, 1)]
+    with np.errstate(invalid="ignore"):
+        # a smooth hill rises above its point of the grid by less than its neighbours lie below
+        reach = tops + (tops - np.minimum(*beside)) + _CLOSE * np.abs(tops)
+        hopeful = ~(reach < tops[:, :1]).all(axis=(0, 2))
+    some = int(np.flatnonzero(hopeful)[-1]) + 1 if hopeful.any() else 1
+    return _STEP * order[:, :some].astype(np.float64), tops[:, :some]
 
 
 def _undefined_last(values: Floats) -> Floats:

@@ -141,7 +141,7 @@ TUNED = (
     Measure("f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
             "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
             "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
-            takes=("beta",)),
+            takes=("beta",), base="f1"),
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
             "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
             "Elkan 2001, IJCAI 17:973", takes=("stakes",),

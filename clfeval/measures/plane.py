@@ -93,5 +93,6 @@ PLANE = (
     Measure("delta_b", "δ_b",
             lambda t: over((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives), "confusion",
             "max", -1, 1, BOTH, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO,
-            terms=lambda p, n: (2 * p, -2 * n, n - p)),
+            terms=lambda p, n: (2 * p, -2 * n, n - p), base="accuracy",
+            through=lambda share: np.asarray(2 * share - 1)),
 )  # fmt: skip

@@ -31,8 +31,10 @@ class Measure:
     share: of which rows it is what part, a pair of counts; then it has exact limits as counted.
     terms: what its interval is made from: of the class shares p and n (linear: a, b, shift of
     a tp + b fp + shift) or of the table and its odds (log, logit: see `methods.estimates`).
-    base: the id of the measure whose limits it has (derived; else only as counted), by `through`.
+    base: the id of the measure whose limits it has (derived; else only as counted), by `through`;
+    of one that takes beta, only where that is 1.
     kinked: it is least where tp = fp, and rises on both sides of that.
+    drawn: its share is one only of rows whose class totals are as random as the answers.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Measure:
     base: str | None = None
     through: Callable[[Floats], Floats] = np.asarray
     kinked: bool = False
+    drawn: bool = False
 
     @property
     def arrow(self) -> str:

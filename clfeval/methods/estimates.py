@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite, isinf, nan
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.errors import UsageError
+from clfeval.inference.sample_region import range_over_sample
 from clfeval.inference.score_region import range_over_region
 from clfeval.inference.shares import (
     clopper_pearson,
@@ -29,13 +30,30 @@ from clfeval.result import Estimate, Row
 _BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How the rows came about, as far as their intervals must know.
+
+    totals: "random", as in a sample of rows, whose class ratio is as uncertain as the answers, or
+    "fixed", where so many rows of each class were taken on purpose.
+    """
+
+    totals: str = "random"
+
+
+RANDOM = Design()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """m tables as counted, and the population each is to be read in; the arrays are (m,).
 
-    p and n are the shares of positives and negatives there, `ratio` is p / n.
+    p and n are the shares of positives and negatives there, `ratio` is p / n. sampled: true where
+    that population is the one the rows were drawn from, which is known from them alone; elsewhere
+    p, n and ratio are known.
     """
 
     tp: Counts
@@ -47,16 +65,21 @@ class Cells:
     ratio: Floats
     p: Floats
     n: Floats
+    sampled: Bools
 
     @classmethod
-    def picked(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
+    def picked(
+        cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats,
+        sampled: Bools | bool = False,
+    ) -> Cells:  # fmt: skip
         """Return some models, each at odds of its own, (m,) each."""
         parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
         tp, fp, positives, negatives = (part[np.asarray(models)] for part in parts)
         # each share without overflow or loss, whichever class is rare
         with np.errstate(divide="ignore"):
             p, n = 1 / (1 + 1 / ratio), 1 / (1 + ratio)
-        return cls(tp, fp, positives - tp, negatives - fp, positives, negatives, ratio, p, n)
+        own = np.broadcast_to(sampled, tp.shape)
+        return cls(tp, fp, positives - tp, negatives - fp, positives, negatives, ratio, p, n, own)
 
     @classmethod
     def of(cls, counts: ConfusionCounts, ratios: Sequence[float] | Floats) -> Cells:
@@ -66,11 +89,13 @@ class Cells:
         return cls.picked(counts, np.tile(np.arange(k), g), each)
 
     @classmethod
-    def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float) -> Cells:
-        """Return k models at a prevalence."""
+    def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float | None = None) -> Cells:
+        """Return k models at a prevalence, without one at that of their own rows."""
+        own = np.full(counts.tp.shape, p is None)
+        p = over(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
         cells = (counts.tp, counts.fp, counts.fn, counts.tn, counts.positives, counts.negatives)
-        return cls(*cells, over(p, 1 - p), p, 1 - p)
+        return cls(*cells, over(p, 1 - p), p, 1 - p, own)
 
     @property
     def counted(self) -> Confusion:
@@ -100,12 +125,17 @@ class Cells:
 
 
 def limits(
-    name: str, cells: Cells, *, level: float, beta: float = 1.0, stakes: Stakes | None = None,
-    by: str | None = None, known: Mapping[str, Limits] | None = None,
+    name: str, cells: Cells, *, level: float, design: Design = RANDOM, beta: float = 1.0,
+    stakes: Stakes | None = None, by: str | None = None, known: Mapping[str, Limits] | None = None,
 ) -> Limits:  # fmt: skip
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
-    by: another method than that of the measure. known: limits of other measures of the same
+    Of rows that were sampled a share has its exact limits, and so has what is a function of a
+    share; whatever else moves with the class ratio has the range over the score region of the two
+    rates and the prevalence, or of the rates alone where the totals are fixed. In a population that
+    is named the ratio is known, and each measure has the method of its record.
+
+    by: another method than that of the measure there. known: limits of other measures of the same
     tables, to be transformed rather than made again.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
@@ -113,46 +143,68 @@ def limits(
     Statistics - Theory and Methods 40:3154.
     """
     measure = CATALOG[name].given(beta=beta, stakes=stakes)
-    method = by or measure.interval
+    if measure.interval == "derived" and measure.base is not None and by is None:
+        settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
+        base = (known or {}).get(measure.base)
+        low, high = base or limits(measure.base, cells, stakes=stakes, **settings)
+        return measure.through(low), measure.through(high)
+    how = by or measure.interval
+    own = cells.sampled & (not measure.invariant)
+    if not own.any():
+        return _where_known(measure, cells, how, level)
+    ends = np.full((2, len(own)), np.nan)
+    if not own.all():
+        ends[:, ~own] = _where_known(measure, cells.where(~own), how, level)
+    mine = cells.where(own)
+    exact = exact_limits(name, mine, level=level, design=design, beta=beta)
+    if exact is None and design.totals == "fixed":
+        exact = _where_known(measure, mine, how, level)
+    ends[:, own] = exact or _over_sample(measure, mine, level)
+    return ends[0], ends[1]
+
+
+def exact_limits(
+    name: str, cells: Cells, *, level: float, design: Design = RANDOM, beta: float = 1.0
+) -> Limits | None:
+    """Return exact limits at the class ratio of the rows, None for what is no share of them.
+
+    What is a function of a share, as its odds, has its limits, transformed. F1 is one of the share
+    TP / (TP + FP + FN), which is binomial only where the totals are random.
+    """
+    measure = CATALOG[name]
+    if measure.share is not None:
+        if measure.drawn and design.totals == "fixed":
+            return None
+        return clopper_pearson(*measure.share(cells), level=level)
+    if measure.base is None or ("beta" in measure.takes and beta != 1):
+        return None
+    found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
+    return found and (measure.through(found[0]), measure.through(found[1]))
+
+
+def _where_known(measure: Measure, cells: Cells, how: str, level: float) -> Limits:
+    """Return limits where the class ratio is known, by the method named."""
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if method == "derived" and measure.base is not None:
-            low, high = (known or {}).get(measure.base) or limits(
-                measure.base, cells, level=level, beta=beta, stakes=stakes
-            )
-            return measure.through(low), measure.through(high)
-        if method == "share" and measure.share is not None:
+        if how == "share" and measure.share is not None:
             return clopper_pearson(*measure.share(cells), level=level)
-        if method == "linear":
+        if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combination(a, b, *counts, level=level)
             # within the range, which rounding may leave
             low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
             return low, high
-        if method == "region":
+        if how == "region":
             return _region(measure, cells, level)
         terms, factor = measure.terms(cells, cells.ratio), 1.0
-        if method == "ratio":
+        if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
-        _, low, high = _OF_TERMS[method](*terms, level=level)
+        _, low, high = _OF_TERMS[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
         if lost.any():
             low[lost], high[lost] = _region(measure, cells.where(lost), level)
         return low, high
-
-
-def exact_limits(name: str, cells: Cells, *, level: float) -> Limits | None:
-    """Return exact limits at the class ratio of the rows, None for what is no share of them.
-
-    The odds of a share have its limits, transformed.
-    """
-    measure = CATALOG[name]
-    share = measure.share or (measure.base and CATALOG[measure.base].share)
-    if not share:
-        return None
-    low, high = clopper_pearson(*share(cells), level=level)
-    return (low, high) if measure.share else (measure.through(low), measure.through(high))
 
 
 def _region(measure: Measure, cells: Cells, level: float) -> Limits:
@@ -165,9 +217,42 @@ def _region(measure: Measure, cells: Cells, level: float) -> Limits:
             level=level, kink=np.subtract if measure.kinked else None,
         )  # fmt: skip
 
-    starts = range(0, max(1, len(cells.tp)), _BLOCK)
-    found = [ends(cells.where(slice(start, start + _BLOCK))) for start in starts]
-    low, high = (np.concatenate(side) for side in zip(*found, strict=True))
+    return _by_block(cells, ends)
+
+
+def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
+    """Return the range over the score region of the two rates and the prevalence."""
+
+    def measured(tp: Floats, fp: Floats, p: Floats) -> Floats:
+        found = measure.function(Confusion.of_prevalence(tp, fp, p))
+        return np.clip(found, measure.low, measure.high)  # which rounding may leave
+
+    def ends(some: Cells) -> Limits:
+        return range_over_sample(
+            measured, *(some.tp, some.positives, some.fp, some.negatives),
+            level=level, kink=np.subtract if measure.kinked else None,
+        )  # fmt: skip
+
+    return _by_block(cells, ends)
+
+
+def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
+    """Return limits of equal tables found once, and a block at a time.
+
+    Tables with an empty cell, where a region is flat and the search slow, have blocks of their own.
+    """
+    alike = np.array(
+        [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio], np.float64
+    )
+    # many models of few rows have few tables
+    _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+    few = cells.where(first)
+    empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
+    order = np.argsort(empty, kind="stable")
+    found = np.full((2, len(order)), np.nan)
+    for block in (order[i : i + _BLOCK] for i in range(0, len(order), _BLOCK)):
+        found[:, block] = ends(few.where(block))
+    low, high = found[:, place.ravel()]
     return low, high
 
 
@@ -236,6 +321,21 @@ def fractional_weights(*, drawn: bool = False) -> UsageError:
     )
     hint = "--interval none computes the values without intervals"
     return UsageError.of(what, "fractional-weights", hint=hint)
+
+
+def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
+    """Return the models of all parts in one row, and the part each is of.
+
+    Intervals of thousands of tables cost little more than those of a few.
+    """
+    tp, fp, fn, tn, p, n = (
+        np.concatenate([getattr(one, name) for one in parts.values()])
+        for name in (*CELLS, "positives", "negatives")
+    )
+    models = tuple(model for one in parts.values() for model in one.models)
+    labels = tuple(label for label, one in parts.items() for _ in one.models)
+    unit = next((one.unit for one in parts.values()), 1)
+    return labels, ConfusionCounts(models, tp, fp, fn, tn, p, n, unit)
 
 
 def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:

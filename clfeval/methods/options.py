@@ -65,6 +65,14 @@ Level = Annotated[
     float,
     Opt("Their confidence level.", INTERVALS, accept=level_of, above=0, most=1 - 1e-9, stated=True),
 ]
+Totals = Annotated[
+    Literal["random", "fixed"],
+    Opt(
+        "Class totals of the rows: random, as in a sample, or fixed, as many of each as wanted; "
+        "for intervals at the sample's class ratio.",
+        INTERVALS, signed="totals", stated=True,
+    ),
+]  # fmt: skip
 
 
 Margin = Annotated[

@@ -17,7 +17,7 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
-from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.estimates import Design, fractional_weights
 from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
@@ -37,13 +37,24 @@ from clfeval.result import Result, Row, Rows, Warn
 
 # which interval belongs to what
 INTERVAL_METHODS = {
-    "shares of rows": "Clopper-Pearson",
+    "shares of rows, delta_b": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
     "differences on the same rows": "Newcombe paired square-and-add; p values by Holm's rule",
     "other measures": "range over the score region (Newcombe 2011)",
     "gini, roc_auc": "DeLong, logit",
     "means over runs": "corrected resampled t (Nadeau-Bengio)",
     "joint region": "two Clopper-Pearson intervals at the square root of the level",
+}
+AS_COUNTED = {  # by --totals, beside these
+    "random": {
+        "f1": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
+        "mcc, mutual_information, phi_b": "range over the score region of the two rates and the "
+        "prevalence: the class totals are random",
+    },
+    "fixed": {
+        "f1, mcc, mutual_information, phi_b": "as in a population of this class ratio: the class "
+        "totals are fixed"
+    },
 }
 
 
@@ -91,10 +102,10 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
-    planes = {label: Plane(counts, pooled) for label, counts in sample.slices.items()}
-    tables: dict[str, Rows] = {"models": model_rows(planes, sample.thresholds)}
+    whole = Plane.of(sample.slices, pooled, Design(options.totals))
+    tables: dict[str, Rows] = {"models": model_rows(whole, sample.thresholds)}
     if plane.populations:
-        tables["populations"] = population_rows(planes, plane.populations)
+        tables["populations"] = population_rows(whole, plane.populations)
     if options.reference is not None and not options.runs:
         tables["comparisons"] = [
             row
@@ -108,9 +119,12 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         curves, scores = _curve_tables(sample, options, level)
         tables |= curves
         statistics.append(scores)
-    runs = {run: Plane(one, level) for run, one in sample.runs.items()}
-    points = points_of(runs)
-    if options.runs:
+    found = plane_found(plane)
+    if level is not None:
+        found["interval_methods"] = found["interval_methods"] | AS_COUNTED[options.totals]
+    runs = Plane.of(sample.runs, level) if sample.runs else None
+    points = points_of(runs) if runs else {}
+    if runs is not None:
         tables |= _run_tables(sample, runs, points, options, level)
     tables |= plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
@@ -130,7 +144,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     return Result(
         command="phidelta",
         signature=signature(
-            "cmd pos cut miss weight by run train ref margin odds ci",
+            "cmd pos cut miss weight by run train ref margin odds totals ci",
             {
                 "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
@@ -141,11 +155,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         inputs=sample.files,
         parameters=parameters(
-            "mode positive negative level interval interval_methods prevalences isometrics missing "
-            "by run run_files train_fraction reference margin",
+            "mode positive negative level interval totals interval_methods prevalences isometrics "
+            "missing by run run_files train_fraction reference margin",
             {
                 "mode": "classifiers", "positive": sample.positive,
-                "negative": list(sample.negative), "by": list(by), **plane_found(plane),
+                "negative": list(sample.negative), "by": list(by), **found,
             },
             said, plane, options,
         ),
@@ -191,11 +205,10 @@ def _curve_tables(
 
 
 def _run_tables(
-    sample: Sample, planes: Mapping[str, Plane], points: Points, options: ClassifierOptions,
-    level: float | None,
-) -> dict[str, Rows]:  # fmt: skip
+    sample: Sample, runs: Plane, points: Points, options: ClassifierOptions, level: float | None
+) -> dict[str, Rows]:
     fraction, models = options.train_fraction, sample.slices[None].models
-    rows = run_rows(planes, sample.thresholds)
+    rows = run_rows(runs, sample.thresholds)
     tables: dict[str, Rows] = {
         "runs": sorted(rows, key=lambda row: models.index(str(row["model"]))),
         "run_spread": spread_rows(points, fraction, level),

@@ -18,22 +18,32 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Floats, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import holm
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position, position
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, Estimates, column, exact_limits, limits, rows_of
+from clfeval.methods.estimates import (
+    RANDOM,
+    Cells,
+    Design,
+    Estimates,
+    column,
+    end_to_end,
+    exact_limits,
+    limits,
+    rows_of,
+)
 from clfeval.result import CellColumns, Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
@@ -70,20 +80,27 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Confusion counts of k models, ready to be measured; `level` None means no intervals."""
+    """Confusion counts of the models of all slices, or runs, ready to be measured at once.
 
+    labels: the slice or run of each model. level: None means no intervals.
+    """
+
+    labels: tuple[str | None, ...]
     counts: ConfusionCounts
     level: float | None
+    design: Design = RANDOM
 
-    def cells(self, p: float | None = None) -> Cells:
-        """Return the models at a prevalence, without one at that of their rows."""
-        counts = self.counts
-        everything = counts.positives + counts.negatives
-        return Cells.at_prevalence(counts, over(counts.positives, everything) if p is None else p)
+    @classmethod
+    def of(
+        cls, parts: Mapping[Any, ConfusionCounts], level: float | None,
+        design: Design = RANDOM,
+    ) -> Plane:  # fmt: skip
+        """Put the models of all slices or runs in one row."""
+        return cls(*end_to_end(parts), level, design)
 
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
-        measure, cells, sure = CATALOG[name], self.cells(), level or self.level
+        measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
         values = over(*measure.share(cells)) if measure.share else measure.function(cells)
         bounds = None if sure is None else exact_limits(name, cells, level=sure)
         return column(values, bounds, cells, measure.undefined)
@@ -93,7 +110,7 @@ class Plane:
 
         `values` are those numbers where they are had better.
         """
-        measure, cells = CATALOG[name], self.cells(p)
+        measure, cells = CATALOG[name], Cells.at_prevalence(self.counts, p)
         rates, by = cells.rates, "region"
         if measure.interval == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
@@ -101,27 +118,40 @@ class Plane:
             values = line if values is None else np.where(np.isnan(line), np.nan, values)
         if values is None:
             values = measure.function(cells.at_rates(*rates))
-            if p is None:  # F1 needs no row of each class; its interval does
+            if p is None:  # F1 needs no row of each class
                 values = np.where(np.isnan(values), measure.function(cells.counted), values)
         bounds = None
         if self.level is not None:
-            bounds = limits(name, cells, level=self.level, by=by)
+            bounds = limits(name, cells, level=self.level, design=self.design, by=by)
         return column(values, bounds, cells, measure.undefined if p is None else measure.tuned)
 
     def position(self) -> tuple[Estimates, Estimates]:
         """Return phi and delta as counted."""
-        phi, delta = counted_position(*self.whole())
+        phi, delta = self.divided(lambda *table: np.stack(counted_position(*table)))
         return self.at("phi", values=phi), self.at("delta", values=delta)
 
     def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
-        tp, fp, p, n = self.whole()
-        return self.at("accuracy_u", values=over(tp * n + (n - fp) * p, 2 * p * n))
+        return self.at("accuracy_u", values=self.divided(
+            lambda tp, fp, p, n: over(tp * n + (n - fp) * p, 2 * p * n)
+        ))  # fmt: skip
 
-    def whole(self) -> list[Counts]:
-        """Return TP, FP, positives and negatives, whose products are to be divided once."""
+    def error_u(self) -> Estimates:
+        """Return the unbiased error, (1 - delta) / 2, divided once."""
+        return self.at("error_u", values=self.divided(
+            lambda tp, fp, p, n: over((p - tp) * n + fp * p, 2 * p * n)
+        ))  # fmt: skip
+
+    def divided(self, formula: Callable[..., Floats]) -> Floats:
+        """Return a quotient of products of TP, FP, positives and negatives, divided once."""
         counts = self.counts
-        return for_products(counts.tp, counts.fp, counts.positives, counts.negatives)
+        parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
+        products = for_products(*parts)
+        found = formula(*products)
+        if products[0] is not counts.tp:  # the small ones fit as they are
+            fits = np.maximum(counts.positives, counts.negatives).astype(np.float64) ** 2 < 2.0**61
+            found[..., fits] = formula(*(part[fits] for part in parts))
+        return found
 
     def rates(self, thresholds: Mapping[str, float | None]) -> CellColumns:
         """Return what every position comes from: threshold, counts, sensitivity, specificity."""
@@ -133,77 +163,68 @@ class Plane:
         }
 
 
-def model_rows(
-    planes: Mapping[str | None, Plane], thresholds: Mapping[str, float | None]
-) -> list[Row]:
+def model_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model: counts, position, reading, measures with and without class ratio.
 
     The measures ending in _u have the class ratio removed; phi_b, delta_b and the raw measures hold
     at the sample's own. `region_*`: both intervals together cover the point at the level.
     """
-    rows: list[Row] = []
-    for label, plane in planes.items():
-        phi, delta = plane.position()
-        read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
-        tp, fp, p, n = plane.whole()
-        wrong = over((p - tp) * n + fp * p, 2 * p * n)
-        # the two are independent: intervals at the square root of the level cover both at the level
-        each = None if plane.level is None else math.sqrt(plane.level)
-        rows += rows_of({
-            "slice": [label] * len(plane.counts.models), "model": plane.counts.models,
-            **plane.rates(thresholds), "phi": phi, "delta": delta,
-            "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-            "accuracy_u": plane.accuracy_u(), "error_u": plane.at("error_u", values=wrong),
-            **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *TOGETHER)},
-            **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-            **{name: plane.at(name) for name in TOGETHER},
-            **{name: plane.at(name, values=CATALOG[name].function(plane.cells()))
-               for name in PRIOR},
-            **{f"region_{name}": plane.share(name, level=each)
-               for name in ("sensitivity", "specificity")},
-        })  # fmt: skip
-    return rows
+    phi, delta = plane.position()
+    read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
+    # the two are independent: intervals at the square root of the level cover both at the level
+    each = None if plane.level is None else math.sqrt(plane.level)
+    cells = Cells.at_prevalence(plane.counts)
+    return rows_of({
+        "slice": plane.labels, "model": plane.counts.models,
+        **plane.rates(thresholds), "phi": phi, "delta": delta,
+        "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
+        "accuracy_u": plane.accuracy_u(), "error_u": plane.error_u(),
+        **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *TOGETHER)},
+        **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
+        **{name: plane.at(name) for name in TOGETHER},
+        **{name: plane.at(name, values=CATALOG[name].function(cells)) for name in PRIOR},
+        **{f"region_{name}": plane.share(name, level=each)
+           for name in ("sensitivity", "specificity")},
+    })  # fmt: skip
 
 
-def population_rows(
-    planes: Mapping[str | None, Plane], populations: Sequence[Population]
-) -> list[Row]:
-    """Return, per model and population, the prior-aware pair and the measures it would have."""
+def population_rows(plane: Plane, populations: Sequence[Population]) -> list[Row]:
+    """Return, per model and population, the prior-aware pair and the measures it would have.
+
+    Slice by slice, and in a slice population by population.
+    """
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
-    rows: list[Row] = []
-    for label, plane in planes.items():
-        k = len(plane.counts.models)
-        for one in populations:
-            rows += rows_of({
-                "slice": [label] * k, "model": plane.counts.models,
-                "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
-                **{name: plane.at(name, one.prevalence) for name in names},
-            })  # fmt: skip
-    return rows
+    k = len(plane.labels)
+    by_population = [
+        rows_of({
+            "slice": plane.labels, "model": plane.counts.models,
+            "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
+            **{name: plane.at(name, one.prevalence) for name in names},
+        })
+        for one in populations
+    ]  # fmt: skip
+    slices = {label: list(places) for label, places in groupby(range(k), plane.labels.__getitem__)}
+    return [rows[i] for places in slices.values() for rows in by_population for i in places]
 
 
-def run_rows(planes: Mapping[str, Plane], thresholds: Mapping[str, float | None]) -> list[Row]:
+def run_rows(plane: Plane, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model and run: counts, position, unbiased accuracy."""
-    rows: list[Row] = []
-    for run, plane in planes.items():
-        phi, delta = plane.position()
-        rows += rows_of({
-            "model": plane.counts.models, "run": [run] * len(plane.counts.models),
-            **plane.rates(thresholds), "phi": phi, "delta": delta,
-            "accuracy_u": plane.accuracy_u(),
-        })  # fmt: skip
-    return rows
+    phi, delta = plane.position()
+    return rows_of({
+        "model": plane.counts.models, "run": plane.labels, **plane.rates(thresholds),
+        "phi": phi, "delta": delta, "accuracy_u": plane.accuracy_u(),
+    })  # fmt: skip
 
 
-def points_of(planes: Mapping[str, Plane]) -> Points:
+def points_of(plane: Plane) -> Points:
     """Return each model's (phi, delta) by run; runs that lack a class are left out."""
     points: dict[str, dict[str, tuple[float, float]]] = {}
-    for run, plane in planes.items():
-        phi, delta = position(*plane.cells().rates)
-        for model, x, y in zip(plane.counts.models, phi.tolist(), delta.tolist(), strict=True):
-            mine = points.setdefault(model, {})
-            if x == x and y == y:
-                mine[run] = (x, y)
+    phi, delta = position(*Cells.at_prevalence(plane.counts).rates)
+    columns = plane.counts.models, plane.labels, phi.tolist(), delta.tolist()
+    for model, run, x, y in zip(*columns, strict=True):
+        mine = points.setdefault(model, {})
+        if x == x and y == y:
+            mine[str(run)] = (x, y)
     return points
 
 

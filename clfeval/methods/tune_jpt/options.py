@@ -18,6 +18,7 @@ from clfeval.methods.options import (
     Margin,
     Populations,
     Sure,
+    Totals,
     measures_among,
 )
 from clfeval.options import Command, Opt, listed
@@ -213,6 +214,7 @@ class TuneOptions(Sure, Populations):
     ] = "exact"  # fmt: skip
     level: Level = 0.95
     margin: Margin = None
+    totals: Totals = "random"
 
     @property
     def measures(self) -> tuple[str, ...]:

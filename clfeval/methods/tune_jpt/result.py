@@ -47,10 +47,11 @@ _NAMED = 5  # slices
 _ONE_SIDED = 10  # one odds this many times the other is all that their average shows
 METHODS = {  # by --interval
     "exact": {
-        "sensitivity, specificity; tar, ppv, npv as counted": "Clopper-Pearson",
+        "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
         "ppv, npv and their odds elsewhere": "Mercaldo logit",
         "lr_pos, lr_neg, dor, dp": "log (Woolf)",
-        "tar, tor, j_index, phi, delta, cost, net benefit": "square-and-add of Wilson limits",
+        "j_index, phi, delta; tar, tor, cost, net benefit elsewhere": "square-and-add of Wilson "
+        "limits",
         "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
         "differences of models": "square-and-add with the correlation of the rows they share, at a "
         "level at which all of a row, and of a sweep, hold together",
@@ -61,6 +62,28 @@ METHODS = {  # by --interval
     },
     "none": {},
 }
+AS_COUNTED = {  # by --totals, beside these
+    "random": {
+        "exact": {
+            "F1 and its odds as counted": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
+            "f_beta, mcc, ic, epa, cost, net benefit as counted": "range over the score region of "
+            "the two rates and the prevalence: the class totals are random",
+        },
+        "bootstrap": {
+            "what moves with the class ratio, as counted": "percentile bootstrap of all rows: the "
+            "class totals are random",
+        },
+        "none": {},
+    },
+    "fixed": {
+        "exact": {
+            "f_beta, mcc, ic, epa, cost, net benefit as counted": "as elsewhere: the class totals "
+            "are fixed",
+        },
+        "bootstrap": {},
+        "none": {},
+    },
+}  # fmt: skip
 _NOTES = {
     "unpaired": "counts do not say which rows models share: differences are taken as of different "
     "rows, which is cautious where the rows are the same and the models tend to agree",
@@ -100,7 +123,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
     interval = options.interval if given.sampled else "none"
     found = {
         "positive": given.positive, "negative": list(given.negative),
-        "interval": interval, "interval_methods": METHODS[interval],
+        "interval": interval,
+        "interval_methods": METHODS[interval] | AS_COUNTED[options.totals][interval],
         "measures": list(options.measures),
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
@@ -116,8 +140,9 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "draws": None if options.prevalence_beta is None else DRAWS, "repeats": repeats_of(given),
     }  # fmt: skip
     order = (
-        "positive negative level interval interval_methods measures invariant beta targets sweep "
-        "crossover margin paired cost risk_threshold ratio rows_per population range beta_prior "
+        "positive negative level interval totals interval_methods measures invariant beta targets "
+        "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
+        "beta_prior "
         "draws folds repeats resamples seed missing by"
     )
     return parameters(order, found, options, given.roles)
@@ -148,7 +173,7 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
     }  # fmt: skip
     return signature(
         "cmd pos cut miss weight by odds sweep range prior measures ratio per by-measure margin "
-        "beta cost folds seed ci",
+        "beta cost folds seed totals ci",
         found, options, given.roles, files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
     )  # fmt: skip

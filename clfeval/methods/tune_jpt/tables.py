@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints, over
+from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.inference.resampling import beta_odds, percentiles, resampled_rates, stream
@@ -20,11 +20,13 @@ from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
 from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
+    RANDOM,
     Cells,
+    Design,
     Estimates,
     Limits,
     column,
-    exact_limits,
+    end_to_end,
     limits,
     rows_of,
 )
@@ -66,15 +68,7 @@ class Tuner:
     @classmethod
     def of(cls, given: Sample, options: TuneOptions) -> Tuner:
         """Put the models of all slices in one row."""
-        parts = given.slices.values()
-        tp, fp, fn, tn, p, n = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in (*CELLS, "positives", "negatives")
-        )
-        models = tuple(model for part in parts for model in part.models)
-        labels = tuple(label for label, part in given.slices.items() for _ in part.models)
-        counts = ConfusionCounts(models, tp, fp, fn, tn, p, n, given.slices[None].unit)
-        return cls(given, options, labels, counts)
+        return cls(given, options, *end_to_end(given.slices))
 
     @property
     def level(self) -> float | None:
@@ -90,10 +84,11 @@ class Tuner:
         """Return the limits of a measure by formula, NaN without intervals."""
         if self.level is None:
             return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
-        options = self.options
+        options, design = self.options, Design(self.options.totals)
         return limits(
-            name, cells, level=self.level, beta=options.beta, stakes=options.stakes, known=known
-        )
+            name, cells, level=self.level, design=design, beta=options.beta,
+            stakes=options.stakes, known=known,
+        )  # fmt: skip
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
@@ -119,9 +114,9 @@ class Tuner:
             one and (counted_at[i] if kind == "sample" else one.ratio) for i, kind, one in places
         ]
         ratios = np.array(found_at, np.float64)
-        cells = Cells.picked(counts, models, ratios)
         counted = np.array([kind == "sample" for kind in kinds])
-        found, failed = self._estimates(cells, np.array(models), counted)
+        cells = Cells.picked(counts, models, ratios, counted)
+        found, failed = self._estimates(cells, np.array(models))
         total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
         columns: dict[str, Sequence[Any]] = {
             **self.who(models), "population": kinds,
@@ -142,10 +137,8 @@ class Tuner:
         )
         return by_model, by_odds, failed
 
-    def _estimates(
-        self, cells: Cells, models: Ints, counted: Bools
-    ) -> tuple[dict[str, Estimates], int]:
-        """Return every measure shown; exact limits for shares of the rows that were counted."""
+    def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
+        """Return every measure shown, and the most undefined replicates of any."""
         options, level = self.options, self.level
         known = formulas(options.beta, options.stakes)
         chosen = {name: known[name] for name in options.measures}
@@ -154,17 +147,16 @@ class Tuner:
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
                 chosen, cells, models, self.counts.models, level=level,
-                resamples=options.resamples, seed=options.seed,
+                resamples=options.resamples, seed=options.seed, design=Design(options.totals),
             )  # fmt: skip
         elif level is not None:
             for name in chosen:
-                found = self.limits(name, cells, bounds)
-                exact = exact_limits(name, cells, level=level) or found
-                low, high = (np.where(counted, *both) for both in zip(exact, found, strict=True))
-                bounds[name] = low, high
+                bounds[name] = self.limits(name, cells, bounds)
         tables, columns = cells.tuned, {}
         for name, measure in chosen.items():
-            still = counted | CATALOG[name].invariant  # what does not move keeps all its digits
+            still = (
+                cells.sampled | CATALOG[name].invariant
+            )  # what does not move keeps all its digits
             values = np.where(still, measure(cells.counted), measure(tables))
             columns[name] = column(values, bounds.get(name), cells, CATALOG[name].tuned)
         return columns, failed
@@ -178,12 +170,14 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 
 def bootstrap_limits(
     known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
-    level: float, resamples: int, seed: int,
+    level: float, resamples: int, seed: int, design: Design = RANDOM,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
-    models (m,): of which of the `names` each table is; each has a stream of its own. NaN for
-    models without a class. An empty cell stays empty in every replicate: limits are too narrow.
+    models (m,): of which of the `names` each table is; each has a stream of its own. Positives and
+    negatives are resampled apart; at the class ratio of sampled rows, whose totals are random, all
+    rows together. NaN for models without a class. An empty cell stays empty in every replicate:
+    limits are too narrow.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
@@ -198,8 +192,15 @@ def bootstrap_limits(
             continue
         tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
         drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
+        sampled = design.totals == "random" and cells.sampled[here].any()
+        cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
+        rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
         for name, measure in known.items():
-            low, high, lost = percentiles(measure(drawn), level=level)
+            values = np.broadcast_to(measure(drawn), (resamples, len(here)))
+            if sampled and not CATALOG[name].invariant:
+                together = measure(Confusion(*rows.T))[:, None]
+                values = np.where(cells.sampled[here], together, values)
+            low, high, lost = percentiles(values, level=level)
             out[name][0][here], out[name][1][here] = low, high
             failed = max(failed, int(np.max(lost)))
     return out, failed

@@ -124,7 +124,7 @@ def test_accuracy_u_and_error_u_follow_delta(rows: dict[str, Line]) -> None:
 @pytest.mark.parametrize("prevalence", [None, 0.5, 0.01, 0.9])
 def test_the_prior_aware_pair_by_square_and_add(prevalence: float | None, level: float) -> None:
     options: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
-    result = clfeval.phidelta(counts_frame(TABLES), level=level, **options)
+    result = clfeval.phidelta(counts_frame(TABLES), level=level, totals="fixed", **options)
     rows = whole(result, "models" if prevalence is None else "populations")
     for name, c in TABLES.items():
         p = float(c.prevalence) if prevalence is None else prevalence
@@ -135,6 +135,8 @@ def test_the_prior_aware_pair_by_square_and_add(prevalence: float | None, level:
             ("delta_b", 2 * p, -2 * n, n - p),
         ):
             low, high = square_and_add(a, b, c, level)
+            if prevalence is None and column == "delta_b":
+                continue  # twice the accuracy of its row, less 1: see test_sampled
             found = bounds(rows[name], column)
             assert found == pytest.approx((low + shift, high + shift), abs=1e-9), column
         if prevalence is not None:
@@ -177,10 +179,9 @@ def searched(measure: str, p: float, c: Cells, level: float) -> tuple[float, flo
     return float(values.min()), float(values.max())
 
 
-def test_other_measures_have_their_range_over_the_score_region(
-    rows: dict[str, Line], level: float
-) -> None:
+def test_other_measures_have_their_range_over_the_score_region(level: float) -> None:
     """The grid looks from inside, so it finds at most what the program finds, and nearly that."""
+    rows = models(counts_frame(TABLES), level=level, totals="fixed")
     for name, c in TABLES.items():
         own = float(c.prevalence)
         columns = [(f"{measure}_u", measure, 0.5) for measure in MEASURES]

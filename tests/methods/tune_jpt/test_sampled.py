@@ -1,0 +1,91 @@
+"""The row of the sample itself: its class ratio is random or fixed, one number has one interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import beta
+
+import clfeval
+from clfeval.result import Estimate
+
+TP, FP, FN, TN = 40, 12, 8, 90  # 48 positives, 102 negatives
+MOVING = {
+    "tar",
+    "tor",
+    "ppv",
+    "npv",
+    "ppv_odds",
+    "npv_odds",
+    "f_beta",
+    "f_odds",
+    "mcc",
+    "ic",
+    "epa",
+}
+
+
+def rows(**options: Any) -> dict[str, dict[str, Any]]:
+    """Return the rows of the sample and of equal classes."""
+    result = clfeval.tune_jpt(counts=(TP, FP, FN, TN), sweep=None, **options)
+    return {str(row["population"]): dict(row) for row in result.tables["models"]}
+
+
+def ends(cell: Estimate) -> tuple[float, float]:
+    assert cell.low is not None
+    assert cell.high is not None
+    return cell.low, cell.high
+
+
+def test_f1_is_exact_and_its_odds_follow() -> None:
+    """Of the 60 rows that are not TN, 40 are TP: F1 = 2 j / (1 + j), odds F1 / (1 - F1)."""
+    j = np.array([beta.ppf(0.025, 40, 21), beta.ppf(0.975, 41, 20)])
+    sample = rows()["sample"]
+    assert ends(sample["f_beta"]) == pytest.approx(tuple(2 * j / (1 + j)), abs=1e-9)
+    assert ends(sample["f_odds"]) == pytest.approx(tuple(2 * j / (1 - j)), abs=1e-8)
+
+
+def test_a_quantity_has_one_interval_in_both_commands() -> None:
+    cells = {"model": ["m"], "tp": [TP], "fp": [FP], "fn": [FN], "tn": [TN]}
+    sample, result = rows()["sample"], clfeval.phidelta(pl.DataFrame(cells))
+    (other,) = result.tables["models"]
+    same = {"f_beta": "f1", "mcc": "mcc", "tar": "accuracy", "ppv": "precision", "npv": "npv"}
+    for mine, theirs in same.items():
+        assert ends(sample[mine]) == pytest.approx(ends(other[theirs]), rel=1e-9)  # type: ignore[arg-type]
+
+
+def test_only_what_moves_at_the_sample_hangs_on_the_totals() -> None:
+    drawn, fixed = rows(), rows(totals="fixed")
+    assert drawn["1:1"] == fixed["1:1"]
+    moved = {key for key in drawn["sample"] if drawn["sample"][key] != fixed["sample"][key]}
+    assert moved == {"f_beta", "f_odds", "mcc", "ic", "epa"}  # the others were exact, and are
+    for key in moved:
+        assert drawn["sample"][key].value == fixed["sample"][key].value
+
+
+def test_with_another_beta_f_has_no_share_of_rows() -> None:
+    narrow, wide = (rows(beta=2, totals=t)["sample"]["f_beta"] for t in ("fixed", "random"))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_the_bootstrap_draws_all_rows_together() -> None:
+    """Of 20,000 resamples the 2.5 % point is seldom 5 % of the width off."""
+    rng = np.random.default_rng(8)
+    tp, fp, fn, _ = rng.multinomial(150, np.array([TP, FP, FN, TN]) / 150, 20_000).T
+    low, high = np.quantile(2 * tp / (2 * tp + fp + fn), [0.025, 0.975])
+    options: dict[str, Any] = {"interval": "bootstrap", "resamples": 20_000}
+    drawn, fixed = (rows(totals=totals, **options) for totals in ("random", "fixed"))
+    slack = 0.05 * (high - low)
+    assert ends(drawn["sample"]["f_beta"]) == pytest.approx((low, high), abs=slack)
+    assert drawn["1:1"] == fixed["1:1"]
+    for name in set(drawn["sample"]) - MOVING:
+        assert drawn["sample"][name] == fixed["sample"][name]
+
+
+def test_costs_at_the_sample_are_wider_where_the_ratio_is_random() -> None:
+    narrow, wide = (rows(cost=(1, 10), totals=t)["sample"] for t in ("fixed", "random"))
+    for name in ("expected_cost", "net_benefit"):
+        assert wide[name].low < narrow[name].low < narrow[name].high < wide[name].high
