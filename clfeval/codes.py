@@ -68,6 +68,7 @@ ERRORS: Mapping[str, str] = {
     "no-such-file": "The file is not there, or the pattern names none.",
     "no-threads": "The system starts no more threads for this user.",
     "no-truth": "No column is known to hold the true class.",
+    "not-a-metric": "A column of a metric table looks like a count, a row's number or a setting.",
     "not-readable": "The file or the stream may not be read.",
     "not-utf8": "The text is in another encoding than UTF-8.",
     "nul-byte": "A line holds a NUL byte.",

@@ -122,7 +122,7 @@ class MlcpsOptions:
         Opt(
             "Map this range to 0..1, for example mcc=-1:1; repeat.",
             SCORE, metavar="METRIC=LOW:HIGH", parse=notation.ranges, accept=_ranges,
-            takes=Mapping[str, Sequence[float]] | None, common=True,
+            write=notation.range_text, takes=Mapping[str, Sequence[float]] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
