@@ -25,10 +25,9 @@ Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
 def plain(value: object) -> str:
-    """Write a value as a shell takes it: numbers as short as they can be."""
-    if not isinstance(value, float):
-        return str(value)
-    return short if float(short := f"{value:g}") == value else repr(value)
+    """Write a value as a shell takes it: whole numbers without a point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -242,6 +242,7 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         "model": {
             "help": "Rank only this model; a name or a quoted glob; repeat.", "completes": None,
         },
+        "ignore": {"help": "A column or metric to leave out, by name or quoted glob; repeat."},
         "id": {
             "help": "The column that names the models; default model, classifier, ..., else the "
             "first of text."

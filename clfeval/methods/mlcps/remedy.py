@@ -12,7 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.errors import DataError, Problem
-from clfeval.measures.catalog import folded, measure_of, negated
+from clfeval.measures.catalog import folded, measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.notation import range_text
 
@@ -42,7 +42,9 @@ _HINTS = {
 
 def counts_something(metric: str, values: Floats) -> bool:
     """Tell whether a column looks like a count, a number of the row or a setting, by name."""
-    return bool(_COUNTED.fullmatch(folded(metric))) and bool((values % 1 == 0).all())
+    name = folded(metric)
+    costs = sounds_like_less(name) and "rank" not in name
+    return not costs and bool(_COUNTED.fullmatch(name)) and bool((values % 1 == 0).all())
 
 
 def above(value: float) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -24,6 +25,7 @@ from clfeval.tables.csv import (
     read_records,
     refuse_utf16,
     take_fingerprint,
+    with_comments,
 )
 from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, Names, find
@@ -68,14 +70,22 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
 
 
 def _of_text(source: SourceFile, data: bytes) -> Grid:
+    source = with_comments(source)
+    above = source.comments.count(b"\n")
     try:
         head = read_csv_head(source)
     except DataError as error:
         raise titled(source, data) or error from error
     width = len(head.columns)
     other = None
-    if width == 1 or any(sign in name for name in head.columns for sign in ";\t|"):
-        other = other_delimiter(source, head.columns)
+    if (
+        width == 1
+        or data.startswith(b"#")
+        or any(sign in name for name in head.columns for sign in ";\t|")
+    ):
+        lines = data.splitlines(keepends=True)
+        comments = list(takewhile(lambda line: line.startswith(b"#"), lines))
+        other = other_delimiter(replace(source, comments=b"".join(comments)), head.columns)
     records = read_records(source) if _plain(data) else []
     if set(map(len, records)) != {width}:  # blank lines, or worse
         try:
@@ -85,10 +95,10 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
                 raise with_delimiter(error, other, head.columns) from error
             raise titled(source, data) or error from error
         records = read_records(source)
-    rows: Sequence[int] = range(head.header_row + 1, len(records) + 1)
+    rows: Sequence[int] = range(head.header_row + 1, above + len(records) + 1)
     if not all(records):
-        rows = [row for row in rows if records[row - 1]]
-    body = [records[row - 1] for row in rows]
+        rows = [row for row in rows if records[row - above - 1]]
+    body = [records[row - above - 1] for row in rows]
     cells = tuple(list(map(itemgetter(i), body)) for i in range(width))
     delimiter = source.delimiter
     return Grid(source.name, head.columns, cells, rows, delimiter=delimiter, other=other)
