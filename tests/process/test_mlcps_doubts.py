@@ -97,7 +97,19 @@ TURNED = "name,rf,svm,lr\naccuracy,.9,.8,.7\nrecall,.8,.9,.75\nf1,.85,.84,.72\n"
 TABLES: dict[str, tuple[str, list[str], str, list[str]]] = {
     "percentages": (
         HUNDREDS, [], "90 is above 1: a percentage?",
-        ["--rescale", "accuracy=0:100", "--rescale", "recall=0:100", "--rescale", "f1=0:100"],
+        ["--rescale", "*=0:100"],
+    ),
+    "percentages of some": (
+        GOOD.replace(".9,", "90,", 1).replace("svm,.8", "svm,80").replace("lr,.7,", "lr,70,"), [],
+        "--rescale accuracy=0:100 maps percentages to 0..1", ["--rescale", "accuracy=0:100"],
+    ),
+    "a range without a direction": (
+        GOOD.replace("f1", "fit_time"), ["--rescale", "fit_time=0:2"],
+        "is more of it better, or less?", ["--direction", "fit_time=min"],
+    ),
+    "a loss": (
+        GOOD.replace("f1", "val_loss").replace(".85", "7"), [], "is more of it better, or less?",
+        ["--direction", "val_loss=min", "--rescale", "val_loss=0:10"],
     ),
     "a decimal comma": (
         GOOD.replace(",", ";").replace(".", "0,"), ["-d", ";"], "a decimal comma? --decimal ,",
@@ -197,7 +209,8 @@ def test_every_trouble_has_a_command_to_paste(case: str) -> None:
 
 
 SAME = [
-    "percentages", "a decimal comma", "another delimiter", "tabs", "rows are metrics", "a count",
+    "percentages", "percentages of some", "a decimal comma", "another delimiter", "tabs",
+    "rows are metrics", "a count",
     "an index", "a bias", "text for numbers", "a word for missing", "a gap in one model",
     "gaps in one metric", "an infinite value", "another delimiter and a decimal comma",
 ]  # fmt: skip

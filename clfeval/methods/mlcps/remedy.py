@@ -69,8 +69,11 @@ def around(values: Floats) -> tuple[float, float]:
     return (-above(-low), 0.0) if low < 0 else (0.0, above(high))
 
 
-def hint_for(code: str, metric: str, given: Given) -> str:
-    """Say what to type about a metric; its range is the one it can have, not what it happens to."""
+def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> str:
+    """Say what to type about a metric; its range is the one it can have, not what it happens to.
+
+    fixes: what is guessed, which is said too.
+    """
     measure, values = measure_of(metric), _values(metric, given)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     ends, hint, name = range_text((low, 1.0)), _HINTS[code], quote(metric)
@@ -89,15 +92,8 @@ def hint_for(code: str, metric: str, given: Given) -> str:
             hint = f"--rescale {{metric}}={range_text(span)} maps percentages to 0..1"
     percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
-    found = _guess(code, metric, given)
-    return (
-        f"{said}; guessed: {range_text(found)}" if found and range_text(found) not in said else said
-    )
-
-
-def _guess(code: str, metric: str, given: Given) -> tuple[float, float] | None:
-    """Return the ends that only the values tell."""
-    return _span(code, metric, given) if code not in (*_LEFT_OUT, "outside-scale") else None
+    guess = range_text(fixes["rescale"][metric]) if "rescale" in fixes else ""
+    return said if guess in said else f"{said}; guessed: {guess}"
 
 
 def remedy(
@@ -115,7 +111,7 @@ def remedy(
         low, high = around(values)
         ends = min(span[0], low), max(span[1], high)
         return {"rescale": {metric: ends}}
-    found = _span(code, metric, given)
+    found = None if span is not None else _span(code, metric, given)
     fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
     if code == "unknown-direction":
         return {"direction": {metric: "min"}, **fixes}
@@ -159,17 +155,22 @@ def asking(
     unfit: metrics, what is wrong, and the range they are scaled from. scaled: how many others have
     a scale.
     """
+    hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
+    if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
+        hint = "--rescale '*=0:100' maps percentages to 0..1"
+        fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
+        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
     grouped: dict[tuple[str, Any, str | None], list[tuple[str, Problem, dict[str, Any]]]] = {}
     for metric, problem, span in unfit:
         fixes = remedy(problem.code, metric, given, span, spared)
-        hint = hint_for(problem.code, metric, given)
+        hint = hint_for(problem.code, metric, given, fixes)
         same = _alike(problem.code, fixes)
         key = problem.code, same, None if same else hint
         grouped.setdefault(key, []).append((metric, problem, fixes))
     parts = []
     for (code, _, _), found in grouped.items():
-        hint = hint_for(code, found[0][0], given)
+        hint = hint_for(code, found[0][0], given, found[0][2])
         both: dict[str, Any] = {}
         for _, _, fixes in found:
             for name, value in fixes.items():

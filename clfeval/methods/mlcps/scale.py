@@ -112,7 +112,7 @@ def _scale(
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
-    elif said is None and span is None and not options.metric and _counted(given, place):
+    elif said is None and span is None and _counted(given, place, options):
         what, code = "looks like a count, a row's number or a setting: is it no metric?", _NO_METRIC
     elif said is None and sounds_like_less(metric) and not negated(metric):
         what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
@@ -127,8 +127,11 @@ def _scale(
 _NO_METRIC = "not-a-metric"
 
 
-def _counted(given: Given, place: int) -> bool:
-    return len(given.models) > 0 and counts_something(given.metrics[place], given.values[:, place])
+def _counted(given: Given, place: int, options: MlcpsOptions) -> bool:
+    """Tell whether a column that nobody named looks like no metric."""
+    metric = given.metrics[place]
+    named = bool(options.metric) or metric in options.weight or not given.models
+    return not named and counts_something(metric, given.values[:, place])
 
 
 def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
