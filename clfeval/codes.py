@@ -33,7 +33,7 @@ ERRORS: Mapping[str, str] = {
     "conflicting-value": "One id has several weights or slices.",
     "cr-only": "Lines end with a bare carriage return, which hides where rows end.",
     "damaged-file": "A file cannot be unpacked, or the reader of its format breaks off.",
-    "decimal-comma": "Numbers are written with a decimal comma.",
+    "decimal-comma": "Numbers are written with another decimal sign than was said.",
     "different-columns": "Files that are to be one table have different columns.",
     "different-models": "Two tables that are to be compared have no or too few models in common.",
     "duplicate-cell": "A long metric table has two values for one model and metric.",

@@ -112,7 +112,8 @@ TABLES: dict[str, tuple[str, list[str], str, list[str]]] = {
         ["--direction", "val_loss=min", "--rescale", "val_loss=0:10"],
     ),
     "a decimal comma": (
-        GOOD.replace(",", ";").replace(".", "0,"), ["-d", ";"], "a decimal comma? --decimal ,",
+        GOOD.replace(",", ";").replace(".", "0,"), ["-d", ";"],
+        "hint: --decimal ',' reads '0,9' as",
         ["--decimal", ","],
     ),
     "another delimiter": (
@@ -124,7 +125,7 @@ TABLES: dict[str, tuple[str, list[str], str, list[str]]] = {
         ["--delimiter", r"\t"],
     ),
     "another delimiter and a decimal comma": (
-        GOOD.replace(",", ";").replace(".", "0,"), [], "[bad-number]",
+        GOOD.replace(",", ";").replace(".", "0,"), [], "[decimal-comma]",
         ["--delimiter", ";", "--decimal", ","],
     ),
     "another delimiter, and a comma in a name": (

@@ -79,7 +79,10 @@ def test_a_decimal_comma_is_named_as_such() -> None:
         "hint: a decimal comma? write '0,9' as 0.9",
     ]
     whole = data_message("model;f1;acc\nrf;0,9;1\nsvm;0,5;0\n", delimiter=";").splitlines()
-    assert whole[-1] == "hint: a decimal comma? --decimal , reads '0,9' as 0.9"
+    assert whole == [
+        "t.csv: column 'f1': numbers with a decimal comma, such as '0,9' [decimal-comma]",
+        "hint: --decimal ',' reads '0,9' as 0.9",
+    ]
 
 
 def test_numbers_with_a_decimal_comma_are_read_when_it_is_said() -> None:
@@ -91,9 +94,10 @@ def test_numbers_with_a_decimal_comma_are_read_when_it_is_said() -> None:
 def test_a_decimal_point_is_none_where_a_comma_is_said() -> None:
     """1.234 may be a thousand and more: nobody knows."""
     content = "model;f1\nrf;0.9\nsvm;0.5\n"
-    assert data_message(content, delimiter=";", decimal=",").splitlines()[-1] == (
-        "hint: a decimal point? --decimal . reads '0.9' as 0.9"
-    )
+    assert data_message(content, delimiter=";", decimal=",").splitlines() == [
+        "t.csv: column 'f1': numbers with a decimal point, such as '0.9' [decimal-comma]",
+        "hint: --decimal '.' reads '0.9' as 0.9",
+    ]
     mixed = data_message("model;f1\nrf;0,9\nsvm;1.234\n", delimiter=";", decimal=",")
     assert mixed.splitlines()[-1] == "hint: a decimal point? write '1.234' as 1,234"
 

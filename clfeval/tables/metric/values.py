@@ -140,16 +140,32 @@ class _Questions:
         first, comma = texts[0].strip(), self.grid.decimal == "."
         theirs = _POINT if comma else _COMMA
         if not any(theirs.search(text) for text in self._texts(numeric(self.status) & ~spelled)):
-            sign = "," if comma else "."
-            what = f"a decimal {'comma' if comma else 'point'}?"
-            hint = f"{what} --decimal {sign} reads '{first}' as {first.replace(',', '.')}"
-            yield self._error(spelled, hint, {"decimal": sign})
+            yield self._other_sign(spelled, first, "," if comma else ".")
         elif comma and all(map(_THOUSANDS.fullmatch, map(str.strip, texts))):
             yield self._left_out(spelled, lost, f"write '{first}' as {first.replace(',', '')}")
         else:
             old, new = (",", ".") if comma else (".", ",")
             hint = f"a decimal {'comma' if comma else 'point'}?"
             yield self._error(spelled, f"{hint} write '{first}' as {first.replace(old, new)}", {})
+
+    def _other_sign(self, spelled: Bools, first: str, sign: str) -> DataError:
+        """Return the error of columns whose numbers have another decimal sign than was said."""
+        places = self.sheet.places
+        columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
+        word = "comma" if sign == "," else "point"
+        problems = [
+            Problem(
+                f"numbers with a decimal {word}, such as '{self._cell(*at).strip()}'",
+                "decimal-comma",
+                self.grid.name,
+                None,
+                self.grid.columns[column],
+            )
+            for column, at in sorted(columns.items())
+        ]
+        value = first.replace(",", ".")
+        hint = f"--decimal '{sign}' reads '{first}' as {value}"
+        return DataError(problems, hint=hint, fixes={"decimal": sign})
 
     def _signs(self, signed: Bools) -> DataError:
         first = self._texts(signed)[0].strip()
