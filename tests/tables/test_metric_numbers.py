@@ -113,6 +113,7 @@ def test_a_separator_of_thousands_is_no_decimal_comma() -> None:
 def test_typed_numbers_have_their_point_whatever_is_said() -> None:
     frame = pl.DataFrame({"model": ["rf", "svm"], "f1": [0.5, 0.25], "acc": ["0,5", "1"]})
     assert read_metrics(frame, decimal=",").values.tolist() == [[0.5, 0.5], [0.25, 1.0]]
+    assert "hint: --decimal ',' reads '0,5' as 0.5" in frame_message(frame)
 
 
 PERCENT = {

@@ -125,21 +125,29 @@ class _Questions:
     def _may_go(self, metrics: Bools) -> bool:
         return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
 
-    def _texts(self, some: Bools, metrics: Iterable[int] | None = None) -> list[str]:
+    def _texts(
+        self, some: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
+    ) -> list[str]:
+        """Return some cells as text; `typed` numbers too, which have a point whatever is said."""
         columns = range(some.shape[1]) if metrics is None else metrics
         places = ((i, j) for j in columns for i in np.flatnonzero(some[:, j]).tolist())
-        return [self._cell(i, j) for i, j in places]
+        cells = [self._raw(i, j) for i, j in places]
+        return [str(cell) for cell in cells if typed or isinstance(cell, str)]
 
-    def _cell(self, i: int, j: int) -> str:
+    def _raw(self, i: int, j: int) -> object:
         record, column = self.sheet.places.of(i, j)
         cell = self.grid.cells[column][record]
-        return str(cell["value"] if is_estimate(cell) else cell)
+        return cell["value"] if is_estimate(cell) else cell
+
+    def _cell(self, i: int, j: int) -> str:
+        return str(self._raw(i, j))
 
     def _decimal(self, spelled: Bools, lost: Bools) -> Iterable[DataError]:
         texts = self._texts(spelled)
         first, comma = texts[0].strip(), self.grid.decimal == "."
         theirs = _POINT if comma else _COMMA
-        if not any(theirs.search(text) for text in self._texts(numeric(self.status) & ~spelled)):
+        others = numeric(self.status) & ~spelled
+        if not any(theirs.search(text) for text in self._texts(others, typed=False)):
             yield self._other_sign(spelled, first, "," if comma else ".")
         elif comma and all(map(_THOUSANDS.fullmatch, map(str.strip, texts))):
             yield self._left_out(spelled, lost, f"write '{first}' as {first.replace(',', '')}")
