@@ -400,7 +400,7 @@ def test_the_command_that_is_proposed_finds_no_further_question(dice: random.Ran
         return
     line = done.err.splitlines()[-1]
     if line.startswith("when the rest is mended, try: ") or "try: " not in line:
-        reasons = ("cannot be negative", "cannot pass 1", "has a percent sign", "a decimal ")
+        reasons = ("cannot pass 1", "has a percent sign", "a decimal ", "is it no metric?")
         assert any(reason in done.err for reason in reasons), done.err + content
         return
     pasted(done)
