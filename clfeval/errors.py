@@ -98,7 +98,30 @@ class ClfevalError(Exception):
         """Put errors together, one after the other."""
         totals = sum((part.totals for part in parts), Counter[str]())
         made = cls([problem for part in parts for problem in part.problems], totals=totals)
-        made.parts = tuple(parts)
+        made.parts = tuple(one for part in parts for one in part.parts or (part,))
+        made.args = ("\n".join(made.lines()),)
+        return made
+
+    @classmethod
+    def asking(cls, parts: Sequence[ClfevalError]) -> Self:
+        """Put together the errors that know an answer, with all their fixes.
+
+        The others are met again when the answers are tried; where none knows one, all stand here.
+        """
+        asked = [part for part in parts if part.fixes] or parts
+        made = cls.together(asked)
+        if len(asked) == 1:
+            made = cls(asked[0].problems, hint=asked[0].hint, totals=asked[0].totals)
+        fixes: dict[str, Any] = {}
+        for part in asked:
+            for name, value in part.fixes.items():
+                before = fixes.get(name)
+                if isinstance(before, tuple) and isinstance(value, tuple):
+                    value = tuple(dict.fromkeys((*before, *value)))
+                elif isinstance(before, Mapping):
+                    value = {**before, **value}
+                fixes[name] = value
+        made.fixes = fixes
         return made
 
     def lines(self, *, verbose: bool = False) -> list[str]:

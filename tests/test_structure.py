@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "arrays": (set(), {"numpy"}),
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
-    "notation": ({"errors"}, set()),
+    "notation": ({"errors", "options"}, set()),
     "words": (set(), set()),
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),

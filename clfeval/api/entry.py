@@ -17,7 +17,7 @@ from inspect import Parameter, Signature, cleandoc
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-from clfeval.api.ask import OnOpen, Steps, answered
+from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
 from clfeval.errors import ClfevalError
 from clfeval.options import Command, Option
 from clfeval.result import Result
@@ -126,7 +126,7 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
             try:
                 seen = (lambda _: None) if on_open is None else on_open
                 table_given = bound.arguments.pop("table", None)
-                write = partial(_offered, called.__name__, options)
+                write = partial(_offered, called.__name__, options, given)
                 return answered(command, steps, table_given, given, seen, write)
             except ClfevalError as error:
                 retell(error, options, PYTHON)
@@ -144,10 +144,13 @@ def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
     return made
 
 
-def _offered(name: str, options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
-    """Write a call with these options."""
+def _offered(
+    name: str, options: Sequence[Option], given: Mapping[str, Any], fixes: Mapping[str, Any]
+) -> str:
+    """Write a call with these options, which hold what was given for them too."""
     known = {option.name for option in options}
-    words = [f"{key}={value!r}" for key, value in fixes.items() if key in known]
+    whole = with_fixes(given, fixes)
+    words = [f"{key}={whole[key]!r}" for key in fixes if key in known]
     return f"clfeval.{name}(..., {', '.join(words)})"
 
 

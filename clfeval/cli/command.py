@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
@@ -154,25 +154,60 @@ def _called(command: Command) -> Callable[..., None]:
 
 
 def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
-    """Write the command line with these options added."""
+    """Write the command line with these options, and without what they replace."""
     known = {option.name: option for option in options}
-    more = [word for name, value in fixes.items() for word in _words(known[name], value)]
-    given = [word for word in words if word != "--dry-run"]
+    given, more = [word for word in words if word != "--dry-run"], []
+    for name, value in fixes.items():
+        given = list(_without(given, known[name], value))
+        more += _words(known[name], value)
     at = given.index("--") if "--" in given else len(given)
     return join(["clfeval", *given[:at], *more, *given[at:]])
 
 
+def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
+    """Yield the words without an option; of one that names things, without the same names."""
+    spelt = (*(option.opt.flags or (option.flag,)), *(f"--{one}" for one in option.opt.also))
+    flags = {flag.replace("_", "-") for one in spelt for flag in one.split("/")}
+    rest = iter(words)
+    for word in rest:
+        flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
+        if word[:2] in flags and len(word) > 2:  # -d';'
+            flag, equals, text = word[:2], "=", word[2:]
+        if word == "--" or flag not in flags:
+            yield word
+            if word == "--":
+                yield from rest
+            continue
+        if option.kinds == (bool,):
+            continue
+        said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
+        if _stays(option, text if equals else said[-1], value):
+            yield from said
+
+
+def _stays(option: Option, text: str, value: Any) -> bool:
+    """Tell whether what was given stands beside a value that is added."""
+    if isinstance(value, Mapping):
+        key, equals, _ = text.rpartition("=")
+        return (key if equals else None) not in value
+    return isinstance(value, tuple) and option.repeated
+
+
 def _words(option: Option, value: Any) -> list[str]:
     """Write an option as a shell has it."""
-    if value is True:
-        return [option.flag]
-    if isinstance(value, tuple):
-        return [word for one in value for word in _words(option, one)]
+    if value is None or isinstance(value, bool):
+        return [option.flag] if value else []
     if isinstance(value, Mapping):
-        pairs = (f"{key}={one:g}" if key is not None else f"{one:g}" for key, one in value.items())
-        return [word for pair in pairs for word in _words(option, pair)]
-    text = str(value)
-    return [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
+        pairs = value.items()
+        texts = [("" if key is None else f"{key}=") + option.opt.write(one) for key, one in pairs]
+    else:
+        listed = value if option.repeated and isinstance(value, tuple) else (value,)
+        texts = [option.opt.write(one) for one in listed]
+    return [
+        word
+        for text in texts
+        for word in ([f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text])
+    ]
 
 
 def _place(option: Option) -> int:

@@ -143,6 +143,7 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
     have less.
     """
     with source.path.open("rb") as stream:
+        stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
     text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
     lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
