@@ -255,7 +255,7 @@ def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles
                         None, name)
                 for name, text in texts.items()
             ],
-            hint="--decimal , reads them so",
+            hint="--decimal ',' reads them so",
             fixes={"decimal": ","},
         )  # fmt: skip
 

@@ -221,7 +221,7 @@ def test_a_decimal_comma_is_asked_about() -> None:
     assert asked(content, "-d", ";") == [
         "t.csv: column 'rf': numbers with a decimal comma, such as '0,2' [decimal-comma]",
         "t.csv: column 'gb': numbers with a decimal comma, such as '0,1' [decimal-comma]",
-        "hint: --decimal , reads them so",
+        "hint: --decimal ',' reads them so",
         "try: clfeval mars t.csv -d ';' -q --decimal ,",
     ]
     assert found(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
