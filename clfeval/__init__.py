@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # as type checkers take it: a program starts here, and `typing` is slow
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 # each is a folder of methods, whose options.py declares it, a page, and a function of api

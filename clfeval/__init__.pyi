@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
-from clfeval.api.entry import Described
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
 from clfeval.result import Estimate as Estimate
 from clfeval.result import Result as Result
+from clfeval.tables.taken import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -23,8 +23,13 @@ def mars(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -32,7 +37,6 @@ def mars(
     threshold: float | Mapping[str | None, float] | None = ...,
     weight: str | None = ...,
     by: str | Sequence[str] = ...,
-    cluster: str | None = ...,
     occlusion: Literal["all", "any"] = ...,
     target: Literal["positive", "negative"] = ...,
     group: Mapping[str, Sequence[str]] | None = ...,
@@ -45,7 +49,8 @@ def mars(
     list: Literal["found", "missed"] | Sequence[Literal["found", "missed"]] = ...,
     interval: Literal["exact", "none"] = ...,
     level: float = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    seed: int = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def phidelta(
     table: Any,
@@ -55,8 +60,13 @@ def phidelta(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -64,7 +74,6 @@ def phidelta(
     threshold: float | Mapping[str | None, float] | None = ...,
     weight: str | None = ...,
     by: str | Sequence[str] = ...,
-    cluster: str | None = ...,
     prevalence: float | Sequence[float] = ...,
     odds: str | Sequence[str] = ...,
     isometrics: Mapping[str, Sequence[float]] | None = ...,
@@ -86,7 +95,7 @@ def phidelta(
     phi_max: float | None = ...,
     delta_min: float | None = ...,
     top: int | None = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def tune_jpt(
     table: Any = None,
@@ -96,8 +105,13 @@ def tune_jpt(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -105,7 +119,6 @@ def tune_jpt(
     threshold: float | Mapping[str | None, float] | None = ...,
     weight: str | None = ...,
     by: str | Sequence[str] = ...,
-    cluster: str | None = ...,
     prevalence: float | Sequence[float] = ...,
     odds: str | Sequence[str] = ...,
     counts: Mapping[str, Sequence[float]] | Sequence[float] | None = ...,
@@ -127,9 +140,9 @@ def tune_jpt(
     seed: int = ...,
     interval: Literal["exact", "bootstrap", "none"] = ...,
     level: float = ...,
-    totals: Literal["random", "fixed"] = ...,
     margin: float | None = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    totals: Literal["random", "fixed"] = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...
 def mlcps(
     table: Any,
@@ -139,8 +152,13 @@ def mlcps(
     layout: Literal["wide", "long", "probabilities", "counts"] | None = ...,
     missing: Literal["error", "drop"] = ...,
     null_value: str | Sequence[str] = ...,
+    decimal: Literal[".", ","] = ...,
+    fold_labels: bool = ...,
+    renormalize: bool = ...,
+    dry_run: bool = ...,
     truth: str | None = ...,
     model: str | Sequence[str] = ...,
+    ignore: str | Sequence[str] = ...,
     id: str | None = ...,
     positive: object = ...,
     labels: Sequence[object] = ...,
@@ -162,5 +180,5 @@ def mlcps(
     level: float = ...,
     resamples: int | None = ...,
     seed: int = ...,
-    on_open: Callable[[Described], None] | None = ...,
+    on_open: Callable[[Read], None] | None = ...,
 ) -> Result: ...

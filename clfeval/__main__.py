@@ -1,6 +1,21 @@
-"""`python -m clfeval` is the same program as `clfeval`."""
+"""The program: `clfeval`, and `python -m clfeval`, which is the same."""
 
-from clfeval.cli.app import main
+from __future__ import annotations
+
+from clfeval.interrupt import set_handlers
+
+TYPE_CHECKING = False  # as type checkers take it: no import comes before the handlers
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Make the program end well whenever it is told to, then load it and run it."""
+    set_handlers()
+    from clfeval.cli.app import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -8,10 +8,10 @@ ClfevalError
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Self
+from typing import Any, Self
 
 SHOWN = 5  # problems printed without --verbose
 HEADER_ONLY = "the table holds a header and nothing else"
@@ -50,7 +50,12 @@ class Problem:
 
 
 class ClfevalError(Exception):
-    """Base of every error clfeval raises on purpose; carries all problems found in one pass."""
+    """Base of every error clfeval raises on purpose; carries all problems found in one pass.
+
+    fixes: the options, by name, that answer it as well as can be guessed; nothing where none does.
+    parts: the errors it puts together. settled: with the fixes there is nothing left to ask. offer:
+    the whole command with them.
+    """
 
     exit_code = ExitCode.BUG
 
@@ -60,10 +65,15 @@ class ClfevalError(Exception):
         *,
         hint: str | None = None,
         totals: Counter[str] | None = None,
+        fixes: Mapping[str, Any] | None = None,
     ) -> None:
         """Keep the problems in the given order; `totals` counts those not carried along too."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
+        self.fixes = fixes or {}
+        self.parts: tuple[ClfevalError, ...] = ()
+        self.settled = False
+        self.offer: str | None = None
         self.totals = totals or Counter(problem.code for problem in self.problems)
         self.listed = "--verbose lists them"
         super().__init__("\n".join(self.lines()))
@@ -78,12 +88,47 @@ class ClfevalError(Exception):
         column: str | None = None,
         *,
         hint: str | None = None,
+        fixes: Mapping[str, Any] | None = None,
     ) -> Self:
         """Build the error of one problem."""
-        return cls(Problem(what, code, file, row, column), hint=hint)
+        return cls(Problem(what, code, file, row, column), hint=hint, fixes=fixes)
+
+    @classmethod
+    def together(cls, parts: Sequence[ClfevalError]) -> Self:
+        """Put errors together, one after the other."""
+        totals = sum((part.totals for part in parts), Counter[str]())
+        made = cls([problem for part in parts for problem in part.problems], totals=totals)
+        made.parts = tuple(one for part in parts for one in part.parts or (part,))
+        made.args = ("\n".join(made.lines()),)
+        return made
+
+    @classmethod
+    def asking(cls, parts: Sequence[ClfevalError]) -> Self:
+        """Put together the errors that know an answer, with all their fixes.
+
+        The others are met again when the answers are tried; where none knows one, all stand here.
+        """
+        asked = [part for part in parts if part.fixes] or parts
+        made = cls.together(asked)
+        if len(asked) == 1:
+            made = cls(asked[0].problems, hint=asked[0].hint, totals=asked[0].totals)
+        fixes: dict[str, Any] = {}
+        for part in asked:
+            for name, value in part.fixes.items():
+                before = fixes.get(name)
+                if isinstance(before, tuple) and isinstance(value, tuple):
+                    value = tuple(dict.fromkeys((*before, *value)))
+                elif isinstance(before, Mapping):
+                    value = {**before, **value}
+                fixes[name] = value
+        made.fixes = fixes
+        return made
 
     def lines(self, *, verbose: bool = False) -> list[str]:
-        """Return the message: the first problems, how many more of each code, one hint."""
+        """Return the message: the first problems, how many more of each code, hint and offer."""
+        if self.parts:
+            lines = [line for part in self.parts for line in part.lines(verbose=verbose)]
+            return lines + self._offered()
         shown = self.problems if verbose else self.problems[:SHOWN]
         lines = [str(problem) for problem in shown]
         left = self.totals - Counter(problem.code for problem in shown)
@@ -92,7 +137,11 @@ class ClfevalError(Exception):
             lines.append(f"  ... {counts}" + ("" if verbose else f"; {self.listed}"))
         if self.hint:
             lines.append(f"hint: {self.hint}")
-        return lines
+        return lines + self._offered()
+
+    def _offered(self) -> list[str]:
+        when = "" if self.settled else "when the rest is mended, "
+        return [f"{when}try: {self.offer}"] if self.offer else []
 
 
 class UsageError(ClfevalError):
@@ -124,9 +173,13 @@ def quoted(name: str) -> str:
 
 def listing(names: Iterable[str], limit: int = 10) -> str:
     """Join names for a message and say how many were left out."""
-    names = list(names)
-    rest = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(quoted(name) for name in names[:limit]) + rest
+    return joined([quoted(name) for name in names], limit)
+
+
+def joined(texts: Sequence[str], limit: int = 10) -> str:
+    """Join texts for a message and say how many were left out."""
+    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + rest
 
 
 def bad_option(what: str, hint: str | None = None) -> UsageError:

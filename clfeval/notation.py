@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from clfeval.errors import UsageError, bad_option
+from clfeval.options import plain
 
 
 def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
@@ -185,6 +186,11 @@ def _of_metrics(
             raise bad_option(f"{flag} names '{metric}' twice")
         known.add(metric)
         yield metric, found
+
+
+def range_text(ends: Sequence[float]) -> str:
+    """Write `LOW:HIGH`."""
+    return ":".join(map(plain, ends))
 
 
 def _direction(text: str) -> str:

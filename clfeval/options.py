@@ -24,13 +24,20 @@ READING, COLUMNS = "Input", "Columns"  # the panels of every command
 Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
+def plain(value: object) -> str:
+    """Write a value as a shell takes it: whole numbers without a point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Opt:
     """What a field's type does not say of its option.
 
     flags: where --the-fields-name will not do. also: other spellings, accepted and not shown.
-    parse: its small language in a shell, from the flag and its texts. many: whether a shell may
-    repeat it, where its type does not say so. accept: from the flag and what Python or YAML gave to
+    parse: its small language in a shell, from the flag and its texts; write: one of its values (of
+    a mapping, what stands behind the =) in that language. many: whether a shell may repeat it,
+    where its type does not say so. accept: from the flag and what Python or YAML gave to
     the field's value, where its type does not tell how; takes: the type of what it accepts.
     outside: said of numbers beyond `least`, `most`, `above`, `below`. needs: the field without
     which this one does nothing, and what it does. signed: its key in the signature. stated: whether
@@ -43,6 +50,7 @@ class Opt:
     also: tuple[str, ...] = ()
     metavar: str | None = None
     parse: Callable[[str, Sequence[str]], Any] | None = None
+    write: Callable[[Any], str] = plain
     many: bool | None = None
     accept: Callable[[str, Any], Any] | None = None
     takes: Any = None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from math import floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
 JOINING = (",", "+", "'", " and ", " or ")
+# controls but the line end, other line ends, signs that turn the direction, halves of characters
+_STEERING = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 ROUNDING = 1e-11  # as near to 1 as this is 1
 
 
@@ -81,6 +86,11 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tame(text: str) -> str:
+    """Write as escapes what would steer a terminal or turn text around; line ends stay."""
+    return _STEERING.sub(lambda found: plain(found[0]), text)
 
 
 def quoted(name: str) -> str:

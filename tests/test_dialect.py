@@ -41,8 +41,8 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: source='predictions' measures the models of a prediction table",
     ),
     "a name in a hint": (
-        clfeval.mars, TABLE.rename({"truth": "t"}), {}, "hint: name it with --truth COLUMN",
-        "hint: name it with truth=COLUMN",
+        clfeval.mars, TABLE.rename({"truth": "t"}), {}, "hint: --truth 'a': others answer",
+        "hint: truth='a': others answer",
     ),
     "a text in a hint": (
         clfeval.mars, TABLE, {}, "is declared with --labels 'x'", "is declared with labels='x'",

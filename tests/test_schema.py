@@ -17,7 +17,7 @@ import pytest
 
 import clfeval
 from clfeval import COMMANDS
-from clfeval.pages import page_of
+from clfeval.pages import DRY_RUN, page_of
 from clfeval.result import Estimate, Result
 from clfeval.schema import BASELINE, gated, header, is_wide
 from tests.table_schema import json_schema
@@ -146,7 +146,8 @@ def wrong_with(document: dict[str, Any]) -> list[str]:
 def declared() -> dict[str, Any]:
     """Return the schema that is kept, its tables as the pages declare them."""
     of_tables = {
-        f"{name.replace('-', '_')}_tables": json_schema(page_of(name)) for name in sorted(COMMANDS)
+        f"{name.replace('-', '_')}_tables": json_schema(page_of(name))
+        for name in sorted((*COMMANDS, DRY_RUN))
     }
     return {**SCHEMA, "$defs": {**SCHEMA["$defs"], **of_tables}}
 
@@ -190,6 +191,12 @@ def test_the_schema_is_itself_valid() -> None:
         SCHEMA["properties"]["schema"]["const"]
         == clfeval.mars(FIXTURES / "mars-paper" / "wide.csv").to_dict()["schema"]
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": "malignant"}, {"ignore": ["id", "t*"]}])
+def test_a_dry_run_is_valid(options: dict[str, Any]) -> None:
+    result = clfeval.mars(FIXTURES / CANCER, dry_run=True, **options)
+    assert wrong_with(json.loads(result.to_json())) == []
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -26,18 +26,20 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "arrays": (set(), {"numpy"}),
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
-    "notation": ({"errors"}, set()),
+    "notation": ({"errors", "options"}, set()),
     "words": (set(), set()),
+    "interrupt": (set(), set()),
+    "unnamed": ({"interrupt"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
     "result": ({"api", "views"}, set()),  # only inside the methods that print and save
     "limits": ({"errors", "options", "result"}, set()),
     "measures": ({"arrays", "errors"}, {"numpy"}),
     "inference": ({"arrays"}, {"numpy", "scipy"}),
     "tables": (
-        {"arrays", "errors", "late", "notation", "options", "result"},
+        {"arrays", "errors", "late", "notation", "options", "result", "unnamed"},
         {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "late", "result", "tables"}, {"numpy"}),
+    "counts": ({"arrays", "errors", "inference", "late", "result", "tables", "words"}, {"numpy"}),
     "methods": (
         {"arrays", "errors", "notation", "options", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},
@@ -47,19 +49,19 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "pages": ({"codes", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
     "gates": ({"baseline", "errors", "limits", "measures", "result", "schema"}, set()),
-    "views": ({"errors", "pages", "result", "schema", "words"}, {"rich", "plotext"}),
+    "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "views", "words"},
+        | {"gates", "limits", "pages", "views", "words"},
         {"polars"},
     ),
     "cli": (
         {"errors", "options", "methods", "api", "gates", "limits"}
-        | {"pages", "result", "schema", "tables", "views", "words"},
+        | {"interrupt", "pages", "result", "schema", "tables", "unnamed", "views", "words"},
         {"typer", "rich"},
     ),
     "__init__": (set(), set()),  # what is public is imported by its name, on first use
-    "__main__": ({"cli"}, set()),
+    "__main__": ({"cli", "interrupt"}, set()),
 }
 
 

@@ -10,13 +10,14 @@ which is the same whoever asks for it, and keep the shell's words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, cleandoc
 from types import NoneType
-from typing import Any, Protocol, get_args, get_origin
+from typing import Any, get_args, get_origin
 
+from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
 from clfeval.errors import ClfevalError
 from clfeval.options import Command, Option
 from clfeval.result import Result
@@ -49,9 +50,11 @@ def yaml(place: Callable[[str], str | None]) -> Dialect:
     return Dialect(": ", "[]", ": true", "--verbose lists them", place)
 
 
-def retell(error: ClfevalError, options: Iterable[Option], dialect: Dialect) -> None:
+def retell(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
     """Put an error, which names options as a shell does, into the words of another door."""
     known = {option.flag: option for option in options}
+    for part in error.parts:
+        retell(part, options, dialect)
 
     def told(text: str) -> str:
         return _FLAG.sub(lambda found: _word(found, known, dialect), text)
@@ -101,37 +104,30 @@ def _literal(text: str, option: Option, dialect: Dialect) -> str:
     return f"{{{key!r}: {value}}}" if equals else value
 
 
-class Described(Protocol):
-    """A table that says in one line how it was read."""
+def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:
+    """Return what makes a function of a table and keywords of the steps that read and compute.
 
-    def described(self) -> str:
-        """Say it."""
-
-
-OnOpen = Callable[[Described], None]
-
-
-def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Return what makes a function of a table, groups and `on_open` one of a table and keywords.
-
-    Its documentation ends with a line for each keyword.
+    Its documentation ends with a line for each keyword. `asked` is the same function of options by
+    name, whose errors speak as a shell does.
     """
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
     shown = {name: option.name for option in options for name in option.names}
 
-    def made(answer: Callable[..., Result]) -> Callable[..., Result]:
-        @wraps(answer)
+    def made(steps: Steps) -> Callable[..., Result]:
+        @wraps(steps)
         def called(*table: Any, on_open: OnOpen | None = None, **given: Any) -> Result:
             try:
                 bound = shape.bind(
                     *table, on_open=on_open, **{shown.get(n, n): v for n, v in given.items()}
                 )
             except TypeError as error:
-                raise TypeError(f"{answer.__name__}() {error}") from None
+                raise TypeError(f"{called.__name__}() {error}") from None
             try:
                 seen = (lambda _: None) if on_open is None else on_open
-                return answer(bound.arguments.pop("table", None), *command.taken(given), seen)
+                table_given = bound.arguments.pop("table", None)
+                write = partial(_offered, called.__name__, options, given)
+                return answered(command, steps, table_given, given, seen, write)
             except ClfevalError as error:
                 retell(error, options, PYTHON)
                 raise
@@ -139,12 +135,23 @@ def entry(command: Command) -> Callable[[Callable[..., Result]], Callable[..., R
         words = (
             f"    {one.name}: {one.opt.help}".replace("; repeat", "; or several") for one in options
         )
-        called.__doc__ = "\n".join([cleandoc(answer.__doc__ or ""), "", "Keywords:", *words])
+        called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), "", "Keywords:", *words])
         called.__signature__ = shape  # type: ignore[attr-defined]
         called.command = command  # type: ignore[attr-defined]
+        called.asked = partial(answered, command, steps)  # type: ignore[attr-defined]
         return called
 
     return made
+
+
+def _offered(
+    name: str, options: Sequence[Option], given: Mapping[str, Any], fixes: Mapping[str, Any]
+) -> str:
+    """Write a call with these options, which hold what was given for them too."""
+    known = {option.name for option in options}
+    whole = with_fixes(given, fixes)
+    words = [f"{key}={whole[key]!r}" for key in fixes if key in known]
+    return f"clfeval.{name}(..., {', '.join(words)})"
 
 
 def signature_of(command: Command) -> Signature:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
 from clfeval.counts.count import count
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
-from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
 
 @entry(MARS)
-def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Result:
+def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iterator[Ready]:
     """Compute ShineThrough and Occlusion of every model, pair and, if asked, subset.
 
     ShineThrough(S) = ETP(S) / TTP: of the target rows some model finds, the share that S finds and
@@ -30,4 +31,5 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Resu
     """
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        return mars_result(count(predictions, top=options.top), options)
+        counted = count(predictions, top=options.top)
+        yield Ready(lambda: mars_result(counted, options), counted.facts)

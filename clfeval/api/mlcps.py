@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from shlex import quote
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
 from clfeval.counts.count import count
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.measures.catalog import measure_of
 from clfeval.methods.mlcps.given import DEFAULT, Given, measure_names, of_predictions, only_ranks
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
-from clfeval.methods.mlcps.scale import check_ahead
+from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of
 from clfeval.options import changed
-from clfeval.result import InputFile, Result, Warn
+from clfeval.result import InputFile, Warn
 from clfeval.tables.input import Input, with_input
+from clfeval.tables.metric.sheet import Sheet, not_turned
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.source import paths_of
@@ -27,7 +31,7 @@ PREDICTED = ("truth", "positive", "labels", "kind", "threshold", "weight")
 
 
 @entry(MLCPS)
-def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Result:
+def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Iterator[Ready]:
     """Rank models by the area of the polygon that their metrics span, and say how firm that is.
 
     MLcps = ½ sin(2π/n) sum d_i d_(i+1), n metrics d in 0..1 as rays at equal angles, each times its
@@ -71,7 +75,12 @@ def mlcps(table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen) -> Re
                 raise
             hint = "name the metrics that both tables have, each with --metric"
             raise DataError(error.problems, hint=hint) from error
-    return mlcps_result(given, options, said, other=other)
+    over = options.over(given.metrics)
+    scales, _ = scales_of(given, over)
+    if other is not None:
+        scaled_alike(other, scales)
+    facts = {"models": len(given.models), "metrics": len(given.metrics)}
+    yield Ready(lambda: mlcps_result(given, options, said, other=other), facts)
 
 
 def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
@@ -90,10 +99,9 @@ def _read(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> Given:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
-    found = read_metrics(table, said, wanted=wanted, transpose=options.transpose)
+    check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
+    found = read_metrics(table, said, wanted=wanted, transpose=options.transpose, check=check)
     on_open(found)
-    if found.layout == "wide" and not wanted:  # by name: then somebody knows what they are
-        _check_sides(found)
     notes = [Warn("partly-read", note) for note in found.notes]
     if found.dropped:
         models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
@@ -129,21 +137,41 @@ def _measured(
         return of_predictions(counted, wanted, options)
 
 
-def _check_sides(table: MetricTable) -> None:
-    """Raise DataError for a table whose numbers would be ranked and mean something else."""
-    known = [name for name in table.ignored if measure_of(name) is not None]
+def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
+    """Raise DataError for a table whose numbers would be ranked and mean something else.
+
+    named: the metrics are asked for by name, by somebody who knows what they are.
+    """
+    if sheet.layout != "wide" or named:
+        return
+    models = [one for one in sheet.models if one is not None]
+    if _measures(models) and not any(map(measure_of, sheet.metrics)):
+        rows, columns = listing(models, 3), listing(sheet.metrics, 3)
+        if turned:
+            what = f"its columns are metrics ({rows}) and its rows models ({columns}) already"
+            raise not_turned(name, what)
+        what = f"its rows are metrics ({rows}) and its columns models"
+        fixes = {"transpose": True}
+        raise DataError.of(what, "turned-table", name, hint="add --transpose", fixes=fixes)
+    known = [name for name in sheet.ignored if measure_of(name) is not None]
     if known:
+        flags = " ".join(f"--ignore {quote(name)}" for name in known)
+        hint = f"write plain numbers, or leave {'them' if len(known) > 1 else 'it'} out: {flags}"
         raise DataError(
-            [Problem("holds text, no numbers", "bad-number", table.name, None, n) for n in known],
-            hint="write plain numbers, or name the metrics to take with --metric",
+            [Problem("holds text, no numbers", "bad-number", name, None, n) for n in known],
+            hint=hint,
+            fixes={"ignore": tuple(known)} if len(sheet.metrics) >= RAYS else {},
         )
-    if all(map(_is_number, table.metrics)) and not all(map(str.isdigit, table.metrics)):
-        what = f"the columns are called {listing(table.metrics, 4)}: is the header missing?"
+    if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
+        what = f"the columns are called {listing(sheet.metrics, 4)}: is the header missing?"
         hint = "put a line of names on top, such as model,f1,recall,roc_auc"
-        raise DataError.of(what, "no-header", table.name, 1, hint=hint)
-    if all(map(measure_of, table.models)) and not any(map(measure_of, table.metrics)):
-        what = f"its rows are metrics ({listing(table.models, 3)}) and its columns models"
-        raise DataError.of(what, "turned-table", table.name, hint="add --transpose")
+        raise DataError.of(what, "no-header", name, 1, hint=hint)
+
+
+def _measures(names: Sequence[str]) -> bool:
+    """Tell whether most of some names are those of measures."""
+    known = sum(measure_of(name) is not None for name in names)
+    return known == len(names) or 2 < 2 * known > len(names)
 
 
 def _is_number(name: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.features import count_features
 from clfeval.errors import bad_option
@@ -18,7 +20,6 @@ from clfeval.methods.phidelta.options import (
 )
 from clfeval.methods.phidelta.result import classifier_result
 from clfeval.options import changed
-from clfeval.result import Result
 from clfeval.tables.feature import open_features
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -34,7 +35,7 @@ def phidelta(
     classifiers: ClassifierOptions,
     features: FeatureOptions,
     on_open: OnOpen,
-) -> Result:
+) -> Iterator[Ready]:
     """Place classifiers, or features, by what they discriminate (delta) and how they lean (phi).
 
     delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;
@@ -62,7 +63,9 @@ def phidelta(
             table, said, wanted=features.feature, truth_table=features.truth_table
         ) as opened:
             on_open(opened)
-            return feature_result(count_features(opened, features.cut), plane, features)
+            found = count_features(opened, features.cut)
+            yield Ready(lambda: feature_result(found, plane, features), found.facts)
+        return
     classifiers.check_together()
     if classifiers.runs:
         option, run = "--run", classifiers.run
@@ -73,4 +76,5 @@ def phidelta(
         said = replace(said, by=(str(run),), run=run)
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
-        return classifier_result(read_sample(predictions), plane, classifiers)
+        sample = read_sample(predictions)
+        yield Ready(lambda: classifier_result(sample, plane, classifiers), sample.facts)

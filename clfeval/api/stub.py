@@ -22,12 +22,12 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
-from clfeval.api.entry import Described
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
 from clfeval.result import Estimate as Estimate
 from clfeval.result import Result as Result
+from clfeval.tables.taken import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -45,7 +45,7 @@ def _function(command: Command) -> str:
     table, *others = signature_of(command).parameters.values()
     lines = [f"    {table.name}: Any{' = None' if command.optional else ''},", "    *,"]
     lines += [f"    {one.name}: {_spelled(one.annotation)} = ...," for one in others[:-1]]
-    lines.append("    on_open: Callable[[Described], None] | None = ...,")
+    lines.append("    on_open: Callable[[Read], None] | None = ...,")
     name = command.name.replace("-", "_")
     return "\n".join([f"def {name}(", *lines, ") -> Result: ...\n"])
 

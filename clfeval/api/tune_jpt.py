@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from clfeval.api.entry import OnOpen, entry
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.errors import UsageError, bad_option
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_result
 from clfeval.options import changed
-from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
 
 @entry(TUNE_JPT)
-def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> Result:
+def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> Iterator[Ready]:
     """Tell what 2 x 2 tables would look like at other ratios of positives to negatives.
 
     A table is normalised by dividing its positives by P and its negatives by N, and tuned to odds
@@ -52,7 +53,9 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
             given = of_rates(options.sensitivity, options.specificity, said)
         else:
             given = of_counts(options.counts, said)
-        return tune_result(given, options)
+        yield Ready(lambda: tune_result(given, options), given.facts)
+        return
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
-        return tune_result(of_table(read_sample(predictions)), options)
+        sample = of_table(read_sample(predictions))
+        yield Ready(lambda: tune_result(sample, options), sample.facts)

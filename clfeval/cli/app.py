@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
-import signal
+import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any, Literal, NoReturn
@@ -16,7 +16,7 @@ from clfeval import COMMANDS, __version__
 from clfeval.cli.command import built
 from clfeval.cli.guide import guides, of_name
 from clfeval.cli.output import abandon, note, register
-from clfeval.errors import ClfevalError, ExitCode
+from clfeval.errors import ClfevalError, ExitCode, UsageError
 from clfeval.options import Command
 from clfeval.tables.input import with_input
 
@@ -105,15 +105,12 @@ def main() -> NoReturn:
     # quarter of a short run
     gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us quietly, with 141
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            # an orderly exit, which removes temporary files
-            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors=register())  # help has letters that not every terminal has
     code = _run()
+    if code == ExitCode.OK and sys.stdout is None:  # help or a version that nobody gets
+        note("standard output is closed [output]")
+        code = ExitCode.USAGE
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -129,9 +126,13 @@ def _run() -> int:
     try:
         app()
     except SystemExit as leaving:
+        if leaving.code == ExitCode.USAGE:
+            note(
+                *(f"hint: the file '{word}' is called './{word}' here" for word in _hidden_files())
+            )
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except ClfevalError as error:
-        note("\n".join(error.lines(verbose=verbose)))
+        note(*error.lines(verbose=verbose))
         return error.exit_code
     except KeyboardInterrupt:
         note("interrupted")
@@ -139,13 +140,30 @@ def _run() -> int:
     except OSError as error:
         if error.filename is not None:
             return _bug()
+        if not _has_folder():
+            gone = "the working directory has been removed"
+            note(*UsageError.of(gone, "no-folder", hint="change to another: cd FOLDER").lines())
+            return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
             _check(stream)
         note(f"cannot write: {error.strerror} [output]")
         return ExitCode.USAGE
-    except Exception:  # the boundary: whatever else arrives here is our fault
+    except BaseException:  # the boundary: whatever else arrives here, a panic too, is our fault
         return _bug()
     return ExitCode.OK
+
+
+def _hidden_files() -> list[str]:
+    """Return the words of the command line that are files and look like options."""
+    return [word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word)]
+
+
+def _has_folder() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _check(stream: Literal["stdout", "stderr"]) -> None:
@@ -161,11 +179,7 @@ def _check(stream: Literal["stdout", "stderr"]) -> None:
 def _bug() -> ExitCode:
     import traceback
 
-    note(traceback.format_exc())
+    note(*traceback.format_exc().splitlines(), "")
     report = "this is a bug in clfeval; please report it with the lines above"
     note(f"{report} (clfeval {__version__})")
     return ExitCode.BUG
-
-
-if __name__ == "__main__":
-    main()

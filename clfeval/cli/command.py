@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +18,7 @@ from typer.main import get_command
 from clfeval.cli import complete, explain, guide
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
+from clfeval.errors import bad_option
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
@@ -44,6 +48,18 @@ class Brief(TyperCommand):
     """A command whose help has the common options, and all of them with --help-all."""
 
     seldom: frozenset[str] = frozenset()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line; refuse an option of one value that has two."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for option, times in Counter(order).items():
+                single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
+                if times > 1 and single:
+                    what = f"{option.opts[-1]} takes one value, and is given {times} times"
+                    raise bad_option(what, hint="leave all but one out")
+        found: list[str] = super().parse_args(ctx, args)
+        return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help without the options that are seldom needed."""
@@ -122,9 +138,10 @@ def _called(command: Command) -> Callable[..., None]:
 
         def compute() -> Result:
             name = command.name.replace("-", "_")
-            answer = getattr(import_module(f"clfeval.api.{name}"), name).__wrapped__
+            asked = getattr(import_module(f"clfeval.api.{name}"), name).asked
             read = {one.name: _read(one, given[one.name]) for one in options}
-            result: Result = answer(tables or None, *command.taken(read), opened(output))
+            write = partial(offered, sys.argv[1:], options)
+            result: Result = asked(tables or None, read, opened(output), write)
             return result
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
@@ -134,6 +151,63 @@ def _called(command: Command) -> Callable[..., None]:
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
     return called
+
+
+def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]) -> str:
+    """Write the command line with these options, and without what they replace."""
+    known = {option.name: option for option in options}
+    given, more = [word for word in words if word != "--dry-run"], []
+    for name, value in fixes.items():
+        given = list(_without(given, known[name], value))
+        more += _words(known[name], value)
+    at = given.index("--") if "--" in given else len(given)
+    return join(["clfeval", *given[:at], *more, *given[at:]])
+
+
+def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
+    """Yield the words without an option; of one that names things, without the same names."""
+    spelt = (*(option.opt.flags or (option.flag,)), *(f"--{one}" for one in option.opt.also))
+    flags = {flag.replace("_", "-") for one in spelt for flag in one.split("/")}
+    rest = iter(words)
+    for word in rest:
+        flag, equals, text = word.partition("=") if word.startswith("--") else (word, "", "")
+        if word[:2] in flags and len(word) > 2:  # -d';'
+            flag, equals, text = word[:2], "=", word[2:]
+        if word == "--" or flag not in flags:
+            yield word
+            if word == "--":
+                yield from rest
+            continue
+        if option.kinds == (bool,):
+            continue
+        said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
+        if _stays(option, text if equals else said[-1], value):
+            yield from said
+
+
+def _stays(option: Option, text: str, value: Any) -> bool:
+    """Tell whether what was given stands beside a value that is added."""
+    if isinstance(value, Mapping):
+        key, equals, _ = text.rpartition("=")
+        return (key if equals else None) not in value
+    return isinstance(value, tuple) and option.repeated
+
+
+def _words(option: Option, value: Any) -> list[str]:
+    """Write an option as a shell has it."""
+    if value is None or isinstance(value, bool):
+        return [option.flag] if value else []
+    if isinstance(value, Mapping):
+        pairs = value.items()
+        texts = [("" if key is None else f"{key}=") + option.opt.write(one) for key, one in pairs]
+    else:
+        listed = value if option.repeated and isinstance(value, tuple) else (value,)
+        texts = [option.opt.write(one) for one in listed]
+    return [
+        word
+        for text in texts
+        for word in ([f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text])
+    ]
 
 
 def _place(option: Option) -> int:

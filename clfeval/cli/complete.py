@@ -174,6 +174,7 @@ def _read(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
 
 def _unpacked_head(name: str, folder: str) -> str:
     """Return the file itself, or a copy in the folder of what its first bytes unpack to."""
+    from io import BytesIO
     from pathlib import Path
 
     from clfeval.errors import DataError
@@ -184,9 +185,8 @@ def _unpacked_head(name: str, folder: str) -> str:
     packing = packing_of(start)
     if packing is None:
         return name
-    packed = Path(folder) / "packed"
-    packed.write_bytes(start)
     plain = Path(folder) / f"plain{Path(Path(name).stem).suffix}"
-    with contextlib.suppress(DataError):  # of a large file it has the start, all that is wanted
-        unpack(name, packed, plain, packing)
+    # of a large file it has the start, all that is wanted
+    with plain.open("wb") as out, contextlib.suppress(DataError):
+        unpack(name, BytesIO(start), out.write, packing)
     return str(plain)

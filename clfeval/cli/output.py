@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
+from clfeval.interrupt import State
 from clfeval.options import Opt
 from clfeval.views.files import FORMATS, SUFFIXES, Wanted, check_names, render
 from clfeval.words import DIGITS, MOST_DIGITS, plain
@@ -161,7 +162,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
 
 def abandon(stream: Literal["stdout", "stderr"]) -> None:
     """Let go of a stream that cannot be written, so that leaving does not fail on it again."""
-    number = {"stdout": 1, "stderr": 2}[stream]
+    number = {"stdout": 1, "stderr": State.stderr}[stream]
     with suppress(OSError):
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, number)
@@ -194,19 +195,22 @@ def _wants_color(choice: str, tty: bool) -> bool:
     return tty and os.environ.get("TERM") != "dumb"
 
 
-def note(text: str) -> None:
-    """Say something on stderr, if anybody is there; folded between words where it is a terminal."""
-    if sys.stderr is not None:
+def note(*said: str) -> None:
+    """Say lines on stderr, if anybody is there; folded between words where it is a terminal.
+
+    The only way to stderr: what steers a terminal, a line end within a name too, is spelt out.
+    """
+    if said and sys.stderr is not None:
         try:
-            lines = [line for part in text.split("\n") for line in _folded(plain(part))]
+            lines = [line for text in said for line in _folded(plain(text))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not cost the result
             abandon("stderr")
 
 
 def _folded(line: str) -> list[str]:
-    """Return a line as a terminal on stderr shows it best, else as it is."""
-    if not sys.stderr.isatty():
+    """Return a line as a terminal on stderr shows it best; one to be pasted as it is."""
+    if line.startswith("try: ") or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper
 
@@ -220,6 +224,7 @@ def _folded(line: str) -> list[str]:
 
 
 DELAY = 1.0  # seconds before anything is shown
+RESTORING = b"\r\x1b[2K\x1b[?25h"  # an empty line, and the cursor that waiting hides
 
 
 def stop_at_once() -> None:
@@ -251,5 +256,7 @@ def _spin(tables: Sequence[str], done: threading.Event) -> None:
     from rich.text import Text
 
     console = Console(stderr=True)
-    with console.status(Text(f"reading {', '.join(tables)}")):
+    with console.status(Text(plain(f"reading {', '.join(tables)}"))):
+        State.restoring = RESTORING
         done.wait()
+    State.restoring = b""

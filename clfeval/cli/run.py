@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import typer
 
+from clfeval.cli.aside import engine_aside
 from clfeval.cli.output import (
     Output,
     Screen,
@@ -20,10 +22,11 @@ from clfeval.cli.output import (
 )
 from clfeval.errors import ExitCode
 from clfeval.limits import Gates
+from clfeval.pages import DRY_RUN
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
-    from clfeval.api.entry import OnOpen
+    from clfeval.api.ask import OnOpen
     from clfeval.result import Result
 
 SAID = 50  # missed gates said one by one
@@ -48,12 +51,13 @@ def run(
     limited = bool(gates.limits)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
     with SavedFiles(output.save, inputs=tables, gates=limited, said="--save ") as files:
-        with waiting(tables):
+        with nullcontext() if output.verbose else engine_aside(), waiting(tables):
             import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
 
             stop_at_once()
             result = compute()
-        if limited or gates.baseline is not None:
+        dry = result.command == DRY_RUN
+        if not dry and (limited or gates.baseline is not None):
             from clfeval.gates import judged
 
             result = judged(result, gates)
@@ -66,6 +70,10 @@ def run(
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)
+    if dry and result.summary["doubts"]:
+        if result.parameters["offer"]:
+            note(f"try: {result.parameters['offer']}")
+        raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(ExitCode.GATE_MISSED))
 

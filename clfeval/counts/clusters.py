@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +46,7 @@ class ClusterCounts:
     @property
     def owners(self) -> list[str]:
         """The cluster of each entry, (r,)."""
-        sizes = np.diff(self.starts, append=len(self.place)).tolist()
-        return [name for name, size in zip(self.names, sizes, strict=True) for _ in range(size)]
+        return [self.names[i] for i in self._entry.tolist()]
 
     def placed(self, place: Ints) -> ClusterCounts:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
@@ -63,6 +62,29 @@ class ClusterCounts:
             if len(self):
                 np.add.reduceat(each[self.place] * self.n, self.starts, out=row)
         return found
+
+    def having(self, which: Bools) -> int:
+        """Return how many clusters have rows of some patterns, (m,)."""
+        return len(np.unique(self._entry[which[self.place]]))
+
+    def dealt(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
+        """Deal whole clusters to folds, as many to each as can be: (folds, m).
+
+        which (m,): patterns; clusters that have rows of some of them are dealt by themselves.
+        """
+        some = np.zeros(len(self), bool)
+        some[self._entry[which[self.place]]] = True
+        fold = np.empty(len(self), np.int64)
+        fold[np.lexsort((rng.random(len(self)), some))] = np.arange(len(self)) % folds
+        found = np.zeros((folds, len(which)), self.n.dtype)
+        np.add.at(found, (fold[self._entry], self.place), self.n)
+        return found
+
+    @property
+    def _entry(self) -> Ints:
+        """The number of the cluster of each entry, (r,)."""
+        sizes = np.diff(self.starts, append=len(self.place))
+        return np.repeat(np.arange(len(self)), sizes)
 
     def digest(self) -> str:
         """Return the sha256 of what is in the clusters, whatever they are called."""

@@ -32,14 +32,18 @@ from clfeval.counts.settle import (
     settle,
     slice_label,
     values_of,
+    with_related,
 )
-from clfeval.errors import DataError, UsageError, bad_option, listing
+from clfeval.counts.twins import refuse_twins
+from clfeval.counts.units import unit_of
+from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
 from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import ModelColumns, Predictions
-from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors
+from clfeval.tables.scan import FILE_NAME, TableFile, engine_errors, scan
+from clfeval.tables.taken import Facts
 
 S = TypeVar("S")
 FEW = 1 << 14  # rows of a statistic that is remembered
@@ -113,7 +117,6 @@ class Counted:
                     for model, votes in zip(models, grouped.votes, strict=True)
                 ),
                 complete=not judged.missing.any(),
-                counts=slices[None].n.dtype,
                 rows=sum(file.rows for file in files),
             ),
             top=top,
@@ -140,6 +143,11 @@ class Counted:
         return self.slices[None]
 
     @property
+    def facts(self) -> Facts:
+        """What was counted."""
+        return Sample.of(self).facts
+
+    @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
         """The 2 x 2 tables of every model, of the whole table and of every slice."""
         return self._once(
@@ -152,7 +160,8 @@ class Counted:
         """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
         if not scores or all(model.kind == "label" for model in self.models):
             whole = self.patterns
-            return JointCounts.of(whole.models, whole.truth, whole.votes, None, whole.n)
+            sides = (whole.truth, whole.votes)
+            return JointCounts.of(whole.models, *sides, None, whole.n, whole.unit)
         return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
@@ -199,8 +208,13 @@ def count(opened: Predictions, *, top: str | None = None, any_range: bool = Fals
 def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Counted:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
+        strange = {settled.column(model): labels for model, labels in settled.strange.items()}
+        classes = dict.fromkeys(settled.classes, 0)
+        refuse_twins(settled.name, settled.columns.truth, classes, settled.roles, strange)
         raise_culprits(settled, settled.classes, settled.strange)
     while True:
+        if not settled.related:
+            settled = with_related(settled)
         grouped = group(settled)  # the one pass
         judged = judge(grouped, settled)
         better = otherwise(judged, settled)
@@ -208,11 +222,20 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             break
         settled = better
     accept(judged, settled, any_range=any_range)
+    if judged.grouped.n.dtype.kind == "f":  # sums of fractions are taken in whole units
+        settled = replace(settled, unit=_unit(settled))
+        judged = judge(group(settled), settled)
     counted = Counted.of(judged, settled, top)
     check_thresholds(settled)
     if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
         raise_nameless_runs(settled)
     return counted
+
+
+def _unit(settled: Settled) -> float:
+    weight, nulls = str(settled.columns.weight), settled.columns.null_values
+    scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
+    return unit_of(scans, weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,6 +256,25 @@ class Sample:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     counted: Counted | None = None
     sampled: bool = True
+
+    @property
+    def facts(self) -> Facts:
+        """What was counted: rows and models, at which thresholds, in how many parts."""
+        counts = self.slices[None]
+        found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
+        if dropped := sum(file.dropped for file in self.files):
+            found["rows left out"] = dropped
+        sides = ((self.positive,), counts.positives), (self.negative, counts.negatives)
+        for word, (names, totals) in zip(("positive", "negative"), sides, strict=True):
+            numbers = sorted({*totals.tolist()})
+            said = "to".join(f"{number:,.10g}" for number in {*numbers[:1], *numbers[-1:]})
+            found[f"{word}: {listing(names)}"] = said
+        found["models"] = len(counts.models)
+        cuts = {cut for cut in self.thresholds.values() if cut is not None}
+        if cuts:
+            found["thresholds"] = joined([f"{cut:g}" for cut in sorted(cuts)])
+        parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
+        return found | {name: number for name, number in parts.items() if number}
 
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.settle import Settled, check_structure
+from clfeval.counts.units import in_units
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent
@@ -29,6 +32,7 @@ class Grouped:
 
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
+    off: per model of these, how far from 1 they sum up at most.
     origin: the number of the file each combination was counted in.
     clusters: the cluster of each combination, which then is one of each cluster; else None.
     bad_weights: rows whose weight is none; wrong: observations whose rows contradict each other.
@@ -39,10 +43,11 @@ class Grouped:
     by: tuple[list[Any], ...]
     votes: tuple[list[Any], ...]
     rows: Ints
-    n: Floats | Ints
+    n: Floats | Ints  # fractions only until their unit is known
     bad_weights: int
     wrong: int
     ranges: Mapping[str, tuple[float, float]]
+    off: Mapping[str, float]
     ties: Mapping[str, int]
     text_bytes: int
     no_tail: int
@@ -64,13 +69,17 @@ class Grouped:
 
         rows: Ints = np.array(column("rows"), np.int64)
         n: Any = rows
-        if what.weight is not None:
+        if what.weight is not None and settled.unit != 1:
+            n = np.array([value or 0 for value in column("w")], np.int64)
+        elif what.weight is not None:
             n = np.array([value or 0.0 for value in column("w")], np.float64)
             n = n if total("y") else n.astype(np.int64)
-        ranges, ties = {}, {}
+        ranges, ties, off = {}, {}, {}
         for i, model in enumerate(what.models):
             if f"tie{i}" in tables[0].columns:
                 ties[model.name] = total(f"tie{i}")
+            if f"off{i}" in tables[0].columns:
+                off[model.name] = max((v for v in column(f"off{i}") if v is not None), default=0.0)
             if model.kind != "label":
                 ends = [[v for v in column(f"{end}{i}") if v is not None] for end in ("lo", "hi")]
                 if ends[0]:
@@ -84,6 +93,7 @@ class Grouped:
             bad_weights=total("x"),
             wrong=total(WRONG),
             ranges=ranges,
+            off=off,
             ties=ties,
             text_bytes=total(TEXT_BYTES),
             no_tail=total(NO_TAIL),
@@ -134,7 +144,9 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
         if model.kind == "label":
             keys[f"v{i}"] = nw.col(model.columns[0])
         else:
-            vote = nw.when(says_positive(model, settled)).then(nw.lit(1)).otherwise(nw.lit(0))
+            vote = (
+                nw.when(says_positive(model, settled, frame)).then(nw.lit(1)).otherwise(nw.lit(0))
+            )
             absent = nw.when(lacks(model, settled)).then(nw.lit(MISSING))
             keys[f"v{i}"] = absent.otherwise(vote).cast(nw.Int8)
             numbers = (nw.col(name).cast(nw.Float64) for name in model.columns)
@@ -143,6 +155,10 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             values[f"s{i}"] = nw.min_horizontal(*scores) if len(scores) > 1 else scores[0]
             values[f"u{i}"] = nw.max_horizontal(*scores) if len(scores) > 1 else scores[0]
             sums += [nw.col(f"s{i}").min().alias(f"lo{i}"), nw.col(f"u{i}").max().alias(f"hi{i}")]
+        if model.kind == "classes" and len(model.columns) > 1 and not model.shares:
+            total = reduce(add, (nw.col(name).cast(nw.Float64) for name in model.columns))
+            values[f"d{i}"] = (total - 1).abs()
+            sums.append(nw.col(f"d{i}").max().alias(f"off{i}"))
         if model.kind == "classes" and len(model.columns) > 2:
             columns = [nw.col(name) for name in model.columns]
             best = nw.max_horizontal(*columns)
@@ -150,7 +166,7 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
             values[f"e{i}"] = (nw.sum_horizontal(*ties) > 1).cast(nw.Int64)
             sums.append(nw.col(f"e{i}").sum().alias(f"tie{i}"))
     if what.weight is not None:
-        values |= weighed(what.weight)
+        values |= weighed(what.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
         # rows of weight 0 stand for no row; unusable weights stay, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
@@ -162,20 +178,38 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     return collect(frame.select(*picked).group_by(*keys).agg(*sums))
 
 
-def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
+def scored_by(model: ModelColumns, positive: str | None) -> str:
     """Return the column with the score of the positive class."""
-    index = model.classes.index(str(positive)) if model.kind == "classes" else 0
-    return nw.col(model.columns[index]).cast(nw.Float64)
+    return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
-def says_positive(model: ModelColumns, settled: Settled) -> nw.Expr:
+def score_column(model: ModelColumns, positive: str | None, frame: Frame) -> nw.Expr:
+    """Return the scores of the positive class, those of 32 bits as the decimals they stand for.
+
+    So a table says the same as its CSV, where .7 is .7 and not .699999988.
+    """
+    types = frame.collect_schema()
+
+    def number(name: str) -> nw.Expr:
+        score = nw.col(name)
+        return (score.cast(nw.String) if types[name] == nw.Float32 else score).cast(nw.Float64)
+
+    score = number(scored_by(model, positive))
+    return score / reduce(add, map(number, model.columns)) if model.shares else score
+
+
+def says_positive(model: ModelColumns, settled: Settled, frame: Frame) -> nw.Expr:
     """True where the score is at or above the threshold, or the positive class the likeliest.
 
     A threshold of NaN asks for the largest class probability; ties go to the first class.
     """
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
-        return score_column(model, settled.positive) >= threshold
+        if model.shares:
+            return score_column(model, settled.positive, frame) >= threshold
+        name = scored_by(model, settled.positive)
+        single = frame.collect_schema()[name] == nw.Float32
+        return nw.col(name).cast(nw.Float64) >= (in_single(threshold) if single else threshold)
     index = model.classes.index(settled.positive)
     own = nw.col(model.columns[index])
     beaten = [
@@ -186,26 +220,39 @@ def says_positive(model: ModelColumns, settled: Settled) -> nw.Expr:
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
 
 
+def in_single(threshold: float) -> float:
+    """Return the least number of 32 bits whose shortest decimal is not below the threshold."""
+    with np.errstate(over="ignore"):
+        near, up = np.float32(threshold), np.float32(np.inf)
+        while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
+            near = below
+        while float(str(near)) < threshold:
+            near = np.nextafter(near, up)
+    return float(near)
+
+
 def lacks(model: ModelColumns, settled: Settled) -> nw.Expr:
     """True where a model has no score to vote by."""
     threshold = settled.thresholds[model.name]
-    if threshold == threshold:
-        return _absent(score_column(model, settled.positive))
+    if threshold == threshold and not model.shares:
+        return _absent(nw.col(scored_by(model, settled.positive)))
     lacking = [_absent(nw.col(name)) for name in model.columns]
+    if model.shares:  # of nothing
+        lacking.append(reduce(add, (nw.col(n).cast(nw.Float64) for n in model.columns)) == 0)
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 
 
-def weighed(column: str) -> dict[str, nw.Expr]:
+def weighed(column: str, unit: float = 1) -> dict[str, nw.Expr]:
     """Return, for sums: w, the weights that are finite numbers from 0 up; x, 1 for what is none.
 
-    y is 1 for a weight that is not whole.
+    y is 1 for a weight that is not whole; w is in units.
     """
     weight = nw.col(column)
     good = ~_absent(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
     broken = good & (number.round(0) != number)
     return {
-        "w": nw.when(good).then(number),
+        "w": nw.when(good).then(in_units(number, unit)),
         "x": (~good).cast(nw.Int64),
         "y": broken.cast(nw.Int64),
     }

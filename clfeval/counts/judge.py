@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools
+from clfeval.counts.doubts import refuse_foreign, refuse_stray, refuse_sums, refuse_unbounded
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
+from clfeval.counts.twins import refuse_twins
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
 from clfeval.tables.cells import (
     as_text,
+    counted_texts,
     distinct_texts,
     known_labels,
     means_missing,
@@ -36,10 +39,8 @@ from clfeval.tables.diagnose import (
     repeated,
     run_checks,
 )
-from clfeval.tables.input import Names, find
-from clfeval.tables.scan import Peek, TableFile, all_distinct, is_score
-
-FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
+from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is what it quotes
 HINTS = {
@@ -80,11 +81,12 @@ def raise_found(
     if problems:
         order = [file.name for file in files]
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-        raise DataError(problems[:KEPT], hint=_hint(problems[0], hints), totals=totals)
+        hint, fixes = _hint(problems[0], hints), _fixes(problems, hints)
+        raise DataError(problems[:KEPT], hint=hint, totals=totals, fixes=fixes)
 
 
 def raise_culprits(
-    settled: Settled, classes: Iterable[str], unknown: Container[str], *,
+    settled: Settled, classes: Iterable[str], unknown: Collection[str], *,
     wrong: bool = False, weights: bool = False, lost: bool = False,
 ) -> None:  # fmt: skip
     """Find the rows to blame in every file and raise them all; return if there is none.
@@ -92,34 +94,38 @@ def raise_culprits(
     lost: some rows lack their cluster.
     """
     known = sorted(known_labels(classes, settled.roles), key=natural)
-    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
-    foreign: list[Problem] = []
-    for model in () if settled.columns.answer else settled.columns.models:
-        texts = settled.texts(model)
-        # a column without a single label is an id or a text, no model
-        if model.name in unknown and len(texts) >= FOREIGN and not texts & set(known):
-            few = listing(sorted(texts), 3)
-            what = f"no value is one of truth's labels {listing(known)}: {few}"
-            column = model.columns[0]
-            foreign.append(Problem(what, "unknown-label", settled.name, None, column))
-    skipped = {problem.column for problem in foreign}
+    refuse_foreign(settled, known, unknown)
+    suspicion = Suspicion(
+        known, unknown, settled.roles.missing == "error", wrong, weights,
+        settled.columns.written, settled.columns.fold,
+    )  # fmt: skip
     parts = [numbered(file, settled.columns.null_values) for file in settled.files]
-    looks = [
-        (frame, [check for check in checks if check.column not in skipped])
-        for frame, checks in settled.layout.checks(settled.columns, suspicion, parts)
-    ]
     hints = _HINTS | ({"missing-value": "every row belongs to a cluster"} if lost else {})
-    raise_found(settled.files, looks, hints, foreign)
+    looks = settled.layout.checks(settled.columns, suspicion, parts)
+    raise_found(settled.files, looks, hints)
+
+
+def _fixes(problems: Sequence[Problem], hints: Mapping[str, str]) -> dict[str, Any]:
+    """Return what answers problems of cells: which words mean missing, and to do without the rows.
+
+    Nothing where anything else is wrong too. A row that lacks its run or cluster is not left out.
+    """
+    codes = {problem.code for problem in problems}
+    if codes == {"missing-value"}:
+        return {"missing": "drop"} if hints["missing-value"] == HINTS["missing-value"] else {}
+    words = {_value(problem) for problem in problems if problem.code != "missing-value"}
+    if codes <= {"missing-value", "bad-number", "unknown-label"} and all(map(means_missing, words)):
+        return {"null_value": tuple(sorted(words))}
+    return {}
+
+
+def _value(problem: Problem) -> str:
+    """Return what a problem quotes."""
+    return problem.what.split("'")[1] if "'" in problem.what else ""
 
 
 def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
-    if first.code == "unknown-label" and first.row is None:
-        known = ["--id", "--by"]
-        if find([str(first.column)], Names.CLUSTER):
-            known = ["--cluster"]
-        ways = ", ".join(f"{flag} '{first.column}'" for flag in known)
-        return f"is it no model? {ways}, or name the models"
-    value = first.what.split("'")[1] if "'" in first.what else ""
+    value = _value(first)
     if first.code == "unknown-label" and (hint := means_missing(value)):
         return hint
     comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
@@ -140,7 +146,7 @@ def check_ids(
     run: str | None = None, hints: Mapping[str, str] = HINTS,
 ) -> None:  # fmt: skip
     """Raise when an id stands in more than one row of the files, or of one run."""
-    if not all_distinct(files, column, null_values, peek):
+    if not all_distinct(files, column, null_values, peek.texts if peek else ()):
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
         frame = pl.concat([numbered(file, null_values).select(wanted) for file in files])
@@ -165,6 +171,12 @@ class Judged:
     unbounded: Mapping[str, tuple[float, float]]  # score models without threshold outside 0..1
     blank: int
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each class has."""
+        counts = counted_texts(self.grouped.truth, self.grouped.rows.tolist())
+        return {name: counts[name] for name in self.classes}
+
 
 def judge(grouped: Grouped, settled: Settled) -> Judged:
     """Compare the distinct raw values with what the roles allow."""
@@ -181,10 +193,11 @@ def judge(grouped: Grouped, settled: Settled) -> Judged:
         else:
             absent.append([value == MISSING for value in values])
     probabilities = {model.name for model in models if model.kind == "classes"}
+    shares = {model.name for model in models if model.shares}
     unbounded = {
         name: limits
         for name, limits in grouped.ranges.items()
-        if (limits[0] < 0 or limits[1] > 1)
+        if (limits[0] < 0 or (limits[1] > 1 and name not in shares))
         and (name in probabilities or not roles.has_threshold(name))
     }
     empty = np.logical_and.reduce(absent)
@@ -206,11 +219,14 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
     positive = settled.positive
     if judged.classes:
-        positive = resolve_positive(settled.name, judged.classes, settled.roles)
+        refuse_twins(settled.name, settled.columns.truth, judged.rows, settled.roles)
+        positive = resolve_positive(settled.name, judged.rows, settled.roles)
     if not scores and positive == settled.positive:
         return None
     settled = with_kinds(settled, dict.fromkeys(scores, "score"))
-    return replace(settled, positive=positive, reread=settled.reread | scores)
+    # another class: other thresholds relate labels to scores
+    related = settled.related and positive == settled.positive
+    return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
 
 
 def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
@@ -220,6 +236,17 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
     missing = bool((judged.missing & ~judged.excused).any())
     lost = _lost(judged)
     surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
+    refuse_stray(
+        settled,
+        [
+            votes if model.kind == "label" else settled.texts(model)
+            for model, votes in zip(settled.columns.models, grouped.votes, strict=True)
+        ],
+    )
+    refuse_twins(
+        name, settled.columns.truth, judged.rows, settled.roles,
+        {settled.column(model): labels for model, labels in judged.unknown.items()},
+    )  # fmt: skip
     if surely or (missing and (strict or grouped.mode == "loose")):
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
         raise_culprits(
@@ -227,7 +254,8 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         )
         if surely:
             raise DataError.of("values that fit no role, not found again", "bad-values", name)
-    _refuse_unbounded(judged, settled, any_range=any_range)
+    refuse_unbounded(settled, judged.unbounded, any_range=any_range)
+    refuse_sums(settled, judged.classes, grouped.off)
     if not grouped.n[~judged.missing].sum() > 0:
         hint = HEADER_ONLY
         if grouped.rows.sum() > judged.blank or settled.columns.weight:
@@ -247,30 +275,6 @@ def _lost(judged: Judged) -> bool:
     return any(clusters[i] is None for i in np.flatnonzero(~judged.missing).tolist())
 
 
-def _refuse_unbounded(judged: Judged, settled: Settled, *, any_range: bool) -> None:
-    """Raise for class probabilities outside 0..1, and for such scores that have no threshold."""
-    found, file = judged.unbounded, settled.name
-    classes = {model.name for model in settled.columns.models if model.kind == "classes"}
-    problems = [
-        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", file, None, m)
-        for m, (low, high) in found.items()
-        if m in classes
-    ]
-    if problems:
-        raise DataError(problems, hint="probabilities lie between 0 and 1")
-    what = "scores from {:g} to {:g} are no probabilities, so no threshold is understood"
-    problems = [
-        Problem(what.format(*ends), "needs-threshold", file, None, m) for m, ends in found.items()
-    ]
-    if problems and not any_range:
-        raise DataError(
-            problems,
-            hint=f"give one, for example --threshold '{next(iter(found))}=0'; if these are labels "
-            "truth lacks, declare them with --labels; if the column is no model, name the models "
-            "with --model",
-        )
-
-
 def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: the whole under None, then every slice."""
     raw, positive, by = judged.grouped, settled.positive, settled.columns.by
@@ -288,7 +292,9 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
 
     def patterns(rows: Bools) -> PatternCounts:
         of = None if owners is None else owners[rows].tolist()
-        return PatternCounts.of(names, truth[rows], votes[rows], raw.n[rows], of)
+        return PatternCounts.of(
+            names, truth[rows], votes[rows], raw.n[rows], settled.unit, owners=of
+        )
 
     keep = ~judged.missing
     slices: dict[str | None, PatternCounts] = {None: patterns(keep)}

@@ -12,8 +12,9 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.group import lacks, says_positive, score_column
-from clfeval.counts.patterns import any_of, by_name, merged, stacked
+from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
 from clfeval.counts.settle import Settled
+from clfeval.counts.units import in_units, shown
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
 from clfeval.tables.csv import SAMPLE_ROWS
@@ -30,8 +31,7 @@ class Kept:
     """What tells the rows that were counted, and what they say, from the rest of the files.
 
     positive_values, vote_values: the raw values of truth, and of each label model, that mean the
-    positive class. complete: no row lacks a value. counts: the type of counts, whole numbers or
-    sums of weights. rows: in all.
+    positive class. complete: no row lacks a value. rows: in all.
     """
 
     settled: Settled
@@ -39,7 +39,6 @@ class Kept:
     positive_values: tuple[Any, ...]
     vote_values: tuple[tuple[Any, ...], ...]
     complete: bool
-    counts: np.dtype[Any]
     rows: int
 
     def frames(
@@ -61,24 +60,32 @@ class Kept:
         columns = settled.columns
         picked = {"t": _one_of(columns.truth, self.positive_values), "w": nw.lit(1.0)}
         if columns.weight is not None:
-            picked["w"] = nw.col(columns.weight).cast(nw.Float64)
+            picked["w"] = in_units(nw.col(columns.weight), settled.unit)
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
-        for i, model in enumerate(columns.models if votes else ()):
-            if model.kind == "label":
-                picked[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
-            else:
-                picked[f"v{i}"] = says_positive(model, settled)
-        for i in scores:
-            score = score_column(columns.models[i], settled.positive)
-            # -0 is 0, and would sort before it
-            picked[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
         for j, name in enumerate(columns.by if by else ()):
             picked[f"b{j}"] = nw.col(name)
         if cluster and columns.cluster is not None:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
-        return [self._among(frame, target).select(**picked) for frame in found]
+        return [
+            self._among(frame, target).select(**picked, **self._said(frame, votes, scores))
+            for frame in found
+        ]
+
+    def _said(self, frame: Frame, votes: bool, scores: Sequence[int]) -> dict[str, nw.Expr]:
+        """Return what the models of a file say."""
+        settled, said = self.settled, dict[str, nw.Expr]()
+        for i, model in enumerate(settled.columns.models if votes else ()):
+            if model.kind == "label":
+                said[f"v{i}"] = _one_of(model.columns[0], self.vote_values[i])
+            else:
+                said[f"v{i}"] = says_positive(model, settled, frame)
+        for i in scores:
+            score = score_column(settled.columns.models[i], settled.positive, frame)
+            # -0 is 0, and would sort before it
+            said[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
+        return said
 
     def shared(self) -> str | None:
         """Return a column nobody uses whose name says that it tells clusters, and which repeats."""
@@ -120,9 +127,9 @@ class JointCounts:
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
     columns of models that hold labels, None where no score is counted; n (m,) is how many rows, or
-    what weight, are alike. Rows are distinct and sorted by truth, then the votes and then the
-    scores of the models in the order of their names: equal tables are equal arrays whatever order
-    their rows and columns came in.
+    what weight, are alike, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    then the votes and then the scores of the models in the order of their names: equal tables are
+    equal arrays whatever order their rows and columns came in.
     """
 
     models: tuple[str, ...]
@@ -130,11 +137,13 @@ class JointCounts:
     votes: Bools
     scores: Floats | None
     n: Counts
+    unit: float = 1
 
     @classmethod
     def of(
-        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts
-    ) -> JointCounts:
+        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
+        unit: float = 1,
+    ) -> JointCounts:  # fmt: skip
         """Merge equal rows, and put them in order."""
         places = by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
@@ -147,9 +156,13 @@ class JointCounts:
             new[1:] |= key[order][1:] != key[order][:-1]
         first = order[new]
         merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
-        return cls(
-            models, truth[first], votes[first], None if scores is None else scores[first], merged
-        )
+        scores = None if scores is None else scores[first]
+        return cls(models, truth[first], votes[first], scores, merged, unit)
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def __add__(self, other: JointCounts) -> JointCounts:
         """Add the counts of other rows of the same models."""
@@ -157,7 +170,7 @@ class JointCounts:
             raise ValueError(f"different models: {self.models} and {other.models}")
         truth, votes, n = stacked(self, other, "truth", "votes", "n")
         scores = None if self.scores is None else stacked(self, other, "scores")[0]
-        return JointCounts.of(self.models, truth, votes, scores, n)
+        return JointCounts.of(self.models, truth, votes, scores, n, same_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of rows and columns was."""
@@ -168,7 +181,8 @@ class JointCounts:
             found.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 found.update(self.scores[:, i].astype("<f8").tobytes())
-        found.update(self.n.astype(f"<{self.n.dtype.kind}8").tobytes())
+        n = shown(self.n, self.unit)
+        found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
         return found.hexdigest()
 
 
@@ -190,8 +204,9 @@ def joint_counts(kept: Kept) -> JointCounts:
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    n = table["w"].to_numpy().astype(np.float64).astype(kept.counts)
-    return JointCounts(models, table["t"].to_numpy().astype(bool), votes, scores, n)
+    n = table["w"].to_numpy().astype(np.int64)
+    truth = table["t"].to_numpy().astype(bool)
+    return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
 
 
 def list_exclusive(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.units import shown
 from clfeval.tables.layouts.counts import CountsRow
 
 
@@ -27,46 +28,55 @@ def stacked(one: Any, other: Any, *names: str) -> list[Counts]:
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
+def same_unit(one: Any, other: Any) -> float:
+    """Return the unit of two statistics that can be added up."""
+    unit: float = one.unit
+    if unit != other.unit:
+        raise ValueError(f"different units: {unit:g} and {other.unit:g} make one")
+    return unit
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternCounts:
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
-    weight, show the pattern. Patterns are distinct and in a fixed order, so equal tables are
-    equal arrays whatever order their rows came in. clusters: how often each occurs in each
-    cluster, None where rows are taken as independent.
+    weight, show the pattern, in units of which `unit` are one. Patterns are distinct and in a fixed
+    order, so equal tables are equal arrays whatever order their rows came in. clusters: how often
+    each occurs in each cluster, None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
     truth: Bools
     votes: Bools
     n: Counts
+    unit: float = 1
     clusters: ClusterCounts | None = None
 
     @classmethod
     def of(
-        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts,
+        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
         owners: Sequence[str] | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those never seen, and put the rest in order.
 
         owners: the cluster of each.
         """
-        keep = n > 0
+        names, keep = tuple(models), n > 0
         table = np.column_stack([truth[keep], votes[keep]])
         if not len(table):
             none = None if owners is None else ClusterCounts.of((), np.zeros(0, np.int64), n[:0])
-            return cls(tuple(models), truth[:0], votes[:0].reshape(0, len(models)), n[:0], none)
+            return cls(names, truth[:0], votes[:0].reshape(0, len(names)), n[:0], unit, none)
         packed = np.packbits(table, axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        # bincount sums in float64, exact for whole numbers below 2**53
         group = group.ravel()
-        total = np.bincount(group, weights=n[keep]).astype(n.dtype)
+        total = np.zeros(len(first), n.dtype)
+        np.add.at(total, group, n[keep])
         clusters = None
         if owners is not None:
             named = [owners[i] for i in np.flatnonzero(keep).tolist()]
             clusters = ClusterCounts.of(named, group, n[keep])
-        return cls(tuple(models), table[first, 0], table[first, 1:], total, clusters)
+        return cls(names, table[first, 0], table[first, 1:], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
@@ -74,21 +84,27 @@ class PatternCounts:
             raise ValueError(f"different models: {self.models} and {other.models}")
         if (self.clusters is None) != (other.clusters is None):
             raise ValueError("only one of the two is counted by clusters")
+        unit = same_unit(self, other)
         if self.clusters is None or other.clusters is None:
             truth, votes, n = stacked(self, other, "truth", "votes", "n")
-            return PatternCounts.of(self.models, truth, votes, n)
+            return PatternCounts.of(self.models, truth, votes, n, unit)
         both = ((self, self.clusters), (other, other.clusters))
         truth, votes = (
             np.concatenate([getattr(one, name)[c.place] for one, c in both])
             for name in ("truth", "votes")
         )
         n, owners = np.concatenate([c.n for _, c in both]), [o for _, c in both for o in c.owners]
-        return PatternCounts.of(self.models, truth, votes, n, owners)
+        return PatternCounts.of(self.models, truth, votes, n, unit, owners=owners)
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     @property
     def rows(self) -> int | float:
         """Rows in all, or the sum of their weights."""
-        total: int | float = self.n.sum().item()
+        total: int | float = shown(self.n.sum(), self.unit).item()
         return total
 
     def digest(self) -> str:
@@ -97,7 +113,10 @@ class PatternCounts:
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
             for t, row, count in zip(
-                self.truth.tolist(), self.votes[:, order].tolist(), self.n.tolist(), strict=True
+                self.truth.tolist(),
+                self.votes[:, order].tolist(),
+                shown(self.n, self.unit).tolist(),
+                strict=True,
             )
         )
         names = [self.models[index] for index in order]
@@ -135,8 +154,9 @@ class PatternCounts:
             place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
             clusters = self.clusters.placed(place)
         return TargetCounts(
-            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted], clusters
-        )
+            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted],
+            self.unit, clusters,
+        )  # fmt: skip
 
 
 def by_name(models: Sequence[str]) -> list[int]:
@@ -163,8 +183,9 @@ class TargetCounts:
     """Pattern counts seen from the target class.
 
     hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
-    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. clusters: of
-    these p + q patterns, None where rows are taken as independent.
+    alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. Both are in
+    units of which `unit` are one. clusters: of these p + q patterns, None where rows are taken as
+    independent.
     """
 
     models: tuple[str, ...]
@@ -172,7 +193,13 @@ class TargetCounts:
     hit_n: Counts
     alarms: Bools
     alarm_n: Counts
+    unit: float = 1
     clusters: ClusterCounts | None = None
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]]) -> TargetCounts:
         """Replace the members of each group by one model that finds what any member finds."""
@@ -180,15 +207,18 @@ class TargetCounts:
             return self
         together = merged(self.models, groups)
         hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
-        return TargetCounts(tuple(together), hits, self.hit_n, alarms, self.alarm_n, self.clusters)
+        return replace(self, models=tuple(together), hits=hits, alarms=alarms)
+
+
+CELLS = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfusionCounts:
     """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
 
-    sums (k, 4, 4): over clusters, of the products of any two of TP, FP, positives and negatives;
-    None where rows are taken as independent.
+    Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, of the products of
+    any two of TP, FP, positives and negatives; None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
@@ -198,7 +228,24 @@ class ConfusionCounts:
     tn: Counts
     positives: Counts  # TP + FN
     negatives: Counts  # FP + TN
+    unit: float = 1
     sums: Floats | None = None
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
+
+    def shown(self, name: str) -> Counts:
+        """Return cells or totals, (k,), as people read them."""
+        found: Counts = shown(getattr(self, name), self.unit)
+        return found
+
+    @property
+    def rows(self) -> Counts:
+        """Rows of each model in all, (k,), or their weight."""
+        found: Counts = shown(self.positives + self.negatives, self.unit)
+        return found
 
     @classmethod
     def of_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
@@ -206,16 +253,15 @@ class ConfusionCounts:
         sides = []
         for rows in (patterns.truth, ~patterns.truth):
             n, votes = patterns.n[rows], patterns.votes[rows]
-            # summed once: models on the same rows have the same totals to the last digit
+            found = n @ votes
             total = np.full(len(patterns.models), n.sum())
-            # sums of fractions in another order may pass their total by the last digit
-            sides.append((np.minimum(n @ votes, total), np.minimum(n @ ~votes, total), total))
+            sides.append((found, total - found, total))
         (tp, fn, positives), (fp, tn, negatives) = sides
-        sums, k = patterns.products(), len(patterns.models)
+        sums, k, unit = patterns.products(), len(patterns.models), patterns.unit
         if sums is not None:
             mine = np.array([(i, k + i, 2 * k, 2 * k + 1) for i in range(k)])
             sums = sums[mine[:, :, None], mine[:, None, :]]
-        return cls(patterns.models, tp, fp, fn, tn, positives, negatives, sums)
+        return cls(patterns.models, tp, fp, fn, tn, positives, negatives, unit, sums)
 
     @classmethod
     def of_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
@@ -246,12 +292,12 @@ class ConfusionCounts:
         for one in (self, other):
             cells = (one.tp, one.fp, one.fn, one.tn, one.positives, one.negatives)
             totals[:, [place[model] for model in one.models]] += cells
-        return ConfusionCounts(models, *totals)
+        tp, fp, fn, tn, p, n = totals
+        return ConfusionCounts(models, tp, fp, fn, tn, p, n, same_unit(self, other))
 
     def digest(self) -> str:
         """Return the sha256 of the counts, whatever the order of models was."""
-        columns = (self.tp, self.fp, self.fn, self.tn)
-        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
         sums = [""] * len(self.models)
         if self.sums is not None:
             sums = [f" {one}" for one in self.sums.tolist()]

@@ -14,8 +14,9 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept, Target
-from clfeval.counts.patterns import merged, stacked
+from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.settle import slice_label
+from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, is_absent, natural
@@ -25,15 +26,19 @@ from clfeval.tables.scan import Frame, collect, together
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Score columns of equal length with the weight of each row; rows without a value are out."""
+    """Score columns of equal length with the weight of each row; rows without a value are out.
+
+    Weights are in units of which `unit` are one.
+    """
 
     models: tuple[str, ...]
     scores: tuple[Floats, ...]
     n: Counts
+    unit: float = 1
 
     def where(self, mask: Bools) -> ScoreTable:
         """Return the rows of a mask."""
-        return ScoreTable(self.models, tuple(column[mask] for column in self.scores), self.n[mask])
+        return replace(self, scores=tuple(one[mask] for one in self.scores), n=self.n[mask])
 
 
 def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
@@ -43,11 +48,11 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
     found = kept.frames(scores=range(len(names)), by=True, target=target)
     tables = [collect(frame) for frame in found]
 
-    def column(name: str) -> Floats:
-        return np.concatenate([table[name].to_numpy().astype(np.float64) for table in tables])
+    def column(name: str, kind: type[np.generic] = np.float64) -> Counts:
+        return np.concatenate([table[name].to_numpy().astype(kind) for table in tables])
 
-    n = column("w").astype(kept.counts)
-    scores = ScoreTable(names, tuple(column(f"s{i}") for i in range(len(names))), n)
+    columns = tuple(column(f"s{i}") for i in range(len(names)))
+    scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
     return scores, _slice_masks(tables, kept.settled.columns.by)
 
 
@@ -85,7 +90,8 @@ def top_count(text: str, rows: int | float) -> float:
         hint = "a count like 200, or a fraction like 0.05 or 5%"
         what = f"--top '{text:.60}' is neither a count nor a fraction"
         raise UsageError.of(what, "bad-top", hint=hint)
-    count = fraction * Fraction(rows) // 1 if share else fraction
+    # a sum of decimal weights is the decimal number it is written as
+    count = fraction * Fraction(repr(rows)) // 1 if share else fraction
     if count < 1:
         what = f"--top {text} of {rows} rows is less than one row"
         raise UsageError.of(what, "bad-top", hint="give a count, for example --top 1")
@@ -98,19 +104,23 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
     A row is taken while fewer than `count` rows score higher, so ties at the cut all come in.
     """
     cuts, taken = {}, {}
+    most = count * table.unit
     for name, column in zip(table.models, table.scores, strict=True):
         higher = weight_above(column, table.n, column)
-        inside = higher < count
+        inside = higher < most
         cuts[name] = float(column[inside].min())
-        taken[name] = float(table.n[inside].sum())
+        taken[name] = float(shown(table.n[inside].sum(), table.unit))
     return cuts, taken
 
 
-def weight_above(column: Floats, n: Counts, scores: Floats) -> Floats:
+def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
     """Return for each of some scores how many rows (or what weight) of a column score higher."""
-    order = np.argsort(column)
-    running = np.concatenate([[0.0], np.cumsum(n[order], dtype=np.float64)])
-    return np.asarray(running[-1] - running[np.searchsorted(column[order], scores, side="right")])
+    order, asked = np.argsort(column), np.argsort(scores)
+    running = np.concatenate([[0], np.cumsum(n[order])])
+    place = np.empty(len(scores), np.int64)
+    # asked for in order, which of ten million takes a tenth of the time
+    place[asked] = np.searchsorted(column[order], scores[asked], side="right")
+    return np.asarray(running[-1] - running[place])
 
 
 def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
@@ -120,8 +130,11 @@ def ranks(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
     are those with a negated rank of at least -count.
     """
     pairs = zip(everything.scores, target.scores, strict=True)
-    columns = (-(weight_above(column, everything.n, mine) + 1) for column, mine in pairs)
-    return ScoreTable(target.models, tuple(columns), target.n)
+    columns = (
+        -(shown(weight_above(column, everything.n, mine), target.unit) + 1.0)
+        for column, mine in pairs
+    )
+    return replace(target, scores=tuple(columns))
 
 
 def grouped_scores(
@@ -131,7 +144,7 @@ def grouped_scores(
     best = np.maximum if target == "positive" else np.minimum
     together = merged(table.models, groups)
     columns = [reduce(best, (table.scores[i] for i in places)) for places in together.values()]
-    return ScoreTable(tuple(together), tuple(columns), table.n)
+    return ScoreTable(tuple(together), tuple(columns), table.n, table.unit)
 
 
 def _need_scores(kept: Kept) -> None:
@@ -150,21 +163,31 @@ _MOST_SORTED = 2**25  # rows put in order in memory
 class ScoreCounts:
     """The sufficient statistic of a ranking, and of a numeric feature: how often each score occurs.
 
-    scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight.
-    clusters: of these 2 m counts, positives first; None where rows are taken as independent.
+    scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
+    in units of which `unit` are one. clusters: of these 2 m counts, positives first; None where
+    rows are taken as independent.
     """
 
     scores: Floats
     positives: Counts
     negatives: Counts
+    unit: float = 1
     clusters: ClusterCounts | None = None
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
 
     def digest(self) -> str:
         """Return the sha256 of scores and counts."""
         found = sha256()
-        for column in (self.scores, self.positives, self.negatives):
+        for column, unit in (
+            (self.scores, 1), (self.positives, self.unit), (self.negatives, self.unit),
+        ):  # fmt: skip
             for start in range(0, len(column), _PIECE):
-                found.update(column[start : start + _PIECE].astype("<f8").tobytes())
+                piece = shown(column[start : start + _PIECE], unit)
+                found.update(piece.astype("<f8").tobytes())
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         return found.hexdigest()
@@ -176,10 +199,11 @@ class ScoreCounts:
         """
         if self.clusters is not None or other.clusters is not None:
             raise ValueError("counts by cluster do not add up")
-        return ScoreCounts.of(*stacked(self, other, "scores", "positives", "negatives"))
+        scores, positives, negatives = stacked(self, other, "scores", "positives", "negatives")
+        return ScoreCounts.of(scores, positives, negatives, same_unit(self, other))
 
     @classmethod
-    def of_rows(cls, x: Floats, truth: Bools, n: Counts | None) -> ScoreCounts:
+    def of_rows(cls, x: Floats, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
         """Gather rows: values x, classes truth, weights n, all (rows,); n None for one each."""
         if n is not None or (x[1:] < x[:-1]).any():
             order = np.argsort(x)
@@ -193,26 +217,25 @@ class ScoreCounts:
             # the same bytes as numbers: adding up truth values takes five times as long
             positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
             return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
-        positives, negatives = (
+        hits, others = (
             np.add.reduceat(np.where(truth == one, n, 0), starts) for one in (True, False)
         )
-        return cls(x[starts], positives, negatives)
+        return cls(x[starts], hits, others, unit)
 
     @classmethod
-    def of(cls, scores: Floats, positives: Counts, negatives: Counts) -> ScoreCounts:
+    def of(
+        cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1
+    ) -> ScoreCounts:
         """Merge equal scores and put them in order."""
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
         new = _changes(scores)
         if new.all():
-            return cls(scores, positives, negatives)
-        place = np.cumsum(new) - 1
-        return cls(
-            scores[new],
-            np.bincount(place, positives).astype(positives.dtype),
-            np.bincount(place, negatives).astype(negatives.dtype),
-        )
+            return cls(scores, positives, negatives, unit)
+        first = np.flatnonzero(new)
+        positives, negatives = (np.add.reduceat(part, first) for part in (positives, negatives))
+        return cls(scores[new], positives, negatives, unit)
 
 
 def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
@@ -221,7 +244,7 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     Rows are those that were counted: with --missing drop, all that lack no model's answer. One
     model at a time, because ten million distinct scores are a quarter of a gigabyte.
     """
-    by, score = kept.settled.columns.by, f"s{i}"
+    by, score, unit = kept.settled.columns.by, f"s{i}", kept.settled.unit
     rows = together(kept.frames(scores=(i,), by=True, cluster=True))
     owned = kept.settled.columns.cluster is not None
     plain = not (by or owned) and kept.settled.columns.weight is None
@@ -231,11 +254,11 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t").cast(nw.Int8))
     table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort(score))
     scores = table[score].to_numpy()
-    hits, n = (table[name].to_numpy().astype(kept.counts) for name in ("positives", "n"))
+    hits, n = (table[name].to_numpy().astype(np.int64) for name in ("positives", "n"))
     owners = np.array(list(map(as_text, table["c"].to_list())), object) if owned else None
 
     def counted(mask: Bools) -> ScoreCounts:
-        made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask])
+        made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask], unit)
         if owners is None:
             return made
         place = np.searchsorted(made.scores, scores[mask])

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, TypeAlias
 
-from clfeval.errors import DataError, listing, suggestion
+from clfeval.counts.beside import threshold_beside
+from clfeval.counts.twins import refuse_twins
+from clfeval.errors import DataError, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
-from clfeval.tables.cells import BINARY, PARTNERS, as_text, is_absent, known_labels, natural
+from clfeval.tables.cells import as_text, is_absent, known_labels, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
+from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.positive import default_positive, guess_positive
 from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.scan import (
     NO_TAIL,
     TEXT_BYTES,
-    Peek,
     TableFile,
     collect,
     distinct_of,
-    is_score,
     scan,
     unreadable,
 )
+from clfeval.words import many
 
 
-def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
-    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth."""
+def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str:
+    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
+
+    classes: how many rows each has.
+    """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
@@ -38,22 +44,12 @@ def resolve_positive(file: str, classes: tuple[str, ...], roles: Input) -> str:
         return roles.positive
     default = default_positive(classes)
     if default is None:
-        what = f"which class is positive? truth has {listing(classes)}"
-        hint = f"name it, for example --positive {quote(classes[-1])}; all others are negative"
-        raise DataError.of(what, "positive-needed", file, hint=hint)
+        rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
+        guess, why = guess_positive(classes)
+        what = f"which class is positive? truth has {joined(list(rows))}"
+        hint = f"--positive {quote(guess)}: {why}; all others are negative"
+        raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
-
-
-def default_positive(classes: Collection[str]) -> str | None:
-    """Return 1 or true (as it is written) when the classes are 0 / 1 or false / true."""
-    folded = {name.casefold(): name for name in classes}
-    if len(folded) != len(classes) or not folded:
-        return None
-    if set(folded) <= BINARY[0]:
-        return "1"
-    if set(folded) <= BINARY[1]:
-        return folded.get("true") or PARTNERS.get(folded["false"], "true")
-    return None
 
 
 def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
@@ -122,6 +118,8 @@ class Settled:
     classes: truth's labels, where they were looked up beforehand.
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
+    related: the thresholds of models with both were looked for.
+    unit: how many units, in which rows are counted, make a weight of 1.
     """
 
     columns: Columns
@@ -135,11 +133,18 @@ class Settled:
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
+    related: bool = False
+    unit: float = 1
 
     @property
     def name(self) -> str:
         """What the table is called in messages."""
         return self.files[0].name
+
+    def column(self, name: str) -> str:
+        """Return the column that holds the answers of a model."""
+        models = self.columns.models
+        return next(self.columns.source(model) for model in models if model.name == name)
 
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
@@ -183,14 +188,30 @@ def settle(opened: Predictions) -> Settled:
     }
     if positive and not (unsure or _strange(settled, tuple(found))):
         return settled
-    everywhere = distinct_of(files, columns.truth, columns.null_values)
+    reading = columns.readings("plain")[columns.truth]
+    everywhere = distinct_of(files, columns.truth, columns.null_values, reading)
     classes = tuple(sorted(everywhere, key=natural))
     if classes:
-        settled = replace(settled, positive=resolve_positive(settled.name, classes, roles))
+        rows = {name: everywhere[name] for name in classes}
+        refuse_twins(settled.name, columns.truth, rows, roles)
+        settled = replace(settled, positive=resolve_positive(settled.name, rows, roles))
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
     return replace(with_kinds(settled, kinds), classes=classes, strange=strange)
+
+
+def with_related(settled: Settled) -> Settled:
+    """Return the table with the thresholds at which scores say what the labels beside them say.
+
+    One that is given goes before; DataError where there is none.
+    """
+    columns, cuts = settled.columns, dict(settled.thresholds)
+    for model in columns.models:
+        if model.beside and not settled.roles.has_threshold(model.name):
+            cut = threshold_beside(settled.files, columns, model, settled.positive)
+            cuts[model.name] = cuts[model.name] if cut is None else cut
+    return replace(settled, thresholds=cuts, related=True)
 
 
 def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:

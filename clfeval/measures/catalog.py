@@ -146,6 +146,7 @@ _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|sco
 _LESS = re.compile(
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
+    r"params|parameters|flops|macs|runtime|duration|minutes|hours|ms|secs?|energy|emissions?|co2|"
     r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|difference|gap|disparity|"
     r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )

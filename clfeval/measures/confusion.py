@@ -16,6 +16,7 @@ from clfeval.arrays import Floats, Number, over
 from clfeval.measures.record import BOTH, Measure
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
+_FAR = 1e100  # times as much as expected, where 1 beside it is nothing
 _ROUNDING = 8 * np.finfo(np.float64).eps
 _TINY = np.finfo(np.float64).tiny  # below it no product has its digits
 
@@ -180,11 +181,12 @@ def information(t: Confusion) -> Floats:
     p, n = over(t.tp + t.fn, m), over(t.fp + t.tn, m)
     said, denied = over(t.tp + t.fp, m), over(t.fn + t.tn, m)
     cross = over(determinant(t), m**2)
-    # q ln(q / e) over the cells is the sum of e h(x) with q = e (1 + x), and no term is negative
     shared = sum(
-        row * column * _bend(over(sign * cross, row * column))
-        for row, column, sign in ((p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1))
-    )
+        _kept(over(cell, m), row, column, sign * cross)
+        for cell, row, column, sign in (
+            (t.tp, p, said, 1), (t.fp, n, said, -1), (t.fn, p, denied, -1), (t.tn, n, denied, 1),
+        )
+    )  # fmt: skip
     certain = (np.asarray(t.fp) == 0) & (np.asarray(t.fn) == 0)
     certain |= (np.asarray(t.tp) == 0) & (np.asarray(t.tn) == 0)
     most = _entropy(p, n)
@@ -216,6 +218,20 @@ def _entropy(p: Floats, n: Floats) -> Floats:
         return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
 
 
+def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
+    """Return q ln(q / e) - q + e of a cell that holds the share q and e = row column by chance.
+
+    Over the cells they add up to the sum of q ln(q / e), and none is negative: e h(x) with
+    q = e (1 + x); where e is next to nothing beside q, or below all numbers, by logarithms.
+    """
+    e = row * column
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        x = over(excess, e)
+        near = e * _bend(x)
+        far = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
+    return np.where((q > 0) & ~(np.abs(x) < _FAR), far, near)
+
+
 def _bend(x: Floats) -> Floats:
     """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
     x = np.nan_to_num(np.maximum(x, -1.0), nan=0.0)
@@ -224,7 +240,7 @@ def _bend(x: Floats) -> Floats:
     for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
         series *= small
         series += (-1) ** k / (k * (k - 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         large = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
     return np.where(np.abs(x) < _SMALL, series * small**2, large)
 

@@ -20,9 +20,9 @@ class Population:
     ratio: float
 
     @classmethod
-    def of_counts(cls, positives: float, negatives: float) -> Population:
-        """Return the population of a sample with both classes."""
-        odds = f"{positives:.10g}:{negatives:.10g}"
+    def of_counts(cls, positives: float, negatives: float, unit: float = 1) -> Population:
+        """Return the population of a sample with both classes, counted in units."""
+        odds = f"{positives / unit:.10g}:{negatives / unit:.10g}"
         return cls(positives / (positives + negatives), odds, positives / negatives)
 
     @classmethod

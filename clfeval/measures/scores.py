@@ -34,8 +34,14 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """
     pos, neg, kind = _at_scores(scores, positives, negatives)
     pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
-    if np.max(pairs, initial=0.0) >= 2.0**63:  # they do not fit a whole number of numpy
-        pos, neg, kind = pos.astype(np.float64), neg.astype(np.float64), np.float64
+    if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
+        # they do not fit a whole number of numpy, but nothing lost is nothing
+        up_to = neg.cumsum(axis=-1, dtype=kind)
+        rest = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
+        tied, less, more = (
+            _product(pos, part.astype(np.float64), np.float64) for part in (neg, up_to - neg, rest)
+        )
+        return _share(2 * less + tied, 2 * (less + tied + more))
     up_to = neg.cumsum(axis=-1, dtype=kind)
     won = 2 * _product(pos, up_to, kind) - _product(pos, neg, kind)
     return _share(won, pairs)
@@ -52,7 +58,7 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores that are not ascending.
     Source: Manning, Raghavan and Schuetze 2008, Introduction to Information Retrieval, section 8.4.
     """
-    pos, neg, kind = _at_scores(scores, positives, negatives)
+    pos, neg, _ = _at_scores(scores, positives, negatives)
     pos, neg = pos[..., ::-1], neg[..., ::-1]
     hits = pos.cumsum(axis=-1, dtype=np.float64)
     claimed = neg.cumsum(axis=-1, dtype=np.float64)
@@ -60,7 +66,8 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     # scores above the first row that was drawn have neither precision nor new recall
     precision = np.divide(hits, claimed, out=hits, where=claimed > 0)
     precision *= pos
-    return _share(precision.sum(axis=-1), pos.sum(axis=-1, dtype=kind))
+    # added up alike, so that perfect is 1
+    return _share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
 
 
 def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -71,11 +78,10 @@ def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Errors: ValueError for scores that are not ascending.
     Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
     """
-    pos, neg, _ = _at_scores(scores, positives, negatives)
-    rows, others = (part.sum(axis=-1, dtype=np.float64) for part in (pos, neg))
-    apart = pos * others[..., None]
-    apart -= neg * rows[..., None]
-    np.cumsum(apart, axis=-1, out=apart)
+    pos, neg, kind = _at_scores(scores, positives, negatives)
+    rows, others = (part.sum(axis=-1, dtype=kind).astype(np.float64) for part in (pos, neg))
+    apart = pos.cumsum(axis=-1, dtype=kind) * others[..., None]
+    apart -= neg.cumsum(axis=-1, dtype=kind) * rows[..., None]
     return _share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
 
 

@@ -106,10 +106,13 @@ def cluster_cells(patterns: PatternCounts | None, model: str) -> Floats | None:
 def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of sensitivity or specificity.
 
-    Of the models whose rate is neither 0 nor 1, which alone show it; None where there is none.
+    Of the models whose rate is neither 0 nor 1, which alone show it; None where there is none, and
+    for fractional weights, of which nobody knows how many rows they are.
     """
     if patterns is None or patterns.clusters is None:
         return {}
+    if patterns.fractional:
+        return {"clusters": len(patterns.clusters), "design_effect": None}
     truth, votes = patterns.truth[:, None], patterns.votes
     found = [
         share_design(patterns.clusters, (mine & right).T, mine.T, cautious=False)[0]

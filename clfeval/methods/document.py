@@ -8,6 +8,7 @@ from typing import Any
 
 from clfeval import __version__, options
 from clfeval.counts.count import Counted, Sample
+from clfeval.counts.units import shown
 from clfeval.measures.population import Population
 from clfeval.methods.clustered import CLUSTERED, cluster_notes, cluster_totals, independence
 from clfeval.result import Answer, InputFile, Warn
@@ -70,10 +71,11 @@ def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer
 def class_totals(sample: Sample) -> dict[str, Any]:
     """Return rows, class totals and their ratio of the whole table, as `totals_of` has them."""
     positives, negatives, ratio = totals_of(sample, None)
+    rows, unit = None if positives is None else positives + negatives, sample.slices[None].unit
+    said = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
-        "rows": None if positives is None else positives + negatives, "positives": positives,
-        "negatives": negatives, "prevalence": ratio and ratio.prevalence,
-        "odds": ratio and ratio.odds,
+        **{name: n if n is None else shown(n, unit) for name, n in said.items()},
+        "prevalence": ratio and ratio.prevalence, "odds": ratio and ratio.odds,
         **cluster_totals(sample.patterns.get(None)),
     }  # fmt: skip
 
@@ -81,14 +83,15 @@ def class_totals(sample: Sample) -> dict[str, Any]:
 def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:
     """Return the class totals of a slice and their ratio; None where models differ, or no rows are.
 
-    The ratio is None where a class is absent too.
+    Totals are in units. The ratio is None where a class is absent too.
     """
     counts = sample.slices[label]
     pairs = set(zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True))
     one = len(pairs) == 1 and sample.sampled
     positives, negatives = pairs.pop() if one else (None, None)
-    ratio = Population.of_counts(positives, negatives) if positives and negatives else None
-    return positives, negatives, ratio
+    if not (positives and negatives):
+        return positives, negatives, None
+    return positives, negatives, Population.of_counts(positives, negatives, counts.unit)
 
 
 def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
@@ -111,6 +114,13 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     said += left_out(counted.files, counted.blank_rows)
     text = "holds numbers that are no labels: scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
+    for model in counted.models:
+        cut = counted.thresholds[model.name]
+        if model.beside and cut is not None:
+            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+            said.append(
+                Warn("labels-and-scores", f"{pair}: scores from {exact(cut)} on are positive")
+            )
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.errors import UsageError
 from clfeval.inference.sample_region import range_over_sample
 from clfeval.inference.score_region import range_over_region
@@ -371,12 +371,15 @@ def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], Confu
 
     Intervals of thousands of tables cost little more than those of a few.
     """
-    names = ["tp", "fp", "fn", "tn", "positives", "negatives"]
+    names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
-    arrays = [np.concatenate([getattr(one, name) for one in parts.values()]) for name in names]
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in parts.values()]) for name in names
+    }
     models = tuple(model for one in parts.values() for model in one.models)
     labels = tuple(label for label, one in parts.items() for _ in one.models)
-    return labels, ConfusionCounts(models, *arrays)
+    unit = next((one.unit for one in parts.values()), 1)
+    return labels, ConfusionCounts(models, **arrays, unit=unit)
 
 
 def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
 from clfeval.inference.delong import clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
+from clfeval.measures.scores import roc_auc
 from clfeval.result import Estimate, Row
 
 _BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
@@ -236,10 +239,6 @@ class Curve:
         at = self.points.thresholds[nearest].item()
         return at if np.isfinite(at) else None, float(np.interp(0.0, self.phi, self.delta))
 
-    def area(self) -> float:
-        """Return the integral of delta over phi by trapezoids: the Gini coefficient."""
-        return float(np.sum(np.diff(self.phi) * (self.delta[1:] + self.delta[:-1])) / 2)
-
 
 def curve_row(label: str | None, model: str, curve: Curve | None, level: float | None) -> Row:
     """Return what one curve says: Gini, AUC, best point, break-even point; None: one class only.
@@ -267,23 +266,24 @@ def point_rows(
         even = np.linspace(0, m - 1, limit - len(best)).round().astype(np.int64)
         chosen = np.union1d(even, best).astype(np.int64)
     p, n = curve.points.tp[-1].item(), curve.points.fp[-1].item()
+    cells = (shown(n[chosen], curve.counts.unit) for n in (curve.points.tp, curve.points.fp))
+    cuts, tps, fps = (column.tolist() for column in (curve.points.thresholds[chosen], *cells))
+    rates = (curve.points.tp[chosen] / p, 1 - curve.points.fp[chosen] / n)
+    plane = (column.tolist() for column in (*rates, curve.phi[chosen], curve.delta[chosen]))
     return [
         {
-            "slice": label, "model": model, "threshold": _finite(curve.points.thresholds[i].item()),
-            "tp": curve.points.tp[i].item(), "fp": curve.points.fp[i].item(),
-            "sensitivity": curve.points.tp[i].item() / p,
-            "specificity": 1 - curve.points.fp[i].item() / n, "phi": curve.phi[i].item(),
-            "delta": curve.delta[i].item(),
+            "slice": label, "model": model, "threshold": cut if isfinite(cut) else None, "tp": tp,
+            "fp": fp, "sensitivity": found, "specificity": right, "phi": phi, "delta": delta,
         }
-        for i in chosen.tolist()
+        for cut, tp, fp, found, right, phi, delta in zip(cuts, tps, fps, *plane, strict=True)
     ]  # fmt: skip
 
 
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
     counts = curve.counts
-    if counts.positives.dtype.kind == "f":  # DeLong's variance counts rows
-        gini = curve.area()
-        return Estimate((1 + gini) / 2), Estimate(gini)
+    if counts.fractional:  # DeLong's variance counts rows
+        auc = roc_auc(counts.scores, counts.positives, counts.negatives).item()
+        return Estimate(auc), Estimate(2 * auc - 1)
     found = (
         delong_auc(counts.positives, counts.negatives, level=level or 0.95)
         if counts.clusters is None

@@ -27,9 +27,13 @@ MARS: Mapping[str, str] = {
     "effort": "rows that any member calls",
     "yield": "share of the called rows that are found, covered / effort",
     "gain": "what the set finds more than the one before",
+    "honest": "rows found by sets chosen on other rows than they are judged on, of as many rows",
+    "honest_yield": "share found of the rows that such sets call",
     "size": "how many models the set has",
     "method": "how the set was chosen, and whether no other can find more",
-    "p_value": "p of the exact sign test that both models find equally much alone",
+    "first_alone": "target rows that the first model of the pair finds and no other model does",
+    "second_alone": "target rows that the second model of the pair finds and no other model does",
+    "p_value": "p of the exact sign test that first_alone and second_alone are equally likely",
     "found": "rows of the target class that some model finds",
     "models.found": "rows of the target class that this model finds",
     "sweep.found": "rows of the target class that some model finds at this cut",
@@ -227,7 +231,8 @@ MLCPS: Mapping[str, str] = {
     "dealbreakers": "metrics whose value is worth nothing, which makes D 0",
     "dealbreaker": "whether the value is worth nothing, which makes D 0",
     "deals broken": "so many values are worth nothing, which makes D 0",
-    "models.first": "share of the resamples in which the model is first, ties counted for each",
+    "models.first": "share of the resamples in which the model is first, ties counted for each; "
+    "no probability of being best",
     "split_mean": "mean of MLcps over the splits",
     "split_sd": "standard deviation of MLcps over the splits",
     "split_wins": "in so many splits the model is first",
@@ -251,6 +256,8 @@ MLCPS: Mapping[str, str] = {
     "moved_doubled": "models that change their place if the metric has double weight",
     "models moved": "models that change their place by MLcps with what stands left of it",
     "value": "the value of the metric as it is given or measured",
+    "profile.value": "the value as given or measured; its limits are exact, of the rates or "
+    "DeLong's if such are, else of the resamples",
     "d": "length of the ray before weighting: 0 to 1, higher is better",
     "desirability.d": "how desirable the value is, 0 to 1",
     "profile.sd": "standard deviation of the value over splits, as the table gives it",
@@ -260,7 +267,8 @@ MLCPS: Mapping[str, str] = {
     "r": "correlation of the two metrics over the models",
     "note": "in words why the two metrics count as one",
     "split": "one split of a cross-validation, as the table numbers them",
-    "share": "of weights that add up to one, drawn evenly, the share that makes it first by MLcps",
+    "share": "share of weights, drawn evenly, that make it first by MLcps; its interval is the "
+    "error of the draws, not of the data",
     "share_order_free": "of these weights, the share that makes it first by the order-free score",
     "factor": "×f: where each weight w may be anything from w/f to f w, the model can pass the "
     "first",
@@ -285,6 +293,7 @@ MLCPS: Mapping[str, str] = {
     "moved": "how many places lower the model stands in the other table; below 0 higher",
 }  # fmt: skip
 
+MARS_HEADINGS: Mapping[str, str] = {"cross-fitted": "honest", "yield cross-fitted": "honest_yield"}
 PHIDELTA_HEADINGS: Mapping[str, str] = {
     "P:N": "odds", "from .. to": "interval", "p, Holm": "p_adjusted",
     "cross- fitted δ": "honest_delta",
@@ -301,7 +310,7 @@ TUNE_JPT_HEADINGS: Mapping[str, str] = {
     "from": "low", "to": "high", "undefined draws": "failed",
 }  # fmt: skip
 MLCPS_HEADINGS: Mapping[str, str] = {
-    "P(first)": "models.first", "splits won": "split_wins", "first in": "split_wins",
+    "first in resamples": "models.first", "splits won": "split_wins", "first in": "split_wins",
     "mean MLcps": "split_mean", "Pareto front": "pareto", "as good or better …": "dominated_by",
     "order decides": "order_dependent", "weights decide": "weight_dependent",
     "order-free share": "share_order_free", "passes the first at": "factor",

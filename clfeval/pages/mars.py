@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
-from clfeval.pages.glossary import MARS
+from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.write import (
     ABSENT,
+    amount,
     at_cut,
     class_counts,
     class_names,
@@ -17,6 +18,7 @@ from clfeval.pages.write import (
     exact,
     joined,
     show,
+    without_model,
 )
 from clfeval.result import Cell, Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Page, Point, Series, Shown, Source, Table, holds, of
@@ -43,14 +45,17 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*of("text+", "models"), *of("weight", "covered effort"), *of("share", "yield"), *ALONE)
+HONEST = (Column("honest", "bare", "cross-fitted", best="max"),
+          Column("honest_yield", "bare", "yield cross-fitted", best="max"))  # fmt: skip
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *of("cut?", "threshold"), *CELLS,
                      *of("share", "accuracy precision recall"), *ALONE), "", least=1),
-    Table("pairs", (SLICE, *REACH, Column("p_value", "p?", "p")), ""),
+    Table("pairs", (SLICE, *REACH, *of("weight", "first_alone second_alone"),
+                    Column("p_value", "p?", "p")), ""),
     Table("subsets", (SLICE, *REACH)),
-    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH)),
-    Table("max_effort", (SLICE, SIZE, METHOD, *REACH)),
+    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *HONEST)),
+    Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *HONEST)),
     Table("slices", (*of("text", "slice"), *ROWS)),
     Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
                     Column("top", "cut", when="sweep=top"), MODEL,
@@ -60,7 +65,8 @@ TABLES = (
                         Column("row", "count", when="one"))),
 )  # fmt: skip
 
-REACHED = ("covered", "gain", "effort", "yield")  # what they mean stands below
+HEADS = {"honest": "cross-fitted", "yield": "yield ↑"}
+REACHED = ("covered", "cross-fitted", "gain", "effort", "yield")  # what they mean stands below
 
 
 def headline(result: Result) -> list[str]:
@@ -83,12 +89,13 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
     found = scores.split()[0]
     part = partial(Shown, most=LISTED, rank="asked")
     for name, title, columns in (
-        ("best", "Best subset of each size", "size models covered gain effort yield"),
-        ("max_effort", "Best subset within the effort", "models covered effort yield"),
+        ("best", "Best subset of each size", "size models covered honest gain effort"),
+        ("max_effort", "Best subset within the effort", "models covered honest effort"),
     ):
         if name in tables:
             who = "slice " * any(row["slice"] is not None for row in tables[name])
-            yield _chosen(part(name, title, f"{who}{columns}", legend=REACHED), tables[name])
+            one = part(name, title, f"{who}{columns} yield", legend=REACHED)
+            yield _chosen(one, tables[name], digits)
     if "subsets" in tables:
         title = "Subsets: what any member finds"
         columns = f"models covered effort yield {scores}"
@@ -111,9 +118,17 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         ("alone", "What each model finds and misses alone", scores),
         ("rates", f"Each model by itself{aside}", rates),
     ):
+        note = _without_model(result) if name == "rates" else ""
         more = "--format csv"
-        yield Shown("models", title, f"{who}model {columns}", more=more, name=name)
+        yield Shown("models", title, f"{who}model {columns}", more=more, name=name, note=note)
     yield from _pairs(result, found, digits)
+
+
+def _without_model(result: Result) -> str:
+    """Say what accuracy needs no model, of all rows."""
+    positives, negatives = result.summary["positives"], result.summary["negatives"]
+    rows = positives + negatives
+    return without_model([positives / rows]) if rows else ""
 
 
 def _first(rows: Sequence[Row], target: str) -> list[Row]:
@@ -182,12 +197,21 @@ def _main(result: Result, found: str) -> Shown:
     )  # fmt: skip
 
 
-def _chosen(one: Shown, rows: Sequence[Row]) -> Shown:
+def _elsewhere(row: Row, digits: int) -> str:
+    """Write how many rows sets find that were chosen on others, to a part of a row."""
+    found = value_of(row["honest"])
+    return ABSENT if found is None else amount(found, digits)
+
+
+def _chosen(one: Shown, rows: Sequence[Row], digits: int) -> Shown:
     """Say by which method subsets were chosen: below the table where it is one for all."""
+    written = {"honest": partial(_elsewhere, digits=digits)}
+    names = str(one.columns).split()
+    heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
     methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
     if len(methods) > 1:
-        return replace(one, columns=f"{one.columns} method")
-    return replace(one, note="".join(methods), more="")
+        return replace(one, columns={**heads, "method": "method"}, right=[HEADS["honest"]])
+    return replace(one, columns=heads, note="".join(methods), more="", right=[HEADS["honest"]])
 
 
 def _sweep(result: Result, scores: str, digits: int) -> Iterator[Shown]:
@@ -305,5 +329,5 @@ def _steps(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
 
 PAGE = Page(
     "mars", TABLES, headline, shown, charts, ROWS, "all", ("alone", "rates", "cuts"),
-    ("bars", "matrix", "curves"), glossary=MARS,
+    ("bars", "matrix", "curves"), glossary=MARS, headings=MARS_HEADINGS,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
-from clfeval.pages.write import at_cut, class_counts, exact, interval, joined
+from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
 from clfeval.result import Cell, Result, Row, estimate, value_of
 from clfeval.schema import Column, Page, Shown, Source, Table, of
 from clfeval.words import quoted
@@ -191,7 +191,8 @@ def _asked(result: Result, who: str) -> Iterator[Shown]:
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
         there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
         rows = ranked(tables["populations"], "precision")
-        yield part("populations", title, there, rows, lead="precision")
+        note = without_model([row["prevalence"] for row in rows])
+        yield part("populations", title, there, rows, lead="precision", note=note)
     if "comparisons" in tables:
         title = f"Difference from {quoted(result.parameters['reference'])}, on the same rows"
         rows = ranked(tables["comparisons"], "delta_difference")
@@ -276,7 +277,9 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         ("runs", "runs", "Each run", "model run sensitivity specificity phi delta"),
     ):  # fmt: skip
         if table in tables:
-            yield Shown(table, title, columns, name=name)
+            moved = tables[table] if name == "plane" else ()  # δ_b is 2 accuracy - 1
+            note = without_model([row["prevalence"] for row in moved])
+            yield Shown(table, title, columns, name=name, note=note)
     for name, title, columns in (
         ("rates", "Rates",
          f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
@@ -285,7 +288,8 @@ def _details(result: Result, who: str) -> Iterator[Shown]:
         ("sample", f"With it: {at}",
          "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
     ):  # fmt: skip
-        yield Shown("models", title, f"{who} {columns}", more=CSV, name=name)
+        note = without_model([result.summary.get("prevalence")]) if name == "sample" else ""
+        yield Shown("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(interval(row.get(name)) for row in models[:LISTED]) for name in regions):
         note = "both intervals exact, each at the square root of the level"

@@ -33,6 +33,8 @@ REASONS = {
     "too_few_metrics": "fewer than 3 metrics make no polygon",
     "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
     "outside_scale": "a value is outside the metric's scale",
+    "too_many_subsets": "another search in every fold would take too long",
+    "too_few_clusters": "the rows of a class are of one cluster",
     "too_few_splits": "one split has no spread", "constant": "all models have one value",
 }  # fmt: skip
 
@@ -131,6 +133,19 @@ def independence(result: Result) -> str:
     effect = result.summary["design_effect"]
     largest = "" if effect is None else f", design effect up to {effect:.2g}"
     return f"{clusters:,} {said}{largest}"
+
+
+def without_model(prevalences: Sequence[Cell]) -> str:
+    """Say what accuracy the larger class gives by itself, at each share of positives.
+
+    Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
+    no-information rate).
+    """
+    known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
+    if not known:
+        return ""
+    ends = dict.fromkeys(words.close(share, DIGITS) for share in (known[0], known[-1]))
+    return f"always naming the larger class has accuracy {' to '.join(ends)}"
 
 
 def at_cut(rows: Sequence[Row]) -> str:

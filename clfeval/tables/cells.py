@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
 from clfeval.tables.input import Input
+from clfeval.tables.positive import partners
 
 FRAME = "<frame>"  # the name of a table that is no file
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
@@ -34,6 +36,16 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
     return {text for text in map(as_text, set(values)) if text is not None}
 
 
+def counted_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
+    """Return how often each value stands somewhere, as text, the missing ones left out."""
+    found: Counter[str] = Counter()
+    for value, count in zip(values, counts, strict=True):
+        text = as_text(value)
+        if text is not None:
+            found[text] += count
+    return found
+
+
 def means_missing(text: str) -> str | None:
     """Return the hint for a word that programs write for a missing value."""
     return null_hint(text) if text.casefold() in _MISSING_WORDS else None
@@ -44,19 +56,12 @@ def null_hint(text: str) -> str:
     return f"if '{text}' means missing, add --null-value '{text}'"
 
 
-BINARY = ({"0", "1"}, {"false", "true"})
-PARTNERS = {"0": "1", "false": "true", "False": "True", "FALSE": "TRUE"}
-PARTNERS |= {name: partner for partner, name in PARTNERS.items()}
-
-
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
     known = {*classes, *roles.labels}
     if roles.positive is not None:
         known.add(roles.positive)
-    if known <= set(PARTNERS):
-        known |= {PARTNERS[name] for name in known}
-    return known
+    return known | partners(known)
 
 
 def natural(text: str) -> tuple[tuple[int, float, str], ...]:

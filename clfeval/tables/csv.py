@@ -8,7 +8,7 @@ import io
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import IO, TYPE_CHECKING, TypeAlias
 
@@ -29,12 +29,26 @@ class CsvHead:
     columns: tuple[str, ...]
     sample: tuple[tuple[str | None, ...], ...]
     header_bytes: int  # of the names alone, without delimiters and line end
-    header_row: int = 1  # more when blank lines stand above it
+    header_row: int = 1  # more when blank lines or comments stand above it
+
+
+def with_comments(source: SourceFile) -> SourceFile:
+    """Return the source with the lines on top that begin with `#` and have not as many fields."""
+    with source.path.open("rb") as stream:
+        lines = [stream.readline(HEAD_BYTES)]
+        while lines[-1].startswith(b"#"):
+            lines.append(stream.readline(HEAD_BYTES))
+    *comments, header = lines
+    delimiter = source.delimiter.encode()
+    if any(line.count(delimiter) == header.count(delimiter) for line in comments):
+        return source
+    return replace(source, comments=b"".join(comments))
 
 
 def read_csv_head(source: SourceFile) -> CsvHead:
     """Read and check the header; raises DataError for what no parser could read rightly."""
     with source.path.open("rb") as stream:
+        stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
     whole = len(raw) < HEAD_BYTES
     refuse_utf16(source, raw)
@@ -53,7 +67,8 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     sample = tuple(
         tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
     )
-    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), header_row)
+    above = source.comments.count(b"\n")
+    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), above + header_row)
 
 
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
@@ -118,6 +133,35 @@ def one_column_hint(columns: tuple[str, ...], delimiter: str) -> str | None:
     return f"only one column was found: {listing(columns)}"
 
 
+TRIED = 50  # lines
+
+
+def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
+    """Return the delimiter that the file seems to have, where it is not the one it was read with.
+
+    With it all of the first lines have one number of fields, and they do not with the other, or
+    have less.
+    """
+    with source.path.open("rb") as stream:
+        stream.seek(len(source.comments))
+        raw = stream.read(HEAD_BYTES)
+    text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
+    lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
+
+    def fields(delimiter: str) -> int:
+        """Count the fields of each line; 0 where lines differ."""
+        try:
+            counts = {len(record) for record in csv.reader(lines, delimiter=delimiter)}
+        except csv.Error:
+            return 0
+        return counts.pop() if len(counts) == 1 else 0
+
+    had = fields(source.delimiter) and len(columns)
+    found = {other: fields(other) for other in (";", "\t", "|", ",") if other != source.delimiter}
+    best = max(found, key=found.__getitem__)
+    return best if found[best] > max(had, 1) else None
+
+
 _FIELDS_HINT = "every row needs as many fields as the header; quote fields that hold a delimiter"
 _HINTS = {
     "not-utf8": ENCODING_HINT,
@@ -171,9 +215,9 @@ def read_records(source: SourceFile) -> list[list[str]]:
 def _strict_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
     with _text(source) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
-        row = 0
+        row = above = source.comments.count(b"\n")
         try:
-            for row, record in enumerate(reader, start=1):
+            for row, record in enumerate(reader, start=above + 1):
                 yield row, record
         except csv.Error as error:
             problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
@@ -181,7 +225,10 @@ def _strict_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
 
 
 def _text(source: SourceFile) -> IO[str]:
-    return source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+    stream = source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+    for _ in range(source.comments.count(b"\n")):
+        stream.readline()
+    return stream
 
 
 def _record_problems(
@@ -260,6 +307,9 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
     is_ascii, last = True, b"\n"
     decoder = codecs.getincrementaldecoder("utf-8")()
     with source.path.open("rb", buffering=0) as stream:
+        if source.comments and source.sha256 is None:
+            digest.update(source.comments)
+        stream.seek(len(source.comments))
         while chunk := stream.read(CHUNK):
             if source.sha256 is None:
                 digest.update(chunk)

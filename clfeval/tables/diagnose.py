@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clfeval.errors import KEPT, Problem, listing
 from clfeval.late import pl
-from clfeval.tables.scan import FILE_NAME, TableFile, scan
+from clfeval.tables.scan import FILE_NAME, TableFile, folded, number_in, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -19,7 +19,8 @@ class Suspicion:
     """What the counts show to be wrong, for the second look to name the rows.
 
     known: truth's labels; unknown: models that say others; strict: missing values are errors;
-    wrong: rows of one observation contradict each other; weights: some are none.
+    wrong: rows of one observation contradict each other; weights: some are none. written: columns
+    of numbers as people write them; fold: labels are compared in small letters.
     """
 
     known: Sequence[str]
@@ -27,6 +28,8 @@ class Suspicion:
     strict: bool
     wrong: bool
     weights: bool
+    written: Container[str] = ()
+    fold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +51,17 @@ def text_of(column: str) -> pl.Expr:
     return pl.col(column).cast(pl.String)
 
 
-def number_of(column: str) -> pl.Expr:
+def number_of(column: str, written: Container[str] = ()) -> pl.Expr:
     """Return a column as numbers, null where it holds none."""
-    return text_of(column).cast(pl.Float64, strict=False)
+    text = text_of(column)
+    return number_in(text) if column in written else text.cast(pl.Float64, strict=False)
 
 
-def missing_value(column: str, *, number: bool = False) -> Check:
+def missing_value(column: str, *, number: bool = False, written: Container[str] = ()) -> Check:
     """Look for empty cells, and for NaN where numbers are wanted."""
     absent = pl.col(column).is_null()
     if number:
-        absent |= number_of(column).is_nan().fill_null(value=False)
+        absent |= number_of(column, written).is_nan().fill_null(value=False)
     return Check(column, "missing-value", "missing", absent)
 
 
@@ -66,9 +70,9 @@ def missing_of(column: str, frame: pl.LazyFrame) -> Check:
     return missing_value(column, number=frame.collect_schema()[column].is_float())
 
 
-def bad_number(column: str) -> Check:
+def bad_number(column: str, written: Container[str] = ()) -> Check:
     """Look for text that is no number."""
-    bad = pl.col(column).is_not_null() & number_of(column).is_null()
+    bad = pl.col(column).is_not_null() & number_of(column, written).is_null()
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
 
@@ -76,19 +80,21 @@ def bad_answer(
     column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
     """Look for what is no answer of a model: no number, or no label where some are unknown."""
-    checks = [missing_value(column, number=number)] if suspicion.strict else []
+    written, text = suspicion.written, text_of(column)
+    checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
-        checks.append(bad_number(column))
+        checks.append(bad_number(column, written))
     elif unknown:
-        bad = pl.col(column).is_not_null() & ~text_of(column).is_in(list(suspicion.known))
+        text = folded(text) if suspicion.fold else text
+        bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         what = "'{value}' is not among truth's labels " + plain_text(listing(suspicion.known))
         checks.append(Check(column, "unknown-label", what, bad))
     return checks
 
 
-def bad_weight(column: str) -> Check:
+def bad_weight(column: str, written: Container[str] = ()) -> Check:
     """Look for weights that are absent, negative, infinite or no number."""
-    number = number_of(column)
+    number = number_of(column, written)
     good = (number >= 0) & number.is_finite()
     what = "'{value}' is not a weight (a finite number, not negative)"
     return Check(column, "bad-weight", what, ~good.fill_null(value=False))

@@ -10,8 +10,11 @@ from typing import Any, Literal
 from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.names import likely_truth
+from clfeval.tables.peek import peek
 from clfeval.tables.prediction import open_files, with_delimiter_hint
-from clfeval.tables.scan import TableFile, in_polars, peek
+from clfeval.tables.scan import TableFile, in_polars
+from clfeval.tables.taken import Taken
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, made true or false by a cut
@@ -71,6 +74,31 @@ class FeatureTable:
                 parts.append(f"{word}: {listing(names, 4)}")
         return "; ".join(parts)
 
+    def taken(self) -> list[Taken]:
+        """Say what every column of the files is taken for, and why."""
+        roles = self.roles
+        known = {
+            self.truth: ("class", "--truth" if roles.truth else "its name"),
+            self.id: ("id", "--id" if roles.id else "its name"),
+            self.row: ("row", "--id" if roles.id else "its name"),
+            self.feature: ("feature", "its name"),
+            self.value: ("value", "its name"),
+            roles.weight: ("weight", "--weight"),
+        }
+        kinds = self.kinds or {}
+        return [
+            Taken(name, f"{kinds[name]} feature", WHY[kinds[name]])
+            if name in kinds
+            else Taken(name, *known.get(name, ("not used", "nothing asks for it")))
+            for name in self.files[0].columns
+        ]
+
+
+WHY: Mapping[FeatureKind, str] = {
+    "binary": "its values are 0 and 1", "numeric": "its values are numbers",
+    "category": "its values are text",
+}  # fmt: skip
+
 
 @contextmanager
 def open_features(
@@ -98,6 +126,8 @@ def _recognised(
 ) -> FeatureTable:
     first = files[0]
     columns = list(first.columns)
+    left_out = match_names(first.name, columns, roles.ignore, what="column")
+    columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
             raise unknown_column(first.name, name, columns)
@@ -126,7 +156,10 @@ def _recognised(
         what = f"no class column; columns: {listing(columns)}"
         hint = "name it with --truth COLUMN"
         hint += ", or the file that has it with --truth-table FILE" if feature else ""
-        error = DataError.of(what, "no-truth", first.name, hint=hint)
+        guess = None if feature else likely_truth(peek(first, roles.null_value))
+        hint = f"--truth '{guess[0]}': {guess[1]}" if guess else hint
+        fixes = {"truth": guess[0]} if guess else {}
+        error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)
     if surely_long or (sparse and roles.layout is None):
         if roles.weight:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, listing, suggestion
@@ -64,6 +65,22 @@ class Input:
         tuple[str, ...],
         Opt("Text that means missing; repeat. An empty field always does.", READING),
     ] = ()
+    decimal: Annotated[
+        Literal[".", ","], Opt("The decimal sign of numbers in text.", READING, signed="dec")
+    ] = "."
+    fold_labels: Annotated[
+        bool,
+        Opt("Labels that differ only by case or outer spaces are one.", READING, signed="fold"),
+    ] = False
+    renormalize: Annotated[
+        bool,
+        Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),
+    ] = False
+    dry_run: Annotated[
+        bool,
+        Opt("Show how the table is read and what is doubtful; compute nothing.", READING,
+            common=True),
+    ] = False  # fmt: skip
     truth: Annotated[
         str | None,
         Opt(
@@ -77,6 +94,13 @@ class Input:
         Opt(
             "A model's name or a quoted glob; repeat. Default: all other columns.",
             COLUMNS, completes="model", common=True,
+        ),
+    ] = ()  # fmt: skip
+    ignore: Annotated[
+        tuple[str, ...],
+        Opt(
+            "A column to leave out, by name or quoted glob; repeat.",
+            COLUMNS, completes="column", common=True,
         ),
     ] = ()  # fmt: skip
     id: Annotated[
@@ -127,6 +151,14 @@ class Input:
             COLUMNS, stated=True, signed="cluster", completes="column", common=True),
     ] = None  # fmt: skip
     run: str | None = None
+
+    def folded(self) -> Input:
+        """Return it with classes as `fold_labels` makes them."""
+        if not self.fold_labels:
+            return self
+        positive = self.positive and self.positive.strip().lower()
+        labels = tuple(label.strip().lower() for label in self.labels)
+        return replace(self, positive=positive, labels=labels)
 
     def threshold_of(self, model: str) -> float:
         """Return the threshold in force for a model: scores at or above it are positive."""
@@ -197,6 +229,11 @@ def match_names(
         found = [pattern] if pattern in known else [n for n in names if fnmatchcase(n, pattern)]
         if not found:
             text = f"no {what} matches '{pattern}'; {what}s: {listing(names)}"
-            raise UsageError.of(text, f"unknown-{what}", file, hint=suggestion(pattern, names))
+            parts = [part.strip() for part in pattern.split(",")]
+            hint = suggestion(pattern, names)
+            if len(parts) > 1 and known.issuperset(parts):
+                flag = {"column": "--ignore"}.get(what, f"--{what}")
+                hint = f"one each time: {' '.join(f'{flag} {quote(part)}' for part in parts)}"
+            raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
-from clfeval.errors import DataError, listing, no_table, unknown_column
+from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
 from clfeval.late import nw, pl
-from clfeval.tables.cells import FRAME
-from clfeval.tables.csv import one_column_hint, read_csv_head
+from clfeval.tables.cells import FRAME, known_labels
+from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
+from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind
+from clfeval.tables.input import Input, Kind, match_names
 from clfeval.tables.layouts import LayoutName, layouts
-from clfeval.tables.scan import (
-    FILE_NAME,
-    Frame,
-    Peek,
-    Reading,
-    TableFile,
-    check_names,
-    open_typed,
-    peek,
-)
+from clfeval.tables.peek import Peek, peek
+from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
+from clfeval.tables.taken import Taken
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
@@ -44,19 +39,25 @@ class ModelColumns:
     label   one column of class names
     score   one column of numbers; positive at or above the threshold
     classes one column of probabilities per class, in the order of `classes`
+
+    beside: a column with the labels that its scores lead to. shares: its probabilities are to be
+    divided by their sum.
     """
 
     name: str
     kind: Literal["label", "score", "classes"]
     columns: tuple[str, ...]
     classes: tuple[str, ...] = ()
+    beside: str | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Which column is truth, id, model, slice, weight and cluster.
 
-    naming: the column with the models' names; answer: the one with what all of them said.
+    naming: the column with the models' names; answer: the one with what all of them said. written:
+    columns of numbers as people write them. fold: labels in small letters, without outer spaces.
     """
 
     truth: str
@@ -70,6 +71,8 @@ class Columns:
     run: str | None = None  # also in `by`: an observation stands once in each run
     cluster: str | None = None
     null_values: tuple[str, ...] = ()
+    written: frozenset[str] = frozenset()
+    fold: bool = False
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of the file that holds a model's answers, or the first of them."""
@@ -88,16 +91,23 @@ class Columns:
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Say how every column that is counted is read."""
-        number: Reading = "loose" if mode == "loose" else "number"
-        label: Reading = "bit" if mode == "fast" else "text"
+        loose = mode == "loose"
+        label: Reading = "folded" if self.fold else "bit" if mode == "fast" else "text"
+
+        def number(column: str) -> Reading:
+            if column in self.written:
+                return "loose written" if loose else "written"
+            return "loose" if loose else "number"
+
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
         chosen[self.truth] = label
         if self.answer:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             columns = (self.answer,) if self.answer else model.columns
-            chosen |= dict.fromkeys(columns, label if model.kind == "label" else number)
-        return chosen | ({self.weight: number} if self.weight else {})
+            read = {name: label if model.kind == "label" else number(name) for name in columns}
+            chosen |= read
+        return chosen | ({self.weight: number(self.weight)} if self.weight else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,7 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
 
     One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
     """
-    strange = Peek(column.texts - classes, column.typed_number)
+    strange = replace(column, texts=column.texts - classes)
     scores = not column.texts <= classes and strange.mostly_numeric and column.mostly_numeric
     return "score" if scores else "label"
 
@@ -159,10 +169,11 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         check_names(FRAME, columns)
         yield (TableFile(FRAME, columns, native=frame),)
         return
-    with open_sources(paths, said) as sources:
+    with open_sources(paths, said) as sources, blaming(sources):
         files = []
         for source in sources:
             if source.text:
+                source = with_comments(source)
                 head = read_csv_head(source)
                 check_names(source.name, head.columns, row=head.header_row)
                 files.append(TableFile(source.name, head.columns, source, head=head))
@@ -186,16 +197,25 @@ def _check_same_columns(files: Sequence[TableFile]) -> None:
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
-    """Return the error with a better hint when the table seems to have another delimiter."""
-    hint = None
-    if file.source and file.source.text:
-        hint = one_column_hint(file.columns, file.source.delimiter)
-    return DataError(error.problems, hint=hint or error.hint)
+    """Return the error of a table without its columns as one of its delimiter, if that is why."""
+    if not file.source or not file.source.text:
+        return error
+    other = other_delimiter(file.source, file.columns)
+    if other is not None:
+        shown = r"\t" if other == "\t" else other
+        hint = f"is the delimiter another? --delimiter '{shown}'"
+        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
+    if len(file.columns) == 1:
+        hint = f"only one column was found: {listing(file.columns)}"
+        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
+    return error
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
+    ignored = match_names(file, columns, roles.ignore, what="column")
+    peeks = {name: column for name, column in peeks.items() if name not in ignored}
     for name in (roles.truth, roles.id, roles.weight, *roles.by, roles.cluster):
         if name is not None and name not in peeks and name != FILE_NAME:
             raise unknown_column(file, name, columns)
@@ -204,14 +224,41 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
+                if roles.decimal == ".":
+                    _refuse_commas(file, found, peeks, roles)
                 return layout, replace(
                     found, by=roles.by, weight=roles.weight, run=roles.run,
-                    cluster=roles.cluster, null_values=roles.null_value,
+                    cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
+                    ignored=(*found.ignored, *ignored),
+                    written=frozenset(
+                        name
+                        for name, column in peeks.items()
+                        if column.percent or (roles.decimal == "," and not column.typed_number)
+                    ),
                 )  # fmt: skip
     layout = next(layout for layout in layouts() if layout.name == wanted)
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"
     raise DataError.of(what, "wrong-layout", file, hint=hint)
+
+
+def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> None:
+    """Raise for answers and weights that are numbers with a decimal comma."""
+    asked = [name for model in columns.models for name in model.columns if name in peeks]
+    asked += [name for name in (columns.answer, roles.weight) if name]
+    known = known_labels(peeks[columns.truth].texts, roles) if columns.truth in peeks else set()
+    found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
+    if found:
+        texts = {name: min(peeks[name].texts) for name in found}
+        raise DataError(
+            [
+                Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,
+                        None, name)
+                for name, text in texts.items()
+            ],
+            hint="--decimal ',' reads them so",
+            fixes={"decimal": ","},
+        )  # fmt: skip
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
@@ -250,6 +297,39 @@ class Predictions:
             parts.append(f"ignored {listing(columns.ignored)}")
         return "; ".join(parts)
 
+    def taken(self) -> list[Taken]:
+        """Say what every column of the files is taken for, and why."""
+        columns, roles = self.columns, self.roles
+        known: dict[str | None, tuple[str, str]] = {
+            columns.truth: ("truth", "--truth" if roles.truth else "its name"),
+            columns.id: ("id", "--id" if roles.id else "its name"),
+            columns.naming: ("models' names", "its name"),
+            columns.answer: ("answers", "its name"),
+            columns.weight: ("weight", "--weight"),
+            columns.cluster: ("cluster", "--cluster"),
+            **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
+        }
+        for model in columns.models:
+            for name, label in zip_longest(model.columns, model.classes):
+                what = f"{KINDS[model.kind]} of '{model.name}'"
+                if label is not None:
+                    what = f"probability of '{label}' by '{model.name}'"
+                known.setdefault(name, (what, _kind_of(model, roles)))
+        said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
+        return [
+            Taken(name, *known.get(name) or said.get(name) or ("not used", "nothing asks for it"))
+            for name in self.files[0].columns
+        ]
+
+
+def _kind_of(model: ModelColumns, roles: Input) -> str:
+    """Say why a column is taken for answers of a model."""
+    if model.kind == "classes":
+        return "its name holds a class"
+    if roles.kind:
+        return "--kind"
+    return "its values are truth's labels" if model.kind == "label" else "its values are numbers"
+
 
 @contextmanager
 def open_predictions(
@@ -261,6 +341,7 @@ def open_predictions(
     layout is `counts`, for `read_confusions`.
     Temporary copies of pipes and packed files live as long as the block.
     """
+    roles = roles.folded()
     with open_files(tables, roles) as files:
         found = _recognised(files, roles)
         expand = found.layout.expand
@@ -273,7 +354,7 @@ def open_predictions(
 
 
 def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
-    peeks = peek(files[0], roles.null_value)
+    peeks = peek(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
     try:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:

@@ -6,7 +6,8 @@ import glob
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,20 +15,22 @@ from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem
 from clfeval.late import nw, pl
-from clfeval.tables.cells import distinct_texts
-from clfeval.tables.csv import NAMES_HINT, SAMPLE_ROWS, CsvHead
+from clfeval.tables.cells import counted_texts
+from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
-# bad rows.
-Reading = Literal["bit", "integer", "number", "loose", "text"]
+# bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
+# `folded` is text in small letters, without spaces around it.
+Reading = Literal["bit", "integer", "number", "loose", "written", "loose written", "text", "folded"]
 FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
+_AS_WRITTEN = ("loose", "written", "loose written")  # from text
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
@@ -86,13 +89,11 @@ def _scan_text(
         },
         null_values=list(null_values) or None,
         glob=False,
+        skip_lines=file.source.comments.count(b"\n"),
     ).rename({raw: name for name, raw in raw_names.items() if raw != name})
-    wanted = [
-        pl.col(name).cast(pl.Float64, strict=False) if reading == "loose" else pl.col(name)
-        for name, reading in readings.items()
-    ]
+    wanted = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
-        texts = [name for name in file.columns if readings.get(name, "text") == "text"]
+        texts = [name for name in file.columns if readings.get(name) not in _DTYPES]
         if "bit" not in readings.values():  # then only their being read matters
             texts = [name for name in texts if name not in readings]
         lengths = [pl.col(name).str.len_bytes() for name in texts]
@@ -102,14 +103,42 @@ def _scan_text(
     return frame.select(wanted)
 
 
+def _read_text(name: str, reading: Reading) -> pl.Expr:
+    """Return a column as it is read, from what the parser made of it."""
+    column = pl.col(name)
+    if reading == "loose":
+        return column.cast(pl.Float64, strict=False)
+    if reading == "folded":
+        small: pl.Expr = folded(column)
+        return small
+    if "written" in reading:
+        return number_in(column, strict=reading == "written")
+    return column
+
+
+def folded(column: Any) -> Any:
+    """Return text in small letters, without spaces around it."""
+    return column.str.strip_chars().str.to_lowercase()
+
+
+def number_in(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
+    """Read numbers as people write them: `12.5%` is 0.125, `0,5` is 0.5."""
+    bare = text.str.strip_chars().str.replace(",", ".", literal=True)
+    share = bare.str.ends_with("%")
+    # not divided: 57.1e-2 is the number nearest to 0.571, and 57.1 / 100 need not be
+    parts = pl.concat_str([bare.str.strip_suffix("%").str.strip_chars_end(), pl.lit("e-2")])
+    return pl.when(share).then(parts).otherwise(bare).cast(pl.Float64, strict=strict)
+
+
 def _names_in_polars(file: TableFile) -> dict[str, str]:
     """Return what polars calls each column of a text table: it keeps quote marks as they stand."""
     assert file.source is not None
     if not any('"' in name for name in file.columns):
         return {name: name for name in file.columns}
     bare = pl.scan_csv(
-        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False
-    )
+        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False,
+        skip_lines=file.source.comments.count(b"\n"),
+    )  # fmt: skip
     return dict(zip(file.columns, bare.collect_schema().names(), strict=True))
 
 
@@ -120,15 +149,14 @@ def _scan_typed(
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
     schema = frame.collect_schema()
-    loose = [
-        name
+    texts = {
+        name: reading
         for name, reading in readings.items()
-        if reading == "loose" and schema[name] in (nw.String, nw.Object)
-    ]
-    if loose and isinstance(native := frame.to_native(), pl.LazyFrame):
+        if reading in _AS_WRITTEN and schema[name] in (nw.String, nw.Object)
+    }
+    if texts and isinstance(native := frame.to_native(), pl.LazyFrame):
         # only polars can be asked to leave out what is no number
-        numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in loose]
-        frame = nw.from_native(native.with_columns(numbers))
+        frame = nw.from_native(native.with_columns(_read_text(*one) for one in texts.items()))
         schema = frame.collect_schema()
     for name in readings:
         if schema[name].is_nested() or schema[name] == nw.Binary:
@@ -142,6 +170,9 @@ def _scan_typed(
             columns = columns.cast(dtype)
         wanted.append(columns)
     frame = frame.select(*wanted)
+    if small := [name for name, reading in readings.items() if reading == "folded"]:
+        texts_of = [name for name in small if schema[name] != nw.Boolean]
+        frame = frame.with_columns(folded(nw.col(name).cast(nw.String)) for name in texts_of)
     if null_values:
         marks = list(null_values)
         cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
@@ -156,7 +187,7 @@ def _casts(dtype: Any, reading: Reading) -> tuple[Any, ...]:
         casts = (nw.Float64,)
     elif not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
         casts = (nw.String,)
-    if reading in ("number", "loose") and not dtype.is_numeric():
+    if reading in ("number", *_AS_WRITTEN) and not dtype.is_numeric():
         casts += (nw.Float64,)
     return casts
 
@@ -277,83 +308,30 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
     return native
 
 
-_SCORE = re.compile(
-    r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Peek:
-    """The distinct values of a column's sample, as text."""
-
-    texts: frozenset[str]
-    typed_number: bool = False
-
-    @property
-    def mostly_numeric(self) -> bool:
-        """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
-        numbers = sum(map(is_score, self.texts))
-        return self.typed_number or numbers > len(self.texts) - numbers
-
-    @property
-    def bit(self) -> bool:
-        """True when every value is a bare 0 or 1."""
-        return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
-
-
-def peek(file: TableFile, null_values: Sequence[str] = ()) -> dict[str, Peek]:
-    """Look at each column's first values but the null ones; DataError when the reader refuses."""
-    if file.head is not None:
-        sample = file.head.sample
-        columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
-        without = set(null_values)
-        return {
-            name: Peek(frozenset(v for v in values if v is not None and v not in without))
-            for name, values in zip(file.columns, columns, strict=True)
-        }
-    assert file.native is not None
-    try:
-        frame = file.native.head(SAMPLE_ROWS).collect()
-    except engine_errors() as error:
-        if file.source is None:
-            raise
-        raise unreadable(file.name, file.source.format, error) from error
-    return {
-        name: Peek(
-            frozenset(distinct_texts(frame[name].to_list()).difference(null_values)),
-            typed_number=frame.schema[name].is_numeric(),
-        )
-        if not frame.schema[name].is_nested()
-        else Peek(frozenset())
-        for name in file.columns
-    }
-
-
-def distinct_of(files: Sequence[TableFile], column: str, null_values: Sequence[str]) -> set[str]:
-    """Return the distinct values of one column of all files, as text."""
-    values: set[str] = set()
+def distinct_of(
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text"
+) -> Counter[str]:
+    """Return how often each value of one column stands in all files, as text."""
+    values: Counter[str] = Counter()
     for file in files:
-        frame = scan(file, {column: "text"}, null_values=null_values)
-        found = collect(frame.group_by(column).agg(nw.len().alias("n")))
-        values |= distinct_texts(found[column].to_list())
+        frame = scan(file, {column: reading}, null_values=null_values)
+        found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
+        values += counted_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values
 
 
-def is_score(text: str) -> bool:
-    """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
-    return bool(_SCORE.fullmatch(text))
-
-
 def all_distinct(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str], peek: Peek | None = None
+    files: Sequence[TableFile],
+    column: str,
+    null_values: Sequence[str],
+    first: Collection[str] = (),
 ) -> bool:
     """Tell whether no value of a column stands in two rows of the files; missing ones are ignored.
 
     Ascending whole numbers are distinct, also as text. Otherwise distinct hashes are enough; equal
     hashes may be chance, and then False only means that somebody must look.
     """
-    decimal = peek is None or all(text.isdecimal() for text in peek.texts)
-    if decimal and len(files) == 1 and files[0].head:
+    if all(text.isdecimal() for text in first) and len(files) == 1 and files[0].head:
         frame = scan(files[0], {column: "integer"}).to_native()
         rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
         with suppress(pl.exceptions.PolarsError):  # not whole numbers after all

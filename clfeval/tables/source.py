@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, get_args
+from typing import IO, Any, Protocol, get_args
 
 from clfeval.errors import DataError, UsageError, no_table, suggestion
+from clfeval.tables.foreign import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
+from clfeval.unnamed import Copy
 
 CHUNK = 1 << 20
 _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -27,16 +30,25 @@ def packing_of(magic: bytes) -> str | None:
     return next((one for start, one in _PACKINGS.items() if magic.startswith(start)), None)
 
 
-def unpack(name: str, packed: Path, plain: Path, packing: str) -> None:
-    """Unpack into a plain file; raises DataError for damaged data."""
+class _Readable(Protocol):
+    """What can be read."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes."""
+
+
+def unpack(name: str, packed: _Readable, put: Callable[[bytes], object], packing: str) -> None:
+    """Hand over what a stream unpacks to, piece by piece; raises DataError for damaged data."""
     import gzip
     import zlib
 
+    unpacker = gzip if packing == "gzip" else _zstd()
+    broken = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, _zstd().ZstdError)
     try:
-        unpacker = gzip if packing == "gzip" else _zstd()
-        with packed.open("rb") as raw, unpacker.open(raw) as stream, plain.open("wb") as out:
-            shutil.copyfileobj(stream, out, CHUNK)
-    except (OSError, EOFError, zlib.error, ValueError, _zstd().ZstdError) as error:
+        with unpacker.open(packed) as stream:
+            while piece := stream.read(CHUNK):
+                put(piece)
+    except broken as error:
         what = f"the {packing} data is damaged: {error}"
         raise DataError.of(what, "damaged-file", name) from error
 
@@ -59,13 +71,17 @@ _SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One table file: its name for messages, where its plain bytes lie, and how to read them."""
+    """One table file: its name for messages, where its plain bytes lie, and how to read them.
+
+    comments: bytes of the lines above the header that begin with `#`.
+    """
 
     name: str
     path: Path
     format: Format
     delimiter: str = ","
     sha256: str | None = None  # of the bytes as given, when they had to be copied anyway
+    comments: bytes = b""
 
     @property
     def text(self) -> bool:
@@ -96,6 +112,22 @@ def paths_of(table: Any) -> list[str]:
     return [os.fspath(path) for path in table]
 
 
+_STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(
+    "streams", default=None
+)
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Read every pipe once within the block, however often it is opened: its copy is kept."""
+    with ExitStack() as stack:
+        token = _STREAMS.set((stack, {}))
+        try:
+            yield
+        finally:
+            _STREAMS.reset(token)
+
+
 @contextmanager
 def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
     """Open every named table; unpacked and piped copies live until the block ends.
@@ -107,10 +139,17 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
         sources = []
         for name in _expanded(names):
             opened = _from_pipe if name == "-" else _from_path
-            source = opened(stack, name, said.input_format)
+            source = _again(name, said.input_format) or opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
+
+
+def _again(name: str, input_format: Format | None) -> SourceFile | None:
+    """Return the copy that was made of a pipe before."""
+    streams = _STREAMS.get()
+    source = streams and streams[1].get(name)
+    return source and replace(source, format=input_format or source.format)
 
 
 def _one_character(delimiter: str) -> str:
@@ -126,6 +165,10 @@ def _expanded(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
+            if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
+                what = "would search the whole file system"
+                hint = "name a folder to begin in"
+                raise UsageError.of(what, "whole-disk", name, hint=hint)
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
                 raise DataError.of("no file matches this pattern", "no-such-file", name)
@@ -153,9 +196,12 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
             raise DataError.of("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
-            magic = stream.read(8)
+            magic = stream.read(FIRST)
             if not magic:
                 raise DataError.of("the file is empty (0 bytes)", "empty-table", name)
+            if _is_device(stream):
+                what = "is a device, which may never end"
+                raise DataError.of(what, "not-readable", name, hint="pipe from it what is a table")
             # polars opens files by UTF-8 names only
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
@@ -169,12 +215,19 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         raise DataError.of("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
         raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
+    refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
         what = f"its name says {by_suffix}, but it is {binary}"
         hint = f"add --input-format {binary}, or rename it"
         raise DataError.of(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
+
+
+def _is_device(stream: IO[bytes]) -> bool:
+    """Tell whether a stream is a device other than a terminal."""
+    mode = os.fstat(stream.fileno()).st_mode
+    return (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty()
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
@@ -184,38 +237,80 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
         what = "standard input is a terminal, no table is coming"
         hint = "pipe a table in, or name a file: clfeval mars preds.csv"
         raise UsageError.of(what, "no-input", STDIN, hint=hint)
-    return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format)
+    try:
+        return _copied(stack, STDIN, sys.stdin.buffer, b"", input_format)
+    except OSError as error:
+        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
+
+
+class _Given:
+    """A stream whose bytes are hashed as they are read."""
+
+    def __init__(self, stream: IO[bytes], start: bytes) -> None:
+        """Go on after a start that was read already."""
+        self._stream = stream
+        self._ahead = start
+        self.digest = sha256()
+
+    def first_bytes(self) -> bytes:
+        """Return what it begins with, which is read again."""
+        self._ahead += self._stream.read(FIRST - len(self._ahead))
+        return self._ahead
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """Return the next bytes, none at the end."""
+        piece, self._ahead = self._ahead[:size], self._ahead[size:]
+        piece = piece or self._stream.read(size)
+        self.digest.update(piece)
+        return piece
 
 
 def _copied(
     stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
 ) -> SourceFile:
-    """Copy a pipe or packed file to a temporary file of plain bytes, hashing what was given."""
-    digest = sha256()
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clfeval-")))
-    path = given = folder / "given"
-    with given.open("wb") as copy:
-        chunk = start or stream.read(CHUNK)
-        while chunk:
-            digest.update(chunk)
-            copy.write(chunk)
-            chunk = stream.read(CHUNK)
-    magic = _first_bytes(given)
+    """Copy a pipe or packed file to plain bytes that have no name, hashing what was given."""
+    streams = _STREAMS.get()
+    stack = stack if streams is None else streams[0]
+    given = _Given(stream, start)
+    magic = given.first_bytes()
     if not magic:
         raise DataError.of("the input is empty (0 bytes)", "empty-table", name)
     packing = packing_of(magic)
+    with _room_for(name):
+        copy = Copy()
+    stack.callback(copy.close)
+
+    def put(piece: bytes) -> None:
+        with _room_for(name):
+            copy.write(piece)
+
     if packing:
-        path = folder / "plain"
-        unpack(name, given, path, packing)
-        magic = _first_bytes(path)
-        if not magic:
-            raise DataError.of("the packed file is empty", "empty-table", name)
-    return SourceFile(name, path, known or _by_magic(magic), sha256=digest.hexdigest())
+        unpack(name, given, put, packing)
+    else:
+        while piece := given.read():
+            put(piece)
+    with _room_for(name):
+        path = copy.path()
+    with path.open("rb") as plain:
+        magic = plain.read(FIRST)
+    if not magic:
+        raise DataError.of("the packed file is empty", "empty-table", name)
+    refuse_foreign_file(name, path, magic)
+    source = SourceFile(name, path, known or _by_magic(magic), sha256=given.digest.hexdigest())
+    if streams is not None:
+        streams[1]["-" if name == STDIN else name] = source
+    return source
 
 
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(8)
+@contextmanager
+def _room_for(name: str) -> Iterator[None]:
+    """Say that a copy found no room: nothing is wrong with what is copied."""
+    try:
+        yield
+    except OSError as error:
+        what = f"no room for a copy in '{tempfile.gettempdir()}': {error.strerror}"
+        hint = "name a folder that has room: TMPDIR=FOLDER clfeval ..."
+        raise UsageError.of(what, "output", name, hint=hint) from error
 
 
 def _by_magic(magic: bytes) -> Format:

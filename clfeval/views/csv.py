@@ -16,6 +16,9 @@ ENDS = ("", "_low", "_high", "_reason")  # of an estimate's columns
 TEXTS = ("text", "slice", "odds", "measure")  # kinds of columns
 
 
+_PLAIN = (float, str, int)
+
+
 class _Echo:
     def write(self, text: str) -> str:
         return text
@@ -28,9 +31,18 @@ def csv_lines(result: Result, table: str) -> Iterator[str]:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
     yield write(name + end for name in wide for end in (ENDS if wide[name] else ENDS[:1]))
+    columns = list(wide.items())
     for row in rows:
-        cells = (part for name in wide for part in _parts(row[name], wide[name]))
-        yield write(str(cell).lower() if isinstance(cell, bool) else cell for cell in cells)
+        cells: list[Any] = []
+        for name, estimated in columns:
+            cell = row[name]
+            if type(cell) in _PLAIN and not estimated:  # most cells of long tables
+                cells.append(cell)
+            elif isinstance(cell, bool):
+                cells += _parts(str(cell).lower(), estimated)
+            else:
+                cells += _parts(cell, estimated)
+        yield write(cells)
 
 
 def columns_of(result: Result, table: str) -> dict[str, list[Any]]:

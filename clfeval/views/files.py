@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from clfeval.errors import UsageError, listing, suggestion
+from clfeval.unnamed import Draft
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -73,22 +73,22 @@ def check_names(command: str, names: Sequence[str], said: str = "") -> None:
 
 
 class SavedFiles:
-    """Files to write: opened before anything is computed, renamed when their text is complete."""
+    """Files to write: opened before anything is computed, put in place when they are complete."""
 
     def __init__(
         self, names: Sequence[str], *, inputs: Sequence[str], gates: bool, said: str = ""
     ) -> None:
-        """Open a temporary file beside each target; said: the option of a shell that names them.
+        """Open a draft beside each target; said: the option of a shell that names them.
 
         Raises UsageError for a bad name or folder, and for a target that is also an input.
         """
         self._said = said
         self._inputs = {os.path.realpath(name) for name in inputs}
         self._stack = ExitStack()
-        self._files: list[tuple[Path, str, IO[str]]] = []
+        self._drafts: list[Draft] = []
         try:
             for name in names:
-                self._files.append(self._open(name, gates=gates))
+                self._drafts.append(self._open(name, gates=gates))
         except BaseException:
             self._stack.close()
             raise
@@ -98,10 +98,10 @@ class SavedFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove temporary files that were not renamed."""
+        """Remove drafts that were not put in place."""
         self._stack.close()
 
-    def _open(self, name: str, *, gates: bool) -> tuple[Path, str, IO[str]]:
+    def _open(self, name: str, *, gates: bool) -> Draft:
         path = Path(name)
         suffix = path.suffix.lower()
         if suffix not in BY_SUFFIX:
@@ -117,27 +117,27 @@ class SavedFiles:
         try:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            draft = Draft(path)
         except OSError as error:
             raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
-        self._stack.callback(Path(temporary).unlink, missing_ok=True)
-        stream = self._stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline=""))
-        return path, temporary, stream
+        self._stack.callback(draft.close)
+        return draft
 
     def write(self, result: Result, wanted: Wanted) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
         try:
-            for path, _, stream in self._files:
-                form = BY_SUFFIX[path.suffix.lower()]
-                stream.writelines(render(form, result, wanted))
-                stream.close()
+            for draft in self._drafts:
+                name = draft.target
+                form = BY_SUFFIX[name.suffix.lower()]
+                draft.stream.writelines(render(form, result, wanted))
+                draft.stream.flush()
             os.umask(mask := os.umask(0))  # it cannot be read without being set
-            for path, temporary, _ in self._files:
-                os.chmod(temporary, 0o666 & ~mask)
-                os.replace(temporary, path)
+            for draft in self._drafts:
+                name = draft.target
+                draft.put(0o666 & ~mask)
         except OSError as error:
-            raise UsageError.of(f"cannot write '{path}': {error.strerror}", "output") from error
-        return [str(path) for path, _, _ in self._files]
+            raise UsageError.of(f"cannot write '{name}': {error.strerror}", "output") from error
+        return [str(draft.target) for draft in self._drafts]
 
 
 def render(form: Form, result: Result, wanted: Wanted, *, alone: bool = False) -> Iterable[str]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from clfeval.result import Result
 from clfeval.schema import PLOTS
 from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
-from clfeval.words import DIGITS
+from clfeval.words import DIGITS, tame
 
 WIDTH = 100  # columns of a plot
 _STYLE = (
@@ -50,7 +50,7 @@ def as_html(
     if plots:
         out.append(f"<details><summary>Plots</summary><pre>{escape(plots)}</pre></details>")
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    return "\n".join(out)
+    return tame("\n".join(out))  # here alone: whatever a name holds, no reader is steered by it
 
 
 def as_page(result: Result, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from clfeval.result import Result
 from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
-from clfeval.words import DIGITS
+from clfeval.words import DIGITS, tame
 
 
 def markdown_lines(
@@ -73,7 +73,8 @@ def _drawn(result: Result, names: Collection[str]) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """Keep user text from being read as Markdown or HTML."""
+    """Keep user text from being read as Markdown or HTML, or steering a terminal."""
+    text = tame(text)
     for character in "\\`*_{}[]<>|#~":
         text = text.replace(character, f"\\{character}")
     return text.replace("&", "&amp;").replace("\n", " ")

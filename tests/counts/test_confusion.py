@@ -31,17 +31,18 @@ def test_patterns_are_counted_as_rows_are(rows: list[Row]) -> None:
 
 
 def test_a_perfect_model_misses_nothing_whatever_the_weights() -> None:
-    """Sums of tenths in another order differ in the last digit; a miss is never negative."""
+    """Tenths are counted as whole numbers of tenths: a miss is 0, and never a residue."""
     from clfeval.counts.patterns import PatternCounts
 
     dice = np.random.default_rng(0)
     for _ in range(200):
         truth = dice.integers(0, 2, 30).astype(bool)
         votes = np.column_stack([truth, dice.integers(0, 2, (30, 4)).astype(bool)])
-        weights = dice.integers(1, 30, 30) / 10
-        patterns = PatternCounts.of(tuple("abcde"), truth, votes, weights)
+        tenths = dice.integers(1, 30, 30)
+        patterns = PatternCounts.of(tuple("abcde"), truth, votes, tenths, 10)
         counts = ConfusionCounts.of_patterns(patterns)
         assert counts.fn[0] == counts.fp[0] == 0
+        assert counts.shown("tp")[0] == counts.shown("positives")[0] == tenths[truth].sum() / 10
         for column in (counts.tp, counts.fp, counts.fn, counts.tn):
             assert (column >= 0).all()
 

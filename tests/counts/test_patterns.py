@@ -134,10 +134,19 @@ def test_patterns_of_no_weight_are_dropped() -> None:
     assert same(none + counts, counts)
 
 
-def test_fractional_weights_stay_floats() -> None:
+def test_fractional_weights_are_whole_numbers_of_units() -> None:
     truth, votes = np.array([True, True]), np.array([[True], [True]])
-    counts = PatternCounts.of(["a"], truth, votes, np.array([0.5, 0.25]))
-    assert (counts.rows, counts.n.tolist()) == (0.75, [0.5 + 0.25])
+    counts = PatternCounts.of(["a"], truth, votes, np.array([50, 25]), 100)
+    assert (counts.rows, counts.n.tolist()) == (0.75, [50 + 25])
+    assert same(counts + counts, PatternCounts.of(["a"], truth, votes, np.array([100, 50]), 100))
+    with pytest.raises(ValueError, match="different units: 100 and 1 make one"):
+        counts + PatternCounts.of(["a"], truth, votes, np.array([1, 1]))
+
+
+def test_sums_beyond_what_floats_hold_are_exact() -> None:
+    truth, votes = np.array([True, True]), np.array([[True], [True]])
+    counts = PatternCounts.of(["a"], truth, votes, np.array([2**53, 1]))
+    assert counts.n.tolist() == [2**53 + 1]
 
 
 def test_targets_exchange_everything() -> None:

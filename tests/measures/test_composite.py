@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 
@@ -132,3 +133,32 @@ def test_scikit_learn() -> None:
     assert confusion.jaccard(t) == pytest.approx(jaccard_score(truth, vote, sample_weight=w))
     balanced = balanced_accuracy_score(truth, vote, sample_weight=w)
     assert confusion.balanced_accuracy(t) == pytest.approx(balanced)
+
+
+def nats(cells: tuple[Decimal, ...]) -> Decimal:
+    """Return I(truth; prediction) of shares tp, fp, fn, tn by its definition, digit by digit."""
+    tp, fp, fn, tn = cells
+    m, total = sum(cells), Decimal(0)
+    for q, row, column in (
+        (tp, tp + fn, tp + fp), (fp, fp + tn, tp + fp), (fn, tp + fn, fn + tn),
+        (tn, fp + tn, fn + tn),
+    ):  # fmt: skip
+        if q:
+            total += q / m * (q * m / (row * column)).ln()
+    return total
+
+
+@pytest.mark.parametrize("rare", [1e-300, 1e-200, 1e-160, 1e-120, 1e-50, 0.25])
+@pytest.mark.parametrize(("sensitivity", "false_alarms"), [(0.5, 0.0), (0.5, 0.25), (0.25, 0.5)])
+def test_information_holds_however_rare_the_positives(
+    rare: float, sensitivity: float, false_alarms: float
+) -> None:
+    """1e-300 x 1e-300 is below all numbers, and what is expected by chance with it."""
+    with localcontext() as context:
+        context.prec = 700  # the shares differ by hundreds of digits
+        positives, negatives = Decimal(rare), 1 - Decimal(rare)
+        tpr, fpr = Decimal(sensitivity), Decimal(false_alarms)
+        cells = (positives * tpr, negatives * fpr, positives * (1 - tpr), negatives * (1 - fpr))
+        expected = float(nats(cells))
+    found = confusion.information(Confusion(*map(float, cells)))
+    assert float(found) == pytest.approx(expected, rel=1e-9)

@@ -174,3 +174,17 @@ def test_scores_out_of_order_are_refused(name: str) -> None:
     for scores in ([0.2, 0.1], [0.1, np.nan]):
         with pytest.raises(ValueError, match="ascending"):
             FUNCTIONS[name](np.array(scores), np.array([1, 0]), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_perfect_is_perfect_however_large_the_counts(seed: int) -> None:
+    """Counts whose products fit no 64 bits, as those of fractional weights are."""
+    dice = np.random.default_rng(seed)
+    positives, negatives = np.zeros((2, 20), np.int64)
+    positives[12:] = dice.integers(2**50, 2**56, 8)
+    negatives[:12] = dice.integers(2**50, 2**56, 12)
+    scores = np.arange(20)
+    for measure in (roc_auc, average_precision, ks):
+        assert measure(scores, positives, negatives) == 1.0
+    assert roc_auc(scores, negatives, positives) == 0.0
+    assert roc_auc(np.zeros(20), positives, negatives) == 0.5

@@ -29,7 +29,7 @@ def broken(error: Exception) -> Callable[..., None]:
 def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clfeval.api.mars.mars.__wrapped__", broken(error))
+    monkeypatch.setattr("clfeval.api.mars.mars.asked", broken(error))
     done = clfeval("mars", "t.csv", "-f", "json")
     assert (done.code, done.out) == (70, "")
     assert "Traceback (most recent call last):" in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -48,16 +49,19 @@ def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
 
 
 def test_a_resample_may_be_infinite() -> None:
-    # one false alarm in 30: a third of all resamples have none, and LR+ is infinite
+    # two errors in 60: one resample in e² has none, and the odds of F1 are infinite
     rows = ["1,1"] * 29 + ["1,0", "0,1"] + ["0,0"] * 29
     Path("p.csv").write_text("\n".join(["truth,a", *rows, ""]), encoding="utf-8")
-    chosen = ["--metric", "lr_pos", "--metric", "f1", "--metric", "mcc"]
-    done = rank("p.csv", "--from", "predictions", *chosen, "--rescale", "lr_pos=0:100")
-    (cell,) = (
-        row["value"] for row in document(done)["tables"]["profile"] if row["metric"] == "lr_pos"
-    )
-    assert cell["value"] == pytest.approx((29 / 30) / (1 / 30))
-    assert cell["high"] is None
+    chosen = ["--metric", "f_odds", "--metric", "lr_pos", "--metric", "mcc"]
+    scales = ["--rescale", "f_odds=0:100", "--rescale", "lr_pos=0:100"]
+    done = rank("p.csv", "--from", "predictions", *chosen, *scales)
+    cells = {row["metric"]: row["value"] for row in document(done)["tables"]["profile"]}
+    assert cells["f_odds"]["value"] == pytest.approx(58 / 2)
+    assert cells["f_odds"]["high"] is None
+    # the ratio of the two rates has limits of its own: the log's
+    ratio, spread = (29 / 30) / (1 / 30), math.sqrt(1 / 29 - 1 / 30 + 1 - 1 / 30)
+    assert cells["lr_pos"]["value"] == pytest.approx(ratio)
+    assert cells["lr_pos"]["high"] == pytest.approx(ratio * math.exp(1.959963985 * spread))
 
 
 @pytest.mark.parametrize("first", ["here.csv", "there.csv"])

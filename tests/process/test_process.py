@@ -202,3 +202,62 @@ def test_signs_stay_apart_where_a_stream_has_few_letters(tmp_path: Path) -> None
     assert "?" not in done.out.replace("b ?", "")  # letters of names only
     known = clfeval("phidelta", str(table), PYTHONIOENCODING="ascii", COLUMNS="80").out
     assert "d ^" in known
+
+
+@NEEDS_BASH
+@pytest.mark.parametrize("words", ["--version", "mars --help", "mars --explain recall"])
+def test_what_nobody_gets_is_an_output_error_too(words: str) -> None:
+    done = shell(f"clfeval {words} >&-")
+    assert (done.code, done.err) == (2, "standard output is closed [output]\n")
+
+
+@NEEDS_BASH
+def test_a_removed_working_directory_is_called_so() -> None:
+    Path("gone").mkdir()
+    done = shell("cd gone; rmdir ../gone; clfeval mars t.csv -q")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "the working directory has been removed [no-folder]\nhint: change to another: cd FOLDER\n"
+    )
+    away = shell('t="$PWD/t.csv"; mkdir gone; cd gone; rmdir ../gone; clfeval mars "$t" -q')
+    assert (away.code, away.err) == (0, "")
+
+
+def test_a_table_that_looks_like_an_option_is_named_by_a_hint() -> None:
+    Path("-x.csv").write_text(WIDE, encoding="utf-8")
+    done = clfeval("mars", "-x.csv")
+    assert done.code == 2
+    assert done.err.endswith("hint: the file '-x.csv' is called './-x.csv' here\n")
+    assert clfeval("mars", "./-x.csv", "-q").code == 0
+
+
+@pytest.mark.parametrize("pattern", ["/**/*.csv", "/**"])
+def test_a_pattern_of_the_whole_disk_is_refused(pattern: str) -> None:
+    done = clfeval("mars", pattern)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"{pattern}: would search the whole file system [whole-disk]\n")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_device_without_end_is_refused() -> None:
+    done = clfeval("mars", "/dev/zero")
+    assert (done.code, done.out) == (3, "")
+    assert "is a device, which may never end [not-readable]" in done.err
+    assert "(0 bytes) [empty-table]" in clfeval("mars", "/dev/null").err
+
+
+@pytest.mark.parametrize("odds", ["1e-300:1", "1e-308:1", "1:1e300"])
+@pytest.mark.parametrize("command", ["tune-jpt", "phidelta"])
+def test_odds_however_extreme_raise_no_warning(command: str, odds: str) -> None:
+    done = clfeval(command, "t.csv", "--odds", odds, "--show", "all", "-q")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_line_end_in_a_name_begins_no_line_of_its_own() -> None:
+    Path("n.csv").write_text('truth,"a\n\x1b[31mwrote x"\n1,1\n0,x\n', encoding="utf-8")
+    done = clfeval("mars", "n.csv")
+    assert done.code == 3
+    assert done.err.splitlines()[0] == (
+        r"n.csv: wide; truth 'truth'; labels of 'a\n\x1b[31mwrote x'"
+    )
+    assert [line for line in done.err.splitlines() if line.startswith("\x1b")] == []

@@ -6,11 +6,13 @@ import json
 import os
 import stat
 from pathlib import Path
+from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.process.program import WIDE, clfeval, python
+from clfeval.unnamed import Draft, _nameless
+from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
 
 STARTS = {
     "r.json": '{\n  "schema": "clfeval.result/1",',
@@ -130,3 +132,96 @@ def test_a_missed_gate_still_saves() -> None:
     done = clfeval("mars", "t.csv", "-q", "--save", "r.json", "--fail-under", "recall=0.9")
     assert done.code == 1
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is False
+
+
+def hidden() -> list[str]:
+    """Return what a killed program left beside its files."""
+    return [name for name in os.listdir() if name.startswith(".clfeval-")]
+
+
+KILLED = """
+import os, signal
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+import clfeval.unnamed as unnamed
+{how}
+from clfeval.__main__ import main
+main()
+"""
+NAMED = "unnamed._nameless = lambda folder: None\n"  # what other file systems can
+COUNTING = "import clfeval.counts.count as c; c.group = kill"
+HOWS = {
+    "amid computing": (COUNTING, 0),
+    "between the links": ("os.replace = kill", 1),
+    "amid computing, where files need names": (NAMED + COUNTING, 1),
+    "before the renaming, where files need names": (NAMED + "os.replace = kill", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_what_a_kill_leaves_is_removed_by_the_next_run_to_the_file(how: str) -> None:
+    code, left = HOWS[how]
+    Path("r.json").write_text("old", encoding="utf-8")
+    for _ in range(3):  # one kill after the other does not add up
+        done = python(KILLED.format(how=code), "mars", "t.csv", "-q", "--save", "r.json")
+        assert done.code == -9
+        assert Path("r.json").read_text(encoding="utf-8") == "old"
+        assert len(hidden()) == left
+    assert clfeval("mars", "t.csv", "-q", "--save", "other.json").code == 0
+    assert len(hidden()) == left  # not its own
+    assert clfeval("mars", "t.csv", "-q", "--save", "r.json").code == 0
+    assert names() == {"t.csv", "r.json", "other.json"}
+    assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is True
+
+
+def test_two_programs_write_one_file_without_disturbing_each_other() -> None:
+    for nameless in (_nameless, lambda _: None):
+        with mock.patch("clfeval.unnamed._nameless", nameless):
+            one, other = Draft(Path("r.txt")), Draft(Path("r.txt"))
+            one.stream.write("one")
+            other.stream.write("other")
+            third = Draft(Path("r.txt"))  # removes nothing of the living
+            other.put(0o600)
+            one.put(0o640)
+            assert Path("r.txt").read_text(encoding="utf-8") == "one"
+            for draft in (one, other, third):
+                draft.close()
+            assert names() == {"t.csv", "r.txt"}
+            assert stat.S_IMODE(Path("r.txt").stat().st_mode) == 0o640
+
+
+def test_a_name_as_long_as_the_folder_takes() -> None:
+    name = "x" * 250 + ".json"
+    assert clfeval("mars", "t.csv", "-q", "--save", name).code == 0
+    assert clfeval("mars", "t.csv", "-q", "--save", name).code == 0  # replaced
+    assert names() == {"t.csv", name}
+    longer = clfeval("mars", "gone.csv", "-q", "--save", f"x{name}")
+    assert (longer.code, longer.err) == (
+        2, f"cannot write 'x{name}': File name too long [output]\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("nameless", [_nameless, lambda _: None], ids=["nameless", "named"])
+def test_a_folder_where_nothing_may_be_replaced(
+    nameless: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an append-only one: files can be made, and neither renamed nor removed."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    Path("r.json").write_text("old", encoding="utf-8")
+    monkeypatch.setattr("clfeval.unnamed._nameless", nameless)
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(os, name, refused)
+    done = clfeval("mars", "t.csv", "-q", "--save", "r.json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "cannot write 'r.json': Operation not permitted [output]\n"
+    assert Path("r.json").read_text(encoding="utf-8") == "old"
+
+
+@NEEDS_BASH
+def test_a_closed_pipe_leaves_nothing_beside_the_file() -> None:
+    done = shell("clfeval mars - --save r.json < t.csv 2>&1 | true; echo ${PIPESTATUS[0]}")
+    assert done.out.strip() in ("0", "141")
+    assert hidden() == []

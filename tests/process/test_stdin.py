@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from tests.process.program import BIN, NEEDS_BASH, clfeval, environment, on_terminal, piped, shell
+from tests.process.program import (
+    BIN,
+    NEEDS_BASH,
+    clfeval,
+    environment,
+    on_terminal,
+    piped,
+    python,
+    shell,
+)
 from tests.tables.door import FRAME, encoded, packed
 
 TABLES = {
@@ -112,3 +122,57 @@ def test_stdin_leaves_no_copies_behind(folder: Path) -> None:
     for content in (TABLES["t.csv.gz"], packed(b"truth,a\n1\n", "gzip")):
         piped(content, "mars", "-", TMPDIR=str(spare))
     assert list(spare.iterdir()) == []
+
+
+FULL = """
+import errno, os, sys, tempfile
+import clfeval.unnamed as unnamed
+class Full:
+    def __init__(self, **_): pass
+    def write(self, _): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def close(self): pass
+tempfile.TemporaryFile = Full
+unnamed.IN_MEMORY = 10
+from clfeval.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_full_disk_is_not_called_damaged_data(name: str) -> None:
+    Path(name).write_bytes(TABLES[name])
+    fifo = name == "t.csv"
+    if fifo:
+        os.mkfifo("fifo.csv")
+        Thread(target=Path("fifo.csv").write_bytes, args=[TABLES[name]]).start()
+        name = "fifo.csv"
+    done = python(FULL, "mars", name, "-q", TMPDIR="/tmp")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"{name}: no room for a copy in '/tmp': No space left on device [output]\n"
+        "hint: name a folder that has room: TMPDIR=FOLDER clfeval ...\n"
+    )
+
+
+def test_a_small_copy_needs_no_disk() -> None:
+    """Packed or piped, up to 64 MiB."""
+    words = ["-q", "-f", "json"]
+    Path("t.csv.gz").write_bytes(TABLES["t.csv.gz"])
+    expected = clfeval("mars", "t.csv.gz", *words)
+    full = FULL.replace("unnamed.IN_MEMORY = 10", "")
+    assert python(full, "mars", "t.csv.gz", *words).out == expected.out != ""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_large_copy_is_read_from_the_disk(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = piped(TABLES[name], "mars", "-", "-q", "-f", "json")
+    for where in ("IN_MEMORY", "OWN"):  # on the disk without a name, and with one
+        monkeypatch.setattr(f"clfeval.unnamed.{where}", 10 if where == "IN_MEMORY" else Path("no"))
+        assert piped(TABLES[name], "mars", "-", "-q", "-f", "json") == small
+
+
+def test_trailing_bytes_of_a_packed_file_are_damage_and_zeros_are_not() -> None:
+    assert piped(TABLES["t.csv.gz"] + bytes(100), "mars", "-", "-q").code == 0
+    broken = piped(TABLES["t.csv.gz"] + b"x" * 100, "mars", "-", "-q")
+    assert (broken.code, broken.out) == (3, "")
+    assert broken.err.startswith("<stdin>: the gzip data is damaged: ")

@@ -189,7 +189,7 @@ def test_another_delimiter_is_suggested(delimiter: str, shown: str) -> None:
     header = content.splitlines()[0]
     assert data_message(content) == (
         f"t.csv: no truth column; columns: '{header}' [no-truth]\n"
-        f"hint: only one column was found; is the delimiter another? --delimiter '{shown}'"
+        f"hint: is the delimiter another? --delimiter '{shown}'"
     )
 
 

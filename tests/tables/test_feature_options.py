@@ -169,7 +169,7 @@ def test_a_class_column_that_has_no_usual_name() -> None:
     content = "outcome,f\n1,1\n0,0\n"
     assert data_message(content) == (
         "t.csv: no class column; columns: 'outcome', 'f' [no-truth]\n"
-        "hint: name it with --truth COLUMN"
+        "hint: --truth 'outcome': its name"
     )
     assert cells_of(write("t.csv", content), truth="outcome") == {"f": (1, 0, 0, 1)}
 

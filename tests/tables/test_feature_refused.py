@@ -47,8 +47,9 @@ def test_a_column_of_messages_is_a_column_of_the_file() -> None:
 def test_three_classes_need_to_be_told_which_is_positive() -> None:
     content = "truth,f\nlow,1\nhigh,0\nmid,0\n"
     assert data_message(content) == (
-        "t.csv: which class is positive? truth has 'high', 'low', 'mid' [positive-needed]\n"
-        "hint: name it, for example --positive mid; all others are negative"
+        "t.csv: which class is positive? truth has 'high' (1 row), 'low' (1 row), 'mid' (1 row) "
+        "[positive-needed]\n"
+        "hint: --positive high: no class is rarer; all others are negative"
     )
     assert cells_of("t.csv", positive="low") == {"f": (1, 0, 0, 2)}
 

@@ -122,7 +122,7 @@ def test_a_failed_fit_is_a_missing_value() -> None:
         "t.csv:3: column 'mean_test_accuracy': missing [missing-value]\n"
         "t.csv:3: column 'mean_test_f1': missing [missing-value]\n"
         "t.csv:3: column 'mean_test_roc_auc': missing [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave such models out"
+        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models"
     )
     kept = read(table.to_csv(), missing="drop")
     assert (kept.models, kept.dropped, kept.splits) == (("C=1",), 1, ("split0", "split1"))

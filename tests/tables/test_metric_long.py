@@ -79,7 +79,7 @@ def test_an_absent_pair_is_named_by_model_and_metric() -> None:
     content = long(rows=ROWS[:3])
     assert data_message(content) == (
         "t.csv: model 'svm' has no 'acc' [missing-value]\n"
-        "hint: fill the cells, or add --missing drop to leave such models out"
+        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models"
     )
     table = read(content, missing="drop")
     assert (table.models, table.dropped) == (("rf",), 1)
@@ -87,9 +87,9 @@ def test_an_absent_pair_is_named_by_model_and_metric() -> None:
 
 def test_an_empty_value_and_a_bad_one_are_named_by_row() -> None:
     rows = [*ROWS[:2], ("svm", "f1", ""), ("svm", "acc", "x")]
-    assert data_message(long(rows=rows)).splitlines()[:2] == [
-        "t.csv:4: column 'value': missing [missing-value]",
+    assert data_message(long(rows=rows)).splitlines()[::2] == [
         "t.csv:5: column 'value': 'x' is not a number [bad-number]",
+        "t.csv:4: column 'value': missing [missing-value]",
     ]
 
 
@@ -98,8 +98,12 @@ def test_a_reason_says_why_a_value_is_absent() -> None:
     rows += [("svm", "f1", "", "no_positive_truth"), ("svm", "acc", "", "infinite")]
     assert data_message(long("model,metric,value,reason", rows)).splitlines()[:2] == [
         "t.csv:4: column 'value': undefined (no_positive_truth) [missing-value]",
-        "t.csv:5: column 'value': is infinite [infinite-value]",
+        "hint: fill the cells, or add --missing drop to leave out 1 of 2 models",
     ]
+    given = long("model,metric,value,reason", [*rows[:2], ("svm", "f1", "1", ""), rows[3]])
+    assert data_message(given).splitlines()[0] == (
+        "t.csv:5: column 'value': is infinite [infinite-value]"
+    )
 
 
 def test_a_pair_given_again_is_named_with_both_rows() -> None:
@@ -148,7 +152,7 @@ def test_a_table_of_one_model_without_its_name_is_not_turned_by_guess() -> None:
     content = "metric,value\nf1,.5\nacc,1\n"
     assert data_message(content) == (
         "t.csv: no column names the models; columns: 'metric', 'value' [no-models]\n"
-        "hint: name it with --id COLUMN; a table whose columns are models needs --transpose"
+        "hint: its rows are metrics: add --transpose"
     )
     assert shown(read(content, transpose=True)) == (("value",), ("f1", "acc"), [[0.5, 1.0]])
 

@@ -74,7 +74,8 @@ def test_no_names() -> None:
         f"t.csv: no column names the models; columns: 'f1', 'acc' [no-models]\n{NAME_IT}"
     )
     assert data_message(",acc\n0,1\n1,0\n") == (
-        f"t.csv: no column names the models; columns: '(no name)', 'acc' [no-models]\n{NAME_IT}"
+        "t.csv: no column names the models; columns: '(no name)', 'acc' [no-models]\n"
+        "hint: rows are numbered: --id ''; a table whose columns are models needs --transpose"
     )
 
 

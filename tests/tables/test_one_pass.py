@@ -15,7 +15,7 @@ FILL = "hint: fill the cells, or add --missing drop to leave such rows out"
 def test_four_kinds_of_wrong_cells_are_told_together_in_row_order() -> None:
     body = "1,0.9,y,1\n0,0.2,n,1\n" * 3000  # long enough that the guess of kinds is settled
     content = (
-        f"truth,score,label,w\n{body}".replace("\n1,", "\ny,").replace("\n0,", "\nn,")
+        f"truth,scored,labelled,w\n{body}".replace("\n1,", "\ny,").replace("\n0,", "\nn,")
         + "y,0.9,maybe,1\n"  # row 6002
         + "y,x,,1\n"
         + "n,NaN,n,-1\n"
@@ -23,17 +23,18 @@ def test_four_kinds_of_wrong_cells_are_told_together_in_row_order() -> None:
         + "y,0.3,perhaps,1\n"
         + "n,z,n,two\n"
     )
-    error = refusal(write("t.csv", content), positive="y", weight="w")
+    error = refusal(write("t.csv", content), positive="y", weight="w", model="*ed")
     assert error.lines(verbose=True) == [
-        "t.csv:6002: column 'label': 'maybe' is not among truth's labels 'n', 'y' [unknown-label]",
-        "t.csv:6003: column 'score': 'x' is not a number [bad-number]",
-        "t.csv:6003: column 'label': missing [missing-value]",
-        "t.csv:6004: column 'score': missing [missing-value]",
+        "t.csv:6002: column 'labelled': 'maybe' is not among truth's labels 'n', 'y' "
+        "[unknown-label]",
+        "t.csv:6003: column 'scored': 'x' is not a number [bad-number]",
+        "t.csv:6003: column 'labelled': missing [missing-value]",
+        "t.csv:6004: column 'scored': missing [missing-value]",
         "t.csv:6004: column 'w': '-1' is not a weight (a finite number, not negative) [bad-weight]",
         "t.csv:6005: column 'truth': missing [missing-value]",
-        "t.csv:6006: column 'label': 'perhaps' is not among truth's labels 'n', 'y' "
+        "t.csv:6006: column 'labelled': 'perhaps' is not among truth's labels 'n', 'y' "
         "[unknown-label]",
-        "t.csv:6007: column 'score': 'z' is not a number [bad-number]",
+        "t.csv:6007: column 'scored': 'z' is not a number [bad-number]",
         "t.csv:6007: column 'w': 'two' is not a weight (a finite number, not negative) "
         "[bad-weight]",
         error.lines()[-1],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import stat
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -131,11 +134,39 @@ def test_a_suffix_that_misleads_is_named(how: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "start"), [
-    ("t.xlsx", b"PK\x03\x04\x14\0\x06\0"), ("t.png", b"\x89PNG\r\n\x1a\n\0"),
-    ("t.npy", b"\x93NUMPY\x01\0"), ("t.pkl", b"\x80\x04\x95\0"),
+    ("t.ico", b"\0\0\1\0"), ("t.o", b"\x7fELF\2"), ("t.wasm", b"\0asm\1"),
 ])  # fmt: skip
 def test_what_is_no_table_at_all_is_refused_as_data(name: str, start: bytes) -> None:
     assert data_message(start + bytes(range(256)) * 3, name).startswith(f"{name}:1: ")
+
+
+def zipped(**files: bytes) -> bytes:
+    """Return a zip archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("content", "what"), [
+    (zipped(xl__workbook_xml=b"<a/>"), "an Excel workbook"),
+    (zipped(content_xml=b"<a/>", mimetype=b"x"), "an OpenDocument file"),
+    (zipped(preds_csv_gz=b"x"), "a zip archive of 'preds.csv.gz'"),
+    (zipped(a_csv=b"x", b_csv=b"y"), "a zip archive of 2 files"),
+    (b"PK\x03\x04\x14\0\x06\0" + bytes(99), "a damaged zip archive"),
+    (b"\x89PNG\r\n\x1a\n\0" + bytes(99), "a picture"), (b"%PDF-1.7\n", "a PDF"),
+    (b"\x93NUMPY\x01\0" + bytes(99), "a numpy array"),
+    (pickle.dumps({"truth": [1, 0]}), "a Python pickle"),
+    (b"\xd0\xcf\x11\xe0" + bytes(99), "an old Excel workbook (.xls)"),
+    (b"<html><table></table>", "a web page"), (b"SQLite format 3\0", "an SQLite database"),
+])  # fmt: skip
+@pytest.mark.parametrize("packed_too", [False, True])
+def test_files_of_other_kinds_are_named(content: bytes, what: str, packed_too: bool) -> None:
+    name = "t.csv.gz" if packed_too else "t.csv"
+    lines = data_message(packed(content, "gzip") if packed_too else content, name).splitlines()
+    assert lines[0] == f"{name}: this is {what}, no table [wrong-format]"
+    assert lines[1].startswith("hint: ")
 
 
 def test_columns_that_hold_lists_or_bytes() -> None:

@@ -46,13 +46,14 @@ def test_missing_values_in_a_typed_table_count_rows_from_one() -> None:
 
 def test_dropping_says_how_many_rows_it_left_out() -> None:
     content = "id,truth,a,b\n1,1,0.4,1\n2,0,,\n3,,0.2,0\n4,0,NaN,0\n5,1,0.9,1\n"
-    result = mars(write("t.csv", content), missing="drop")
+    result = mars(write("t.csv", content), missing="drop", model="*")
     assert [(item.rows, item.dropped) for item in result.inputs] == [(2, 3)]
     assert result.summary["rows"] == 2
     assert ("dropped", "3 rows with missing values were left out") in [
         (warning.code, warning.message) for warning in result.warnings
     ]
-    assert counted("t.csv", missing="drop") == {"a": (1, 0, 1, 0), "b": (2, 0, 0, 0)}
+    both = counted("t.csv", missing="drop", model=["a", "b"])
+    assert both == {"a": (1, 0, 1, 0), "b": (2, 0, 0, 0)}
 
 
 def test_only_columns_that_are_used_must_be_complete() -> None:
@@ -63,13 +64,13 @@ def test_only_columns_that_are_used_must_be_complete() -> None:
 def test_null_values_are_missing_in_truth_labels_and_scores() -> None:
     content = "truth,a,b\n1,0.4,1\n?,0.1,0\n0,-,0\n0,0.2,?\n0,0.1,0\n"
     marks = ["?", "-"]
-    assert data_message(content, null_value=marks) == (
+    assert data_message(content, null_value=marks, model="*") == (
         "t.csv:3: column 'truth': missing [missing-value]\n"
         "t.csv:4: column 'a': missing [missing-value]\n"
         "t.csv:5: column 'b': missing [missing-value]\n" + FILL
     )
     left = {"a": (0, 0, 1, 1), "b": (1, 0, 0, 1)}
-    assert counted("t.csv", null_value=marks, missing="drop") == left
+    assert counted("t.csv", null_value=marks, missing="drop", model="*") == left
 
 
 def test_null_values_work_on_numbers_of_a_typed_table() -> None:
@@ -88,7 +89,10 @@ def test_a_bad_number_among_scores() -> None:
 def test_a_bad_number_far_down() -> None:
     content = "truth,a\n" + "1,0.7\n0,0.2\n" * 4000 + "1,n/a\n"
     assert data_message(content) == (
-        "t.csv:8002: column 'a': 'n/a' is not a number [bad-number]\n" + NO_NUMBER.format("n/a")
+        "t.csv:8002: column 'a': 'n/a' is not a number [bad-number]\n"
+        + NO_NUMBER.format("n/a")
+        + "\nt.csv:8002: column 'a': missing [missing-value]\n"
+        + FILL
     )
 
 
@@ -139,14 +143,15 @@ def test_labels_may_hold_braces() -> None:
 
 def test_which_class_is_positive_must_be_said() -> None:
     assert data_message("id,truth,a\n1,yes,yes\n2,not yet,yes\n3,no,no\n") == (
-        "t.csv: which class is positive? truth has 'no', 'not yet', 'yes' [positive-needed]\n"
-        "hint: name it, for example --positive yes; all others are negative"
+        "t.csv: which class is positive? truth has 'no' (1 row), 'not yet' (1 row), 'yes' (1 row) "
+        "[positive-needed]\n"
+        "hint: --positive yes: its name says so; all others are negative"
     )
 
 
 def test_a_class_with_spaces_is_quoted_for_the_shell() -> None:
-    assert data_message("id,truth,a\n1,it's,b\n2,b,b\n").splitlines()[1] == (
-        "hint: name it, for example --positive 'it'\"'\"'s'; all others are negative"
+    assert data_message("id,truth,a\n1,it's,b\n2,b,b\n3,b,b\n").splitlines()[1] == (
+        "hint: --positive 'it'\"'\"'s': the rarer class; all others are negative"
     )
 
 
@@ -178,9 +183,8 @@ def test_scores_outside_zero_to_one_need_a_threshold() -> None:
         "understood [needs-threshold]\n"
         "t.csv: column 'c': scores from 1 to 7e+09 are no probabilities, so no threshold is "
         "understood [needs-threshold]\n"
-        "hint: give one, for example --threshold 'a=0'; "
-        "if these are labels truth lacks, declare them with --labels; "
-        "if the column is no model, name the models with --model"
+        "hint: --ignore 'a' leaves it out; if it is a model, --threshold 'a=T' says from which "
+        "score on it is positive"
     )
     assert counted("t.csv", threshold={"a": 0, "c": 0})["a"] == (0, 1, 1, 0)
     assert counted("t.csv", threshold=0)["a"] == (0, 1, 1, 0)

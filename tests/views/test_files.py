@@ -150,3 +150,16 @@ def test_a_name_does_not_steer_the_terminal() -> None:
         shown = as_text(command(frame), width=None)
         assert "\x1b" not in shown
         assert "\\x1b[31mred" in shown
+
+
+STEERS = "a\x1b[31m\x07\x7f\x9b31m\u202eb\u2028"
+
+
+@pytest.mark.parametrize("command", ["mars", "phidelta", "tune_jpt"])
+def test_no_page_passes_on_what_steers_a_terminal(command: str) -> None:
+    rows = {"truth": [1, 0, 1, 0], STEERS: [1, 1, 1, 0], "b\tc": [1, 0, 0, 1]}
+    given = {"odds": "1:1"} if command == "tune_jpt" else {}
+    result = getattr(clfeval, command)(pl.DataFrame(rows), **given)
+    for text in (as_page(result), as_html(result), "".join(markdown_lines(result, names=["all"]))):
+        assert r"\x1b" in text
+        assert [c for c in text if not c.isprintable() and c not in "\n\u00a0"] == []

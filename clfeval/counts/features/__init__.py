@@ -13,6 +13,7 @@ from clfeval.tables.diagnose import count_blank
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.input import Input
 from clfeval.tables.scan import engine_errors
+from clfeval.tables.taken import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,15 @@ class CountedFeatures:
     blank_rows: int
     nameless: int
     entries: bool
+
+    @property
+    def facts(self) -> Facts:
+        """What was counted."""
+        classes = self.classes
+        return {
+            "rows": sum(classes.rows), f"positive: '{classes.positive}'": classes.positives,
+            "negative": classes.negatives, "features": len(self.counts.names),
+        }  # fmt: skip
 
 
 def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:

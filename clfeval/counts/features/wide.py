@@ -25,6 +25,7 @@ from clfeval.counts.features.cuts import (
     weight_of,
 )
 from clfeval.counts.settle import Tasks, check_structure
+from clfeval.counts.units import in_units
 from clfeval.errors import DataError
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
@@ -89,7 +90,7 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     except engine_errors():
         complain_wide(table, kinds)
         raise
-    parts += [FeatureCounts.of(found)] if found else []
+    parts += [FeatureCounts.of(found, classes.unit)] if found else []
     counts = FeatureCounts.joined(parts)
     nulls = table.roles.null_value
     doubled = table.id is not None and not all_distinct(table.files, table.id, nulls)
@@ -187,10 +188,9 @@ class ClassRows:
             if any(self.classes.missing):  # a filter copies every column
                 frame = frame.filter(~nw.col(truth).is_null())
             if weight is not None:
-                number = nw.col(weight).cast(nw.Float64)
-                frame = frame.filter(number > 0)
-                whole = number if self.classes.fractional else number.cast(nw.Int64)
-                own.append(whole.alias(WEIGHT))
+                frame = frame.filter(nw.col(weight).cast(nw.Float64) > 0)
+                units = in_units(nw.col(weight), self.classes.unit)
+                own.append(units.cast(nw.Int64).alias(WEIGHT))
             frames.append(frame.select(*own, nw.col(*columns, *marks)))
         return frames
 
@@ -231,7 +231,7 @@ def count_binary(
     frames = rows.frames(columns, reading, watch=True)
     found = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
     parts, tails = zip(*found, strict=True)
-    k, kind = len(columns), float if classes.fractional else np.int64
+    k, kind = len(columns), np.int64
 
     def total(name: str) -> NDArray[Any]:
         return np.asarray(sum(part.get(name, np.zeros(k)) for part in parts))
@@ -257,6 +257,7 @@ def count_binary(
         missing=missing.astype(kind),
         held_tp=np.full(k, np.nan),
         held_fp=np.full(k, np.nan),
+        unit=classes.unit,
     )
     binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))
     known_tails = [tail for tail in tails if tail is not None]

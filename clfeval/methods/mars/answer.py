@@ -10,12 +10,13 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts
+from clfeval.counts.units import shown
 from clfeval.inference.shares import holm
-from clfeval.methods.estimates import Estimates, shares
+from clfeval.methods.estimates import shares
 from clfeval.methods.mars.clustered import claimed, divisors, on_target, sign_p
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.result import Answer, Row, Rows, whole
-from clfeval.words import between, even, listed, named, quoted
+from clfeval.result import Answer, Estimate, Row, Rows, value_of, whole
+from clfeval.words import between, listed, named, number, quoted
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 EXACT = 10  # models up to which the smallest set that finds all is looked for among all sets
@@ -36,7 +37,7 @@ def answer(
     if not rows:
         return (Answer("no-target", f"No row is {target}: there is nothing to find."),)
     if not counts.hits[counts.hit_n > 0].any():
-        text = f"No model finds any of the {rows:,.10g} {target} rows."
+        text = f"No model finds any of the {_written(rows, counts)} {target} rows."
         return (Answer("finds-none", text),)
     if spared := _undiscerning(counts):
         kept = [j for j, name in enumerate(counts.models) if name not in spared]
@@ -49,10 +50,9 @@ def answer(
         left_out = Answer("calls-everything", text, spared)
         return (*answer(others, tables, options), left_out)
     covered = counts.hit_n @ counts.hits
-    effort = _even(covered + counts.alarm_n @ counts.alarms)
-    covered = _even(covered)
+    effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
-    testable = options.confidence is not None and counts.hit_n.dtype.kind != "f"
+    testable = options.confidence is not None and not counts.fractional
     said = [_most(counts, options, order, covered, effort)]
     if testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))
@@ -61,7 +61,8 @@ def answer(
     elif len(order) > 2:
         members = {*counts.models}
         pairs = [row for row in whole(tables["pairs"]) if members.issuperset(row["models"])]  # type: ignore[arg-type]
-        said.append(_pair(counts, options, order[0], pairs, testable=testable))
+        best = whole(tables.get("best", ()))
+        said.append(_pair(counts, options, order[0], pairs, best, testable=testable))
     if len(order) > 1:
         said.append(_needless(counts, covered))
     return tuple(said)
@@ -77,39 +78,50 @@ def _undiscerning(counts: TargetCounts) -> tuple[str, ...]:
     return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
 
 
-def _share(
-    counts: TargetCounts, found: float, members: Sequence[int], options: MarsOptions
-) -> Estimates:
-    """Return the share of the target rows that some models together find, with its interval."""
-    among = np.isin(np.arange(len(counts.models)), members)[None]
-    target, level = on_target(counts)[None], options.confidence
-    by = None
-    if counts.clusters is not None:
-        by = divisors(counts, claimed(counts, among) & target, target, level=level)
-    rows = counts.hit_n.sum().item()
-    return shares(MEASURE[options.target], np.array([found]), rows, level=level, divided=by)
-
-
 def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -> list[Answer]:
     """Name the set that finds most within the effort."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure = MEASURE[options.target]
-    members = [counts.models.index(name) for name in names]
-    (share,) = _share(counts, covered, members, options)
+    measure, members = MEASURE[options.target], [counts.models.index(name) for name in names]
+    share = _share(counts, covered, members, options)
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}."
+        f"{between(share.value or 0.0, share.low, share.high)}), calling {effort:,.10g}; "
+        f"{_elsewhere(chosen[0], counts)}."
     )
     found = (share.value, share.low, share.high)
     return [Answer("within-effort", text, names, measure, *found)]
 
 
-def _even(sums: Counts) -> Counts:
-    return sums if sums.dtype.kind != "f" else np.array([even(one) for one in sums.tolist()])
+def _share(
+    counts: TargetCounts, found: float, members: Sequence[int], options: MarsOptions
+) -> Estimate:
+    """Return the share of the target rows that some models together find.
+
+    found: rows, or weight as a table has it.
+    """
+    among = np.isin(np.arange(len(counts.models)), members)[None]
+    target, level = on_target(counts)[None], options.confidence
+    by = divisors(counts, claimed(counts, among) & target, target, level=level)
+    units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
+    return shares(MEASURE[options.target], units, rows, level=level, divided=by)[0]
+
+
+def _written(n: Counts | float, counts: TargetCounts) -> str:
+    """Write a number of units as rows, or as weight."""
+    return f"{shown(n, counts.unit):,.10g}"
+
+
+def _elsewhere(row: Row, counts: TargetCounts) -> str:
+    """Say what a set chosen so finds on rows that it was not chosen on."""
+    found = value_of(row["honest"])
+    if found is None:
+        return "expect less on other rows"
+    share = found / counts.hit_n.sum().item()
+    return f"a set chosen so finds {number(share)} of rows it was not chosen on"
 
 
 def _most(
@@ -117,17 +129,18 @@ def _most(
     effort: Counts,
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
-    measure, rows = MEASURE[target], counts.hit_n.sum().item()
-    (share,) = _share(counts, (counts.hit_n @ counts.hits)[best].item(), [best], options)
+    measure, rows = MEASURE[target], counts.hit_n.sum()
+    share = _share(counts, shown(covered[best], counts.unit), [best], options)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
         do = "do" if len(as_many) > 1 else "does"
         most = f" most, as {named(as_many)} {do}:"
     text = (
-        f"{quoted(models[best])} finds{most} {covered[best]:,.10g} of the {rows:,.10g} {target} "
+        f"{quoted(models[best])} finds{most} {_written(covered[best], counts)} of the "
+        f"{_written(rows, counts)} {target} "
         f"rows ({measure} {between(share.value or 0.0, share.low, share.high)}), and calls "
-        f"{effort[best]:,.10g} {target}."
+        f"{_written(effort[best], counts)} {target}."
     )
     return Answer("finds-most", text, (models[best],), measure, share.value, share.low, share.high)
 
@@ -148,18 +161,18 @@ def _equals(
 
 
 def _pair(
-    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row], *, testable: bool
-) -> Answer:
+    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
+    judged: Sequence[Row], *, testable: bool,
+) -> Answer:  # fmt: skip
     """Name the best pair and what it gains; one without the best model may do so by chance.
 
-    Its p-value is that of the rows only one of the two finds, times the pairs it was chosen from.
+    judged: the sets of --best, which say what such a pair finds elsewhere. Its p-value is that of
+    the rows only one of the two finds, times the pairs it was chosen from.
     """
 
-    def each(name: str) -> list[float]:
-        return [float(str(row[name])) for row in pairs]
-
-    kind = counts.hit_n.dtype
-    covered, effort = (_even(np.array(each(name), kind)) for name in ("covered", "effort"))
+    covered, effort = (
+        np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
+    )
     row = pairs[np.lexsort((effort, -covered))[0]]
     names, alone = tuple(row["models"]), quoted(counts.models[best])
     members = [counts.models.index(name) for name in names]
@@ -168,21 +181,19 @@ def _pair(
     if gained <= lost:
         return Answer("no-better-pair", f"No pair finds more than {alone} alone.", names)
     chance = ""
-    tests = len(pairs)
-    if (
-        testable
-        and lost
-        and tests * sign_p(counts, together & ~mine, mine & ~together) > (1 - options.level)
-    ):
-        chance = ", which may be chance"
+    if testable and lost:
+        p = sign_p(counts, together & ~mine, mine & ~together)
+        chance = ", which may be chance" if len(pairs) * p > 1 - options.level else ""
     found, called = (float(str(row[name])) for name in ("covered", "effort"))
-    measure = MEASURE[options.target]
-    (share,) = _share(counts, found, members, options)
+    measure, share = MEASURE[options.target], _share(counts, found, members, options)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
-        f"{between(share.value or 0.0, share.low, share.high)}), {gained - lost:,.10g} more than "
-        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}."
+        f"{between(share.value or 0.0, share.low, share.high)}), "
+        f"{_written(gained - lost, counts)} more than "
+        f"{alone} alone{chance}, and calls {called:,.10g} {options.target}"
     )
+    same = [one for one in judged if one["models"] == row["models"]]
+    text += f"; {_elsewhere(same[0], counts)}." if same else "."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 
@@ -197,8 +208,8 @@ def _needless(counts: TargetCounts, covered: Counts) -> Answer:
         return Answer("all-needed", text, models)
     together = "together find" if len(kept) > 1 else "finds"
     text = (
-        f"{named([models[j] for j in kept], most=k)} {together} all {some:,.10g} rows that any "
-        f"model finds; {named(left)} could be left out."
+        f"{named([models[j] for j in kept], most=k)} {together} all "
+        f"{_written(some, counts)} rows that any model finds; {named(left)} could be left out."
     )
     return Answer("could-be-left-out", text, left)
 

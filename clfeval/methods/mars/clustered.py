@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.clusters import divisor, flip_test
 from clfeval.inference.shares import sign_test
@@ -20,9 +21,12 @@ def divisors(
     part, whole (s, p + q): which of the patterns, those of the target class first; whole may be
     (1, p + q). None where rows are independent, and where nobody wants intervals.
     """
-    clusters = counts.clusters
-    if clusters is None or level is None:
+    if counts.clusters is None or level is None:
         return None
+    return _divisors(counts.clusters, part, whole, level)
+
+
+def _divisors(clusters: ClusterCounts, part: Bools, whole: Bools, level: float) -> Floats:
     effect, size = share_design(clusters, part, whole)
     return divisor(effect, size, level=level)
 
@@ -34,8 +38,11 @@ def claimed(counts: TargetCounts, members: Bools) -> Bools:
 
 def of_subsets(
     counts: TargetCounts, members: Bools, rule: str, *, level: float | None
-) -> dict[str, Floats | None]:
-    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k)."""
+) -> dict[str, Floats]:
+    """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k).
+
+    None of them where rows are independent, and where nobody wants intervals.
+    """
     if counts.clusters is None or level is None:
         return {}
     target, others = on_target(counts), len(counts.models) - members.sum(axis=1, keepdims=True)
@@ -49,7 +56,21 @@ def of_subsets(
         "shine_through": ((inside > 0) & (outside == 0) & target, found),
         "occlusion": ((inside == 0) & missed & (others > 0) & target, found),
     }
-    return {name: divisors(counts, *pair, level=level) for name, pair in parts.items()}
+    return {name: _divisors(counts.clusters, *pair, level) for name, pair in parts.items()}
+
+
+def of_rates(counts: TargetCounts, target: str, *, level: float | None) -> dict[str, Floats]:
+    """Return the divisors of accuracy, precision and recall of each model, as `of_subsets` does."""
+    if counts.clusters is None or level is None:
+        return {}
+    says, positive = np.concatenate([counts.hits, counts.alarms]).T, on_target(counts)
+    if target == "negative":
+        says, positive = ~says, ~positive
+    parts: dict[str, tuple[Bools, Bools]] = {
+        "accuracy": (says == positive, np.ones_like(positive)[None]),
+        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
+    }  # fmt: skip
+    return {name: _divisors(counts.clusters, *pair, level) for name, pair in parts.items()}
 
 
 def on_target(counts: TargetCounts) -> Bools:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -17,12 +17,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import TargetCounts
+from clfeval.counts.units import limit_in_units, shown
 from clfeval.errors import UsageError
+from clfeval.methods.mars.exhaustive import most_covering
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
-MOST_SUBSETS = 2_000_000
+MOST_SUBSETS = 2_000_000  # listed
+MOST_COUNTED = 10_000_000  # among which the best is looked for
 ENUMERATED, PROGRAM, GREEDY = "exact: all subsets", "exact: integer program", "greedy"
 FINE = 1_000_000  # rows up to which the solver's tolerance is less than one row
 ATTEMPTS = 50
@@ -58,6 +61,11 @@ class SubsetScores:
         """How many models are in."""
         return np.asarray(self.members.sum(axis=1))
 
+    @classmethod
+    def joined(cls, parts: Sequence[SubsetScores]) -> SubsetScores:
+        """Put the scores of several sets of subsets behind one another."""
+        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in cls.__slots__))
+
     def take(self, index: NDArray[np.intp] | Bools) -> SubsetScores:
         """Return the scores of some of the subsets, in the order given."""
         return SubsetScores(*(getattr(self, name)[index] for name in SubsetScores.__slots__))
@@ -72,7 +80,7 @@ class SubsetScores:
 
 
 def found(counts: TargetCounts) -> int | float:
-    """Return TTP: target rows that at least one model finds."""
+    """Return TTP: target rows that at least one model finds, in units."""
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
@@ -80,9 +88,9 @@ def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
     step = max(1, _CELLS // max(1, len(counts.hit_n) + len(counts.alarm_n)))
     starts = range(0, max(1, len(members)), step)
-    parts = [_score_some(counts, members[start : start + step]) for start in starts]
-    names = SubsetScores.__slots__
-    return SubsetScores(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+    return SubsetScores.joined(
+        [_score_some(counts, members[start : start + step]) for start in starts]
+    )
 
 
 def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:
@@ -132,8 +140,9 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
 
 def _histogram(patterns: Bools, n: Counts) -> Counts:
     k = patterns.shape[1]
-    index = patterns @ (1 << np.arange(k, dtype=np.int64))
-    return np.bincount(index, weights=n, minlength=2**k).astype(n.dtype)
+    exactly = np.zeros(2**k, n.dtype)
+    np.add.at(exactly, patterns @ (1 << np.arange(k, dtype=np.int64)), n)
+    return exactly
 
 
 def _zeta(values: Counts) -> Counts:
@@ -186,8 +195,9 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
     """Return, for each size 1..sizes, the subset that covers most target rows.
 
     Ties go to less effort, then to the models that come first. Exact: all subsets of up to
-    20 models, of more maximum coverage as an integer program, with the greedy choice
-    beside it (each step adds the model that covers most of what is left) wherever the two differ.
+    20 models, and of more while there are at most 10 million; beyond, maximum coverage as an
+    integer program. Of more than 20 the greedy choice stands beside it (each step adds the model
+    that covers most of what is left) wherever the two differ.
     """
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
@@ -196,9 +206,15 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[Choice]:
         return [_best(every, of_size == wanted) for wanted in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy(counts, sizes))
     choices: list[Choice] = []
+    subsets = 0
     for wanted in range(1, sizes + 1):
         step = greedy.take(np.array([wanted - 1]))
-        exact = _program(counts, size=wanted)
+        subsets += comb(len(counts.models), wanted)
+        if subsets <= MOST_COUNTED:
+            ties = most_covering(counts, wanted, int(step.covered[0]))
+            exact: Choice | None = _best(score_subsets(counts, ties), np.ones(len(ties), bool))
+        else:
+            exact = _program(counts, size=wanted)
         choices += [exact] if exact else []
         if exact is None or exact.scores.covered[0] != step.covered[0]:
             choices.append(Choice(step, GREEDY))
@@ -209,7 +225,8 @@ def best_within_effort(counts: TargetCounts, effort: float) -> Choice | None:
     """Return the subset that covers most with at most `effort` rows claimed; None if none fits."""
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
-        fits = (every.effort <= effort) & every.members.any(axis=1)
+        fits = every.effort <= limit_in_units(effort, counts.unit)
+        fits &= every.members.any(axis=1)
         return _best(every, fits) if fits.any() else None
     choice = _program(counts, effort=effort)
     return choice if choice and choice.scores.members.any() else None
@@ -224,14 +241,14 @@ def _best(every: SubsetScores, among: Bools) -> Choice:
 
 def _greedy(counts: TargetCounts, sizes: int) -> Bools:
     chosen = np.zeros((sizes, len(counts.models)), bool)
-    left = counts.hit_n.astype(np.float64)
+    left = counts.hit_n
     members = np.zeros(len(counts.models), bool)
     for step in range(sizes):
         gains = left @ counts.hits
-        gains[members] = -1.0
+        gains[members] = -1
         best = int(np.argmax(gains))
         members[best] = True
-        left = np.where(counts.hits[:, best], 0.0, left)
+        left = np.where(counts.hits[:, best], 0, left)
         chosen[step] = members
     return chosen
 
@@ -251,13 +268,16 @@ def _program(
     from scipy.sparse import coo_array, hstack, identity
 
     k = len(counts.models)
-    patterns, weight, gain = counts.hits, counts.hit_n, counts.hit_n.astype(float)
+    patterns, exactly = counts.hits, counts.hit_n
+    gain: Floats = shown(counts.hit_n, counts.unit).astype(float)
     if effort is not None:
         patterns = np.vstack([counts.hits, counts.alarms])
-        weight = np.concatenate([counts.hit_n, counts.alarm_n])
+        exactly = np.concatenate([counts.hit_n, counts.alarm_n])
         gain = np.concatenate([gain, np.zeros(len(counts.alarm_n))])
+    weight, limit = shown(exactly, counts.unit), limit_in_units(effort or 0, counts.unit)
     claimed = patterns.any(axis=1)
-    patterns, weight, gain = patterns[claimed], weight[claimed], gain[claimed]
+    patterns, gain = patterns[claimed], gain[claimed]
+    exactly, weight = exactly[claimed], weight[claimed]
     m = len(patterns)
     who = coo_array(patterns.astype(float))
     constraints = [LinearConstraint(hstack([who, -identity(m)]), lb=0.0)]
@@ -274,7 +294,7 @@ def _program(
         unit = max(effort, 1.0)
         constraints.append(LinearConstraint(np.r_[np.zeros(k), weight / unit], ub=effort / unit))
         # a model that claims too much alone is in no answer; the solver's tolerance may differ
-        allowed = (weight @ patterns <= effort).astype(float)
+        allowed = (exactly @ patterns <= limit).astype(float)
     for attempt in range(ATTEMPTS):
         with _quiet_stdout():
             answer = milp(
@@ -286,8 +306,8 @@ def _program(
             break
         members: Bools = answer.x[:k] > 0.5
         scores = score_subsets(counts, members[None, :])
-        if effort is None or scores.effort[0] <= effort:
-            fine = answer.status == 0 and attempt == 0 and gain.sum() <= FINE
+        if effort is None or scores.effort[0] <= limit:
+            fine = answer.status == 0 and attempt == 0 and gain.sum() * counts.unit <= FINE
             rounded = PROGRAM if fine else f"{PROGRAM}, to one row in a million"
             return Choice(scores, rounded if answer.status == 0 else UNPROVED)
         other = np.r_[np.where(members, -1.0, 1.0), np.zeros(m)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import Interval, Level, Sure
+from clfeval.methods.options import INTERVALS, Interval, Level, Sure
 from clfeval.notation import count_or_all, groups
 from clfeval.options import Command, Opt, listed, mapping
 
@@ -80,6 +80,15 @@ class MarsOptions(Sure):
     ] = ()  # fmt: skip
     interval: Interval = "exact"
     level: Level = 0.95
+    seed: Annotated[
+        int, Opt("Of the folds that judge sets chosen by --best, --max-effort.", INTERVALS,
+                 least=0, most=2**63)
+    ] = 0  # fmt: skip
+
+    @property
+    def chooses(self) -> bool:
+        """Whether sets of models are chosen, and judged on folds."""
+        return self.best is not None or self.max_effort is not None
 
     def check(self) -> None:
         """Raise UsageError for a group without members."""

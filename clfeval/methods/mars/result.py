@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Counts
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import list_exclusive
-from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.counts.patterns import CELLS, PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
+from clfeval.counts.units import shown
 from clfeval.errors import UsageError, unknown_model
 from clfeval.methods.clustered import cluster_totals
 from clfeval.methods.document import (
@@ -22,16 +22,21 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
-from clfeval.methods.estimates import Estimates, fractional_weights, rows_of, shares
+from clfeval.methods.estimates import fractional_weights, rows_of
 from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
+from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
-from clfeval.result import CellColumns, Estimate, LazyRows, Result, Row, Rows, Warn
+from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
+from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
 
+CHOSEN = (
+    "sets of models were chosen on the rows they are judged on: on other rows expect what is "
+    "cross-fitted"
+)
 BLOCK = 1024  # rows of subsets made at once
-NO_CLUSTERS: Mapping[str, Floats | None] = {}
 
 
 def mars_result(counted: Counted, options: MarsOptions) -> Result:
@@ -63,7 +68,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight cluster ci",
+            "cmd target rule pos cut group miss weight cluster ci folds",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -71,6 +76,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
+                "folds": options.seed if options.chooses else None,
             },
             said, options, files=counted.files, statistics=counted.patterns.digest(),
         ),
@@ -91,14 +97,14 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
 
 def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
-    if options.interval == "exact" and counted.patterns.n.dtype.kind == "f":
+    if options.interval == "exact" and counted.patterns.fractional:
         raise fractional_weights()
     views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
     tables: dict[str, Rows] = {
-        "models": [row for view in views for row in _model_rows(view, thresholds)],
-        "pairs": [row for view in views for row in _pair_rows(view)],
+        "models": _model_rows(views, thresholds),
+        "pairs": _pair_rows(views),
     }
     if options.subsets is not None:
         scores = [coverage.score_up_to(view.counts, options.subsets) for view in views]
@@ -108,7 +114,10 @@ def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
     if (most := options.max_effort) is not None:
         within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
-        tables["max_effort"] = [_chosen(view, choice) for view, choice in within if choice]
+        tables["max_effort"] = [
+            _chosen(view, choice, judged_within(view.counts, choice, most, view.folds))
+            for view, choice in within if choice
+        ]  # fmt: skip
     if len(views) > 1:
         tables["slices"] = [
             {"slice": label, **summary(counts, options)}
@@ -122,131 +131,64 @@ def summary(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and how many target rows some model or no model finds."""
     target = counts.targets(options.target)
     ttp = coverage.found(target)
-    return {
-        "rows": counts.rows, "positives": counts.n[counts.truth].sum().item(),
-        "negatives": counts.n[~counts.truth].sum().item(), "found": ttp,
-        "missed_by_all": target.hit_n.sum().item() - ttp,
+    totals = {
+        "rows": counts.n.sum(), "positives": counts.n[counts.truth].sum(),
+        "negatives": counts.n[~counts.truth].sum(), "found": np.asarray(ttp),
+        "missed_by_all": target.hit_n.sum() - ttp,
     }  # fmt: skip
+    return {name: shown(total, counts.unit).item() for name, total in totals.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """One slice seen from the target class; ttp: target rows that some model finds."""
-
-    label: str | None
-    counts: TargetCounts
-    options: MarsOptions
-    ttp: int | float
-
-    @classmethod
-    def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
-        """See a slice from the class the options name, groups as one model each."""
-        counts = patterns.targets(options.target).grouped(options.group)
-        return cls(label, counts, options, coverage.found(counts))
-
-    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
-        """Return a measure that is k of n rows, with intervals."""
-        return shares(name, k, n, level=self.options.confidence, divided=divided)
-
-    def divided(self, subsets: SubsetScores) -> Mapping[str, Floats | None]:
-        """Return by what the counts of subsets are divided, where rows share clusters."""
-        options = self.options
-        return clustered.of_subsets(
-            self.counts, subsets.members, options.occlusion, level=options.confidence
-        )
-
-    def alone(self, subsets: SubsetScores) -> CellColumns:
-        """Return the four MARS columns of subsets."""
-        missed = subsets.missed(self.options.occlusion)
-        others = np.asarray(~subsets.members.all(axis=1))
-        return alone(
-            subsets.exclusive_found, missed, self.ttp, others, self.options, self.divided(subsets)
-        )
-
-    def columns(self, subsets: SubsetScores) -> CellColumns:
-        """Return the columns every table of subsets has."""
-        names, divided = self.counts.models, self.divided(subsets).get("yield")
-        return {
-            "slice": [self.label] * len(subsets),
-            "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
-            "covered": subsets.covered.tolist(),
-            "effort": subsets.effort.tolist(),
-            "yield": self.shares("yield", subsets.covered, subsets.effort, divided),
-            **self.alone(subsets),
-        }
-
-
-def alone(
-    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
-    divided: Mapping[str, Floats | None] = NO_CLUSTERS, *, sure: bool = True,
-) -> CellColumns:  # fmt: skip
-    """Return what is found and missed alone, and their shares of TTP.
-
-    others: whether a model is outside, without which nothing can be missed alone. divided: by what
-    the counts of each measure are divided. sure: whether intervals can be had.
-    """
-    level, positive = options.confidence if sure else None, options.target == "positive"
-    hidden = shares("occlusion", missed, ttp, level=level, divided=divided.get("occlusion"))
-    nobody = Estimate(None, reason="no_other_model")
-    measured = others | (np.asarray(ttp) == 0)
-    return {
-        "exclusive_tp" if positive else "exclusive_tn": hits.tolist(),
-        "shine_through": shares(
-            "shine_through", hits, ttp, level=level, divided=divided.get("shine_through")
-        ),
-        "exclusive_fn" if positive else "exclusive_fp": missed.tolist(),
-        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
-    }
-
-
-def _model_rows(view: View, thresholds: Mapping[str, float | None]) -> list[Row]:
-    counts, models = view.counts, view.counts.models
-    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # seen from the negative class, a hit is a true negative and an alarm a false one
-    tp, fp, fn, tn = hit, alarm, missed, passed
-    if view.options.target == "negative":
-        tp, fp, fn, tn = passed, missed, alarm, hit
-    rates = _rates_divided(view)
+def _model_rows(views: Sequence[View], thresholds: Mapping[str, float | None]) -> list[Row]:
+    models, view = views[0].counts.models, views[0]
+    cells = np.concatenate([_cells(one) for one in views], axis=1)
+    tp, fp, fn, tn = cells
+    each, rates = coverage.combinations_of(len(models), 1), rates_divided(views)
     return rows_of(
         {
-            "slice": [view.label] * len(models),
-            "model": models,
-            "threshold": [thresholds.get(model) for model in models],
-            "tp": tp.tolist(), "fp": fp.tolist(), "fn": fn.tolist(), "tn": tn.tolist(),
+            "slice": [one.label for one in views for _ in models],
+            "model": models * len(views),
+            "threshold": [thresholds.get(model) for model in models] * len(views),
+            **{name: view.shown(cell) for name, cell in zip(CELLS, cells, strict=True)},
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **view.alone(coverage.score_subsets(counts, coverage.combinations_of(len(models), 1))),
+            **alone_of(views, [coverage.score_subsets(one.counts, each) for one in views]),
+        }
+    )
+
+
+def _cells(view: View) -> Counts:
+    """Return TP, FP, FN and TN of every model, (4, k)."""
+    counts = view.counts
+    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+    # seen from the negative class, a hit is a true negative and an alarm a false one
+    positive = view.options.target == "positive"
+    return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
+
+
+def _pair_rows(views: Sequence[View]) -> list[Row]:
+    k = len(views[0].counts.models)
+    twos = coverage.combinations_of(k, 2)
+    both: list[list[Any]] = []
+    p_values: list[float | None] = []
+    for view in views:
+        counts = view.counts
+        only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
+        alone_n = shown(counts.hit_n @ only, counts.unit)
+        both += [alone_n[pair].tolist() for pair in twos]
+        p_values += [
+            None if counts.fractional else clustered.sign_p(counts, *only.T[pair]) for pair in twos
+        ]
+    scores = [coverage.score_subsets(view.counts, twos) for view in views]
+    return rows_of(
+        {
+            **columns_of(views, scores),
+            "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
+            "p_value": p_values,
         }
     )  # fmt: skip
-
-
-def _rates_divided(view: View) -> Mapping[str, Floats | None]:
-    """Return by what the counts of accuracy, precision and recall of each model are divided."""
-    counts, level = view.counts, view.options.confidence
-    if counts.clusters is None or level is None:
-        return NO_CLUSTERS
-    says = np.concatenate([counts.hits, counts.alarms]).T
-    positive = clustered.on_target(counts)
-    if view.options.target == "negative":
-        says, positive = ~says, ~positive
-    parts = {
-        "accuracy": (says == positive, np.ones_like(positive)[None]),
-        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
-    }  # fmt: skip
-    return {name: clustered.divisors(counts, *pair, level=level) for name, pair in parts.items()}
-
-
-def _pair_rows(view: View) -> list[Row]:
-    counts, k = view.counts, len(view.counts.models)
-    pairs = coverage.score_subsets(counts, coverage.combinations_of(k, 2))
-    only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
-    whole = counts.hit_n.dtype.kind != "f"
-    p_values = [
-        clustered.sign_p(counts, *only.T[pair]) if whole else None for pair in pairs.members
-    ]
-    return rows_of({**view.columns(pairs), "p_value": p_values})
 
 
 def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
@@ -261,26 +203,30 @@ def subset_table(parts: Sequence[tuple[View, SubsetScores]]) -> Rows:
             made.clear()
             view, scores = parts[part]
             rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_of(view.columns(scores.take(rows)))
+            made[part, number] = rows_of(columns_of([view], [scores.take(rows)]))
         return made[part, number][offset]
 
     return LazyRows(int(starts[-1]), make_row)
 
 
-def _chosen(view: View, choice: Choice, **more: int) -> dict[str, Any]:
-    (row,) = rows_of(view.columns(choice.scores))
+def _chosen(
+    view: View, choice: Choice, judged: tuple[Estimate, Estimate], **more: float
+) -> dict[str, Any]:
+    (row,) = rows_of(columns_of([view], [choice.scores]))
     size = int(choice.scores.sizes[0])
-    return {"slice": None, "size": size, **more, "method": choice.method, **row}
+    honest = {"honest": judged[0], "honest_yield": judged[1]}
+    return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
 
 
 def _best_rows(view: View, choices: list[Choice]) -> list[Row]:
     rows: list[Row] = []
     covered_before: dict[int, float] = {0: 0}
-    for choice in choices:
+    judged = judged_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
+    for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
         gain = covered - covered_before.get(size - 1, 0)
         covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(_chosen(view, choice, gain=gain))
+        rows.append(_chosen(view, choice, elsewhere, gain=shown(gain, view.counts.unit)))
     return rows
 
 
@@ -304,13 +250,13 @@ def _sweep_table(counted: Counted, options: MarsOptions) -> tuple[Rows, list[War
         if len(part.n):
             steps = sweep(part.scores, part.n, options.target, cuts)
             sure = counted.patterns.clusters is None
-            rows += sweep_rows(steps, part.models, label, options, sure=sure)
+            rows += sweep_rows(steps, part.models, label, options, part.unit, sure=sure)
     return rows, warnings
 
 
 def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions, *,
-    sure: bool = True,
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
+    unit: float = 1, *, sure: bool = True,
 ) -> list[Row]:  # fmt: skip
     """Return one row per cut and model: hits, exclusive finds and misses, and their shares of TTP.
 
@@ -330,9 +276,9 @@ def sweep_rows(
                 "slice": [label] * len(cuts),
                 options.sweep or "": cuts[order],
                 "model": [model] * len(cuts),
-                "found": found.tolist(),
-                "hits": hits[order].tolist(),
-                **alone(mine[order], lost[order], found, others, options, sure=sure),
+                "found": shown(found, unit).tolist(),
+                "hits": shown(hits[order], unit).tolist(),
+                **alone(mine[order], lost[order], found, others, options, unit, sure=sure),
             }
         )
         for model, hits, mine, lost in each
@@ -370,6 +316,8 @@ def _check_groups(counted: Counted, options: MarsOptions) -> None:
 def _warnings(
     counted: Counted, options: MarsOptions, tables: Mapping[str, Rows], whole: Mapping[str, Any]
 ) -> Iterator[Warn]:
+    if tables.get("best") or tables.get("max_effort"):
+        yield Warn("chosen-models", CHOSEN)
     if options.max_effort is not None and not tables["max_effort"]:
         yield Warn("nothing-affordable", f"no model claims as few as {options.max_effort:g} rows")
     targets = whole[f"{options.target}s"]

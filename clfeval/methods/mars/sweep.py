@@ -16,8 +16,8 @@ MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unles
 class SweepCounts:
     """Counts at c cuts for k models, on the target rows; at a cut, score >= cut is positive.
 
-    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c). Between
-    two neighbouring cuts every count is what it is at the upper one.
+    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
+    Between two neighbouring cuts every count is what it is at the upper one.
     """
 
     cuts: Floats
@@ -71,11 +71,7 @@ def sweep(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> Swe
         exclusive, missed = alone, alone_not
     if len(scores) == 1:  # nobody is outside: all that is found is found alone
         exclusive, missed = hits, np.zeros_like(missed)
-    counts = [found, hits, exclusive, missed, found - hits]
-    if n.dtype.kind == "f":  # differences of sums of fractions leave something of nothing
-        residue = 1e-12 * float(n.sum())
-        counts = [np.where(np.abs(part) <= residue, 0.0, part) for part in counts]
-    return SweepCounts(cuts, *counts)
+    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:

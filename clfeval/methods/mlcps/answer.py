@@ -11,6 +11,7 @@ from clfeval.words import between, close, listed, many, named, number
 MOSTLY = 0.5
 FEW = 4  # models that are named where one of them is first
 _UNKNOWN = "without intervals"
+_METRICS = "from metrics alone: no sampling error is in what follows"
 AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
 
 
@@ -80,7 +81,7 @@ def _told_apart(
     if len(best) == len(models):
         return
     if equal is None:
-        lacking = "from metrics alone" if result.parameters["from"] == "metrics" else _UNKNOWN
+        lacking = _METRICS if result.parameters["from"] == "metrics" else _UNKNOWN
         yield Answer("untested", f"Whether the lead is chance cannot be told {lacking}.")
         return
     if not equal:
@@ -111,7 +112,8 @@ def _borne_out(
         said += _splits(result, places, who)
     share = value_of(rows[0].get("first"))
     if one and share is not None:
-        said.append(_tries(who, share >= MOSTLY, f"in {close(100 * share, 1)} % of the resamples"))
+        sure = share >= result.parameters["level"]
+        said.append(_tries(who, sure, f"in {close(100 * share, 1)} % of the resamples"))
     firm, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if firm:
         text = f"{who[0].upper()}{who[1:]} is first {listed(firm)}."

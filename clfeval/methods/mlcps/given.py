@@ -10,14 +10,16 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.count import Counted
 from clfeval.counts.kept import JointCounts
+from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing
-from clfeval.inference.resampling import resampled_counts, stream
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.scores import clipped, mean_loss
 from clfeval.methods.document import counting_notes
-from clfeval.methods.estimates import estimate, fractional_weights
+from clfeval.methods.estimates import Limits, estimate, fractional_weights
+from clfeval.methods.mlcps.drawn import Evaluator, replicates, thin
 from clfeval.methods.mlcps.options import MlcpsOptions
+from clfeval.methods.mlcps.singles import closed_limits
 from clfeval.methods.options import measures_among
 from clfeval.result import InputFile, Warn
 
@@ -26,8 +28,6 @@ _UNFIT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
 OF_TABLE = {name: of for name, of in computed("confusion", beta=1.0).items() if name not in _UNFIT}
 OF_RANKING = computed("scores")
 OF_PROBABILITIES = computed("probabilities")  # the loss of each row, whose mean they are
-
-Evaluator = Callable[[Counts], Floats]
 
 
 def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
@@ -102,8 +102,12 @@ def _columns(joint: JointCounts) -> list[Floats]:
 
 MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
-RESAMPLES, FEWEST = 1000, 100
+RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
+ROOM = (
+    "resamples have room for errors that no row happens to show (in each class half a row more "
+    "that a model gets right, and half a row that it gets wrong)"
+)
 INFINITE = ("infinite", "minus_infinite")
 
 
@@ -112,8 +116,9 @@ class Given:
     """Raw values (k, n) of models by metrics, and what else the source knows.
 
     reasons: why value i, j is undefined, NaN, or that it is infinite. by_split: (s, k, n) of
-    cross-validation splits. replicates: (B, k, n), all models on the same rows in each. problem:
-    builds the error for value i, j, naming its file, row and column.
+    cross-validation splits. replicates: (B, k, n), all models on the same rows in each. limits:
+    of the values, (k, n) each, NaN where only replicates tell. problem: builds the error for value
+    i, j, naming its file, row and column.
     """
 
     name: str
@@ -128,7 +133,9 @@ class Given:
     sds: Floats | None = None  # (k, n) over splits, as the table gives them
     reasons: Mapping[tuple[int, int], str] = field(default_factory=dict)
     replicates: Floats | None = None
+    limits: Limits | None = None
     positive: str | None = None
+    prevalence: float | None = None
     lenient: bool = False  # of a result of clfeval nobody chose the metrics
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()
@@ -150,12 +157,15 @@ def only_ranks(metrics: Sequence[str]) -> bool:
 
 
 def measured(
-    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int
-) -> Given:
+    counted: Counted, metrics: Sequence[str], *, resamples: int | None, seed: int,
+    level: float = 0.95,
+) -> Given:  # fmt: skip
     """Measure every model of a table; `resamples` 0 for no replicates, None for a fit number.
 
     Without a number there are 1000 replicates, or fewer where 1000 times the distinct rows would
-    be more than 500 million, and never fewer than 100. No metrics: the default ones.
+    be more than 500 million, and never fewer than 100. No metrics: the default ones. Where rows
+    drawn again cannot show an error, the draws have room for it (and a third as many rows are
+    many), and a note says so.
 
     Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
     replicates of rows of fractional weight; DataError where probabilities are none.
@@ -165,15 +175,23 @@ def measured(
     name, models = counted.name, joint.models  # the rows need not outlive their measures
     fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     drawn = fit if resamples is None else resamples
-    if drawn and joint.n.dtype.kind == "f":
+    if drawn and joint.fractional:
         raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
-    replicates = None
+    rows = joint.n.sum()
+    prevalence = float(joint.n[joint.truth].sum() / rows) if rows else None
+    found, ends = None, None
     if drawn:
-        rng = stream(seed, "mlcps")
-        draws = resampled_counts(joint.n, resamples=drawn, rng=rng)
-        replicates = np.concatenate([measure(counts) for counts in draws])
+        why = thin(joint, votes=any(one in OF_TABLE for one in names),
+                   ranks=any(one in OF_RANKING for one in names))  # fmt: skip
+        if why and resamples is None:  # weights of rows take longer than counts
+            drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
+        found = replicates(joint, lambda rows: evaluator(rows, names), resamples=drawn, seed=seed,
+                           why=why)  # fmt: skip
+        ends = closed_limits(joint, names, level=level)
+        if why:
+            notes.append(Warn("unseen-errors", f"{', '.join(why)}: {ROOM}"))
     if len(others := counted.negative) > 1:
         text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
         notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
@@ -183,7 +201,8 @@ def measured(
     columns = _columns(joint) if "log_loss" in names else []
     for model, p in zip(models, columns, strict=False):
         if rows := clipped(p, joint.truth, joint.n).item():
-            text = f"'{model}': {rows:,.10g} rows of probability 0 for the true class count"
+            lost = f"'{model}': {shown(rows, joint.unit):,.10g} rows of probability 0"
+            text = f"{lost} for the true class count"
             notes.append(Warn("clipped", f"{text} as 2**-52 in log_loss"))
     return Given(
         name=name, models=models, metrics=names, values=values,
@@ -191,8 +210,9 @@ def measured(
         problem=lambda i, j, what, code: Problem(
             f"model '{models[i]}': {what}", code, name, None, names[j]
         ),
-        reasons=_reasons(joint, names, values), replicates=replicates, positive=counted.positive,
-        thresholds=counted.thresholds, notes=tuple(notes),
+        reasons=_reasons(joint, names, values), replicates=found, limits=ends,
+        positive=counted.positive, prevalence=prevalence, thresholds=counted.thresholds,
+        notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -252,7 +272,9 @@ def of_predictions(counted: Counted, metrics: Sequence[str], options: MlcpsOptio
     Errors: DataError for measures that are undefined, such as the precision of a model that never
     says positive; UsageError for weights that are not whole where a bootstrap is wanted.
     """
-    given = measured(counted, metrics, resamples=options.replicates, seed=options.seed)
+    given = measured(
+        counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level
+    )
     names, problems = given.metrics, []
     undefined = {at: why for at, why in sorted(given.reasons.items())
                  if names[at[1]] not in options.unused}  # fmt: skip

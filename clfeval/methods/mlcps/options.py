@@ -122,7 +122,7 @@ class MlcpsOptions:
         Opt(
             "Map this range to 0..1, for example mcc=-1:1; repeat.",
             SCORE, metavar="METRIC=LOW:HIGH", parse=notation.ranges, accept=_ranges,
-            takes=Mapping[str, Sequence[float]] | None, common=True,
+            write=notation.range_text, takes=Mapping[str, Sequence[float]] | None, common=True,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
@@ -242,6 +242,7 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         "model": {
             "help": "Rank only this model; a name or a quoted glob; repeat.", "completes": None,
         },
+        "ignore": {"help": "A column or metric to leave out, by name or quoted glob; repeat."},
         "id": {
             "help": "The column that names the models; default model, classifier, ..., else the "
             "first of text."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import factorial
+from math import comb, factorial
 
 import numpy as np
 
@@ -231,7 +231,9 @@ def _not_told_apart(replicates: Floats, ranks: Ints, best: list[int], level: flo
     """Return who may be as good as the first, best first: not sure to be behind it.
 
     The others are told from it where the interval of the difference over the same resamples
-    excludes 0, each at 1 - (1 - level) / others (Bonferroni), so that all hold together.
+    excludes 0, each at 1 - (1 - level) / pairs (Bonferroni), of all pairs of models: the first was
+    chosen on these rows, and with as many as there are others three equal models were told apart
+    in 6 to 7 % of tables.
 
     Shapes: replicates (r, k), ranks (k,).
     """
@@ -239,7 +241,8 @@ def _not_told_apart(replicates: Floats, ranks: Ints, best: list[int], level: flo
     if not others:
         return []
     ahead = replicates[:, best[:1]] - replicates[:, others]
-    low, _, _ = percentiles(ahead, level=1 - (1 - level) / len(others))
+    pairs = comb(replicates.shape[1], 2)
+    low, _, _ = percentiles(ahead, level=1 - (1 - level) / pairs)
     return [i for i, end in zip(others, low.tolist(), strict=True) if not end > 0]
 
 

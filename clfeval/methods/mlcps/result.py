@@ -50,6 +50,7 @@ def summary_of(ranking: Ranking) -> dict[str, Any]:
     names, orders = ranking.given.models, ranking.orders
     return {
         "models": len(names), "metrics": len(ranking.scales),
+        **({} if ranking.given.prevalence is None else {"prevalence": ranking.given.prevalence}),
         "best": [names[i] for i in ranking.best], "pareto_front": int((ranking.under < 0).sum()),
         "order_dependent": None if orders is None else int(orders.dependent.sum()),
         "winners": [] if orders is None else [names[i] for i in orders.winners],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import floor, isfinite
-from shlex import quote
+from math import isfinite
 
 import numpy as np
 
@@ -14,11 +13,13 @@ from clfeval.errors import DataError, Problem, UsageError, listing, suggestion
 from clfeval.measures.catalog import measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
+from clfeval.methods.mlcps.remedy import RAYS as RAYS
+from clfeval.methods.mlcps.remedy import asking, counts_something
 from clfeval.result import Warn
 
 NARROW = 0.05  # of the scale
 # of a result of clfeval, what has no place in a polygon is left out rather than refused
-SCALELESS = ("no-direction", "unbounded-metric", "above-one")
+SCALELESS = ("no-direction", "unbounded-metric", "above-one", "not-a-metric")
 
 
 def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
@@ -31,7 +32,7 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
     _check_names(given.metrics, options)
     wished = {wish.metric for wish in options.desirability}
     scales: list[Scale] = []
-    unfit: list[tuple[str, Problem]] = []
+    unfit: list[tuple[str, Problem, tuple[float, float] | None]] = []
     for place, metric in enumerate(given.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
@@ -43,8 +44,9 @@ def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], l
         if problem is None:
             scales.append(scale)
         elif metric not in wished and not (given.lenient and problem.code in SCALELESS):
-            unfit.append((metric, problem))
-    _refuse(unfit, given)
+            unfit.append((metric, problem, scale.span))
+    if unfit:
+        raise asking(unfit, given, len(scales))
     if not any(scale.weight for scale in scales) and not wished:
         hint = "give some a weight above 0"
         raise UsageError.of("every metric has weight 0", "zero-weight", hint=hint)
@@ -73,16 +75,11 @@ def scaled_alike(given: Given, scales: Sequence[Scale]) -> tuple[Scale, ...]:
     Errors: DataError naming every metric whose values have no ray on its scale.
     """
     alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
-    found = [(scale.metric, outside(given, scale)) for scale in alike if scale.weight]
-    _refuse([(metric, problem) for metric, problem in found if problem is not None], given)
-    return tuple(alike)
-
-
-def _refuse(unfit: Sequence[tuple[str, Problem]], given: Given) -> None:
+    found = [(scale, outside(given, scale)) for scale in alike if scale.weight]
+    unfit = [(scale.metric, problem, scale.span) for scale, problem in found if problem is not None]
     if unfit:
-        metric, first = unfit[0]
-        hint = hint_for(first.code, metric, given)
-        raise DataError([problem for _, problem in unfit], hint=hint)
+        raise asking(unfit, given, len(scales))
+    return tuple(alike)
 
 
 def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
@@ -115,6 +112,8 @@ def _scale(
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
+    elif said is None and span is None and _counted(given, place, options):
+        what, code = "looks like a count, a row's number or a setting: is it no metric?", _NO_METRIC
     elif said is None and sounds_like_less(metric) and not negated(metric):
         what, code = "is no measure known here: is more of it better, or less?", "unknown-direction"
     low, high = span or (None, None)
@@ -123,6 +122,16 @@ def _scale(
         return scale, given.problem(0, place, what, code)
     # whatever a metric of weight 0 holds, its ray has length 0
     return scale, outside(given, scale) if weight else None
+
+
+_NO_METRIC = "not-a-metric"
+
+
+def _counted(given: Given, place: int, options: MlcpsOptions) -> bool:
+    """Tell whether a column that nobody named looks like no metric."""
+    metric = given.metrics[place]
+    named = bool(options.metric) or metric in options.weight or not given.models
+    return not named and counts_something(metric, given.values[:, place])
 
 
 def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iterator[Warn]:
@@ -159,19 +168,6 @@ def _notes(given: Given, options: MlcpsOptions, scales: Sequence[Scale]) -> Iter
 
 
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
-RAYS = 3  # of a polygon, at least
-NEARLY = 1.5  # a share above 1 and up to here is no percentage
-
-_HINTS = {
-    "negative-metric": "--rescale {metric}={low}:1 maps its range to 0..1",
-    "above-one": "{percent}--rescale {metric}=0:X, with X as much as it can be, maps it to 0..1",
-    "outside-scale": "--rescale takes the range a metric can have, not the one it happens to have",
-    "unknown-direction": "--direction {metric}=min where less is better, --direction {metric}=max "
-    "where more is",
-    "no-direction": "name the other metrics with --metric, or say what is wanted of it with "
-    "--desirability FILE.yaml",
-    "unbounded-metric": "--rescale {metric}=0:X, with X what a useless model gets",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +180,11 @@ class Scale:
     low: float | None
     high: float | None
     weight: float
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The range that becomes 0..1; None where it is 0..1 already."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     def of(self, values: Floats) -> Floats:
         """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, where no ray is."""
@@ -227,24 +228,3 @@ def outside(given: Given, scale: Scale) -> Problem | None:
     first = int(found[0])
     more = f" ({len(found) - 1:,} more such values)" if len(found) > 1 else ""
     return given.problem(first, scale.place, f"{values[first]:.10g} {what}{more}", code)
-
-
-def hint_for(code: str, metric: str, given: Given) -> str:
-    """Say what to type about a metric; its range is the one it can have, not what it happens to."""
-    measure, values = measure_of(metric), given.values[:, given.metrics.index(metric)]
-    values = values if len(values) else np.zeros(1)  # not measured yet
-    low = measure.low if measure is not None and isfinite(measure.low) else -1.0
-    hint, name = _HINTS[code], quote(metric)
-    if code == "negative-metric" and measure is not None and measure.low == 0:
-        what = "a share" if measure.high == 1 else "this measure"
-        hint = f"{what} cannot be negative: mend the value"
-    elif code == "negative-metric" and measure is None and values.max() > 1:
-        hint = "--rescale {metric}=LOW:HIGH, with the least and the most it can be"
-    elif code == "negative-metric" and (negated(metric) or (measure is None and values.max() <= 0)):
-        hint, low = "--rescale {metric}={low}:0 maps its range to 0..1", floor(values.min())
-    elif code == "above-one" and measure is not None and measure.high == 1:
-        hint = "--rescale {metric}=0:100 maps percentages to 0..1"
-        if values.max() <= NEARLY:
-            hint = "a share cannot pass 1: mend the value"
-    percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
-    return hint.format(metric=name, low=f"{low:g}", percent=percent if measure is None else "")

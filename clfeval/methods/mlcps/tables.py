@@ -185,11 +185,17 @@ def _named(names: Sequence[str], ranks: Ints, before: Ints) -> str:
 
 
 def _profile(ranking: Ranking) -> Rows:
-    """Return a row per model and ray: the raw value, and the length of the ray before weighting."""
+    """Return a row per model and ray: the raw value, and the length of the ray before weighting.
+
+    Limits of the value: its own where it has a closed form, else those of its replicates.
+    """
     scales, given, n = ranking.scales, ranking.given, len(ranking.scales)
-    sides = None
+    sides: tuple[Floats, ...] | None = None
     if given.replicates is not None:
         sides = percentiles(given.replicates, level=ranking.options.level)[:2]
+        if given.limits is not None:
+            pairs = zip(given.limits, sides, strict=True)
+            sides = tuple(np.where(np.isnan(one), other, one) for one, other in pairs)
 
     def row(at: int) -> Row:
         i, j = divmod(at, n)

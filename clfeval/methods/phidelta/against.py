@@ -10,6 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.units import shown
 from clfeval.inference.chance import paired_chance
 from clfeval.inference.shares import Fourfold, holm, paired_combination
 from clfeval.methods.clustered import Paired
@@ -24,13 +25,14 @@ TOGETHER = 10_000  # models compared at a time
 class Against:
     """k models against a reference: in rows of each class, how often who says positive.
 
-    positives, negatives: both, the model, the reference, neither; (k,) each. shared: what clusters
-    say of them, None where rows are taken as independent.
+    positives, negatives: both, the model, the reference, neither; (k,) each, in units of which
+    `unit` are one row. shared: what clusters say of them, None where rows are taken as independent.
     """
 
     models: tuple[str, ...]
     positives: Fourfold
     negatives: Fourfold
+    unit: float
     shared: Paired | None = None
 
     @classmethod
@@ -49,7 +51,8 @@ class Against:
             sides.append((both, one, other, neither))
         names = tuple(patterns.models[i] for i in others.tolist())
         first, second = sides
-        return cls(names, first, second, Paired.of(patterns, others.tolist(), place))
+        shared = Paired.of(patterns, others.tolist(), place)
+        return cls(names, first, second, patterns.unit, shared)
 
     def tables(self, sign: int, level: float) -> tuple[Fourfold, Fourfold]:
         """Return the counts of independent rows that tell as much of a difference."""
@@ -133,9 +136,14 @@ def comparison_rows(
         "p_value": chances[0], "p_adjusted": chances[1],
         "delta_adjusted": columns["delta_adjusted"], "verdict": verdicts,
         "phi_p_value": chances[2], "phi_p_adjusted": chances[3],
-        "differing_positives": np.add(given.positives[1], given.positives[2]).tolist(),
-        "differing_negatives": np.add(given.negatives[1], given.negatives[2]).tolist(),
+        "differing_positives": _differing(given.positives, given.unit),
+        "differing_negatives": _differing(given.negatives, given.unit),
     })  # fmt: skip
+
+
+def _differing(table: Fourfold, unit: float) -> list[Any]:
+    differing: list[Any] = np.asarray(shown(np.add(table[1], table[2]), unit)).tolist()
+    return differing
 
 
 def _rows(table: Fourfold) -> Floats:

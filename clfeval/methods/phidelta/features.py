@@ -17,6 +17,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
+from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
 from clfeval.inference.chance import benjamini_hochberg, combination_chance
 from clfeval.inference.shares import combination
@@ -95,7 +96,9 @@ def feature_table(
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
-    totals = np.column_stack([counts.positives + counts.negatives, counts.missing])
+    totals = np.column_stack(
+        [shown(part, counts.unit) for part in (counts.positives + counts.negatives, counts.missing)]
+    )
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
     numbers = np.column_stack([cuts, over(tp, counts.positives), over(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
@@ -104,8 +107,10 @@ def feature_table(
 
     def make(i: int) -> Row:
         rows, missing = totals[i].tolist()
-        cells = ranked.cells[i].tolist()
-        support, tp, fp, fn, tn = map(_count, (cells[0] + cells[1], *cells))
+        cells = ranked.cells[i]
+        support, tp, fp, fn, tn = map(
+            _count, shown(np.append(cells[:2].sum(), cells), counts.unit).tolist()
+        )
         cut, sensitivity, fpr = map(_number, numbers[i].tolist())
         phi, delta = _estimate(ranked, i, phis), _estimate(ranked, i, deltas)
         border = 0 in (tp, fp, fn, tn)
@@ -206,7 +211,8 @@ def implication_table(ranked: Ranked, level: float | None) -> Rows:
     ]
     return [
         {
-            "feature": ranked.counts.names[i], "implication": rule, "support": support,
+            "feature": ranked.counts.names[i], "implication": rule,
+            "support": shown(support, ranked.counts.unit),
             "confidence": confidence,
         }
         for (i, rule, support), confidence in zip(found, sure, strict=True)
@@ -296,7 +302,8 @@ def feature_result(
         by_chance=_strongest_by_chance(ranked, level),
         expected=0.0 if level is None else (1 - level) * len(ranked.counts),
     )
-    ratio = Population.of_counts(classes.positives, classes.negatives)
+    ratio = Population.of_counts(classes.positives, classes.negatives, classes.unit)
+    totals = {"positives": classes.positives, "negatives": classes.negatives}
     said, limits = counted.roles, options.limits if options.select else None
     wanted = limits and f"{limits[0]:g},{limits[1]:g},{options.top or 'all'}"
     return Result(
@@ -324,8 +331,9 @@ def feature_result(
             said, plane, options, without="by",
         ),
         summary={
-            "rows": classes.positives + classes.negatives, "positives": classes.positives,
-            "negatives": classes.negatives, "prevalence": ratio.prevalence, "odds": ratio.odds,
+            "rows": shown(classes.positives + classes.negatives, classes.unit),
+            **{name: shown(n, classes.unit) for name, n in totals.items()},
+            "prevalence": ratio.prevalence, "odds": ratio.odds,
             "features": len(ranked.counts), "constant": int(ranked.constant.sum()),
             **({} if selected is None else {"selected": len(selected)}),
         },

@@ -10,15 +10,7 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import (
-    Interval,
-    Level,
-    Margin,
-    Populations,
-    Sure,
-    Totals,
-    table,
-)
+from clfeval.methods.options import Interval, Level, Margin, Populations, Sure, Totals, table
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels

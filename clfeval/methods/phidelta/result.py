@@ -97,7 +97,7 @@ def sure(plane: PlaneOptions) -> str:
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
     """Compute every table the options ask for."""
     level, counts = plane.confidence, sample.slices[None]
-    if level is not None and counts.tp.dtype.kind == "f":
+    if level is not None and counts.fractional:
         raise fractional_weights()
     _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, over
-from clfeval.counts.patterns import ConfusionCounts, for_products
+from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import holm
 from clfeval.measures.catalog import CATALOG
@@ -158,7 +158,7 @@ class Plane:
         counts = self.counts
         return {
             "threshold": [thresholds.get(model) for model in counts.models],
-            **{name: getattr(counts, name).tolist() for name in ("tp", "fp", "fn", "tn")},
+            **{name: counts.shown(name).tolist() for name in CELLS},
             **{name: self.share(name) for name in ("sensitivity", "specificity")},
         }
 

@@ -213,8 +213,8 @@ class TuneOptions(Sure, Populations):
         ),
     ] = "exact"  # fmt: skip
     level: Level = 0.95
-    totals: Totals = "random"
     margin: Margin = None
+    totals: Totals = "random"
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -184,8 +184,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Result:
     Errors: UsageError for weights that are not whole where intervals are wanted, and for comparing
     a single model; DataError from reading scores.
     """
-    fractions = given.sampled and given.slices[None].tp.dtype.kind == "f"
-    if fractions and options.confidence is not None:
+    if given.slices[None].fractional and options.confidence is not None:
         raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
@@ -278,7 +277,8 @@ def _small(given: Sample) -> list[Warn]:
     """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
     few = {}
     for label, counts in given.slices.items():
-        both = [n for n in (*counts.positives.tolist(), *counts.negatives.tolist()) if n]
+        totals = (counts.shown("positives"), counts.shown("negatives"))
+        both = [n for n in np.concatenate(totals).tolist() if n]
         if both and min(both) < ENOUGH:
             few[label] = min(both)
     if not few:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.inference.clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
@@ -115,18 +115,22 @@ class Tuner:
         places: list[tuple[int, str, Any]] = []
         for i, (p, n) in enumerate(pairs):
             if self.given.sampled:
-                places.append((i, "sample", Population.of_counts(p, n) if p and n else None))
+                own = Population.of_counts(p, n, counts.unit) if p and n else None
+                places.append((i, "sample", own))
             places += [(i, kind, target) for kind, target in targets]
         shown = len(places)
         whole = range(self.labels.count(None))
         places += [(i, "sweep", one) for one in options.swept for i in whole]
         models, kinds, populations = zip(*places, strict=True)
-        own = over(counts.positives, counts.negatives)
-        found_at = [one and (own[i] if kind == "sample" else one.ratio) for i, kind, one in places]
+        counted_at = over(counts.positives, counts.negatives)
+        found_at = [
+            one and (counted_at[i] if kind == "sample" else one.ratio) for i, kind, one in places
+        ]
         ratios = np.array(found_at, np.float64)
-        cells = Cells.picked(counts, models, ratios, np.array([kind == "sample" for kind in kinds]))
+        counted = np.array([kind == "sample" for kind in kinds])
+        cells = Cells.picked(counts, models, ratios, counted)
         found, failed = self._estimates(cells, np.array(models))
-        total, per = (counts.positives + counts.negatives).tolist(), cells.tuned.per(ROWS)
+        total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
         columns: dict[str, Sequence[Any]] = {
             **self.who(models), "population": kinds,
             "prevalence": [one and one.prevalence for one in populations],
@@ -134,8 +138,8 @@ class Tuner:
             "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
             "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
         }  # fmt: skip
-        for name in ("tp", "fp", "fn", "tn"):
-            rows, tuned = getattr(counts, name).tolist(), getattr(per, name).tolist()
+        for name in CELLS:
+            rows, tuned = counts.shown(name).tolist(), getattr(per, name).tolist()
             columns[name] = [
                 rows[i] if kind == "sample" else None if x != x else x
                 for (i, kind, _), x in zip(places, tuned, strict=True)

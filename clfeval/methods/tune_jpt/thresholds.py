@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.folds import deal
 from clfeval.inference.resampling import stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -30,8 +32,7 @@ _CELLS = 2**18  # tables measured at a time, few enough to stay in the cache
 
 def repeats_of(given: Sample) -> int:
     """Return how often cross-fitting deals the rows anew: once where there are many."""
-    counts = given.slices[None]
-    return REPEATS if (counts.positives + counts.negatives).max() < LARGE else 1
+    return REPEATS if given.slices[None].rows.max() < LARGE else 1
 
 
 def threshold_tables(
@@ -240,7 +241,6 @@ _INFINITE = {"infinite": np.inf, "minus_infinite": -np.inf}
 _GROUPS = 2**13
 _FEWEST = 2**8  # however many folds
 _DEALT = 2**22  # counts of groups in folds
-_MOST = 10**9  # rows that numpy deals exactly
 
 
 def honest_estimates(
@@ -267,6 +267,9 @@ def honest_estimates(
     Undefined with fewer than two rows in a class (too_few_rows), with rows of fractional weight,
     which cannot be dealt (fractional_weights), and where the measure is undefined at every
     threshold of some training part or in the pooled table.
+
+    Rows that share clusters are dealt by whole clusters, those with positives by themselves; with
+    fewer than two clusters that have rows of a class the value is undefined (too_few_clusters).
     Errors: ValueError unless folds >= 2 and repeats >= 1.
     Source: Stone 1974, Journal of the Royal Statistical Society B 36:111 (cross-validatory choice
     and assessment).
@@ -274,8 +277,9 @@ def honest_estimates(
     if folds < 2 or repeats < 1:
         raise ValueError("cross-fitting needs at least two folds and one repeat")
     totals = counts.positives.sum().item(), counts.negatives.sum().item()
-    reason = "fractional_weights" if counts.positives.dtype.kind == "f" else None
+    reason = "fractional_weights" if counts.fractional else None
     reason = reason or ("too_few_rows" if min(totals) == 1 else None)
+    reason = reason or ("too_few_clusters" if _lumped(counts) else None)
     if reason or not min(totals):
         never = Confusion(0, 0, *totals)
         reasons = {name: (reason,) if reason else CATALOG[name].tuned for name in measures}
@@ -284,10 +288,10 @@ def honest_estimates(
             for name, said in reasons.items()
         }
     judged = dict.fromkeys(measures, (np.zeros(len(ratios)), np.zeros(len(ratios))))
-    folds = min(folds, max(totals))  # others would be empty
+    folds = min(folds, max(totals) if counts.clusters is None else len(counts.clusters))
     groups = grouped(counts, max(_FEWEST, min(_GROUPS, _DEALT // folds)))
     for _ in range(repeats):
-        dealt = (deal(groups[0], folds, rng), deal(groups[1], folds, rng)[::-1])
+        dealt = _dealt(groups, folds, rng)
         for name, more in _judged(*dealt, ratios, measures).items():
             judged[name] = (judged[name][0] + more[0], judged[name][1] + more[1])
     found: dict[str, list[Estimate]] = {}
@@ -298,31 +302,49 @@ def honest_estimates(
     return found
 
 
-def grouped(counts: ScoreCounts, most: int) -> tuple[Counts, Counts]:
-    """Return positives and negatives from the highest score down, in so many groups at most."""
+def _lumped(counts: ScoreCounts) -> bool:
+    """Tell whether all rows of a class are of one cluster."""
+    if counts.clusters is None:
+        return False
+    positive = np.arange(2 * len(counts.scores)) < len(counts.scores)
+    return min(counts.clusters.having(positive), counts.clusters.having(~positive)) < 2
+
+
+Groups = tuple[Counts, Counts, ClusterCounts | None]
+
+
+def _dealt(groups: Groups, folds: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return the positives and negatives of each fold in m groups, (folds, m) each."""
+    positives, negatives, clusters = groups
+    if clusters is None:
+        return deal(positives, folds, rng), deal(negatives, folds, rng)[::-1]
+    m = len(positives)
+    dealt = clusters.dealt(folds, np.arange(2 * m) < m, rng)
+    return dealt[:, :m], dealt[:, m:]
+
+
+def grouped(counts: ScoreCounts, most: int) -> Groups:
+    """Return positives and negatives from the highest score down, in so many groups at most.
+
+    Also how often these occur in each cluster.
+    """
     positives, negatives = counts.positives[::-1], counts.negatives[::-1]
-    if len(positives) <= most:
-        return positives, negatives
-    above = np.cumsum(positives + negatives)
-    rows = int(above[-1])
-    # half of the ends evenly, a quarter from each end at distances in geometric progression
-    near = np.geomspace(1, rows, most // 4)
-    ends = np.concatenate([np.linspace(1, rows, most // 2), near, rows - near])
-    last = np.unique(np.searchsorted(above, np.clip(ends, 1, rows)))
-    first = np.concatenate([[0], last[:-1] + 1])
-    return np.add.reduceat(positives, first), np.add.reduceat(negatives, first)
-
-
-def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
-    """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
-    if counts.sum() >= _MOST:
-        return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    left, dealt = counts, []
-    for others in range(folds, 0, -1):
-        size = int(left.sum()) // others
-        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left = left - dealt[-1]
-    return np.array(dealt)
+    first = np.arange(len(positives))
+    if len(positives) > most:
+        above = np.cumsum(positives + negatives)
+        rows = int(above[-1])
+        # half of the ends evenly, a quarter from each end at distances in geometric progression
+        near = np.geomspace(1, rows, most // 4)
+        ends = np.concatenate([np.linspace(1, rows, most // 2), near, rows - near])
+        last = np.unique(np.searchsorted(above, np.clip(ends, 1, rows)))
+        first = np.concatenate([[0], last[:-1] + 1])
+        positives, negatives = (np.add.reduceat(one, first) for one in (positives, negatives))
+    if counts.clusters is None:
+        return positives, negatives, None
+    down = np.arange(len(counts.scores))[::-1]
+    place = np.searchsorted(first, down, side="right") - 1
+    both = np.concatenate([place, place + len(first)])
+    return positives, negatives, counts.clusters.placed(both)
 
 
 def _judged(

@@ -9,7 +9,7 @@ from clfeval.pages.columns import MODEL
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.best import Best
 from clfeval.pages.mlcps.sections import ends, shown
-from clfeval.pages.write import ARROWS, joined, show
+from clfeval.pages.write import ARROWS, joined, show, without_model
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, of
 from clfeval.words import many, quoted
@@ -25,7 +25,8 @@ TABLES = (
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
-            "description": "share of resamples", "properties": {"value": {"$ref": "#/$defs/part"}},
+            "description": "share of the resamples in which it is first, no probability",
+            "properties": {"value": {"$ref": "#/$defs/part"}},
         }),
         Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
         Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
@@ -168,6 +169,7 @@ def _point(row: Row) -> Point | None:
     return None if x is None or y is None else (x, y)
 
 
+OF_ACCURACY = {"accuracy", "error_rate", "tar", "tor"}
 NAMED = 130  # characters of names of metrics on top, about
 
 
@@ -202,6 +204,8 @@ def _scored(result: Result) -> Iterator[str]:
         rescaled = _some([f"{quoted(metric)} from {ends(scale)}" for metric, scale in scales])
         said = f"; rescaled to 0..1: {rescaled}" if scales else ""
         yield f"metrics in this order: {_some(weighted)}{said}"
+        if OF_ACCURACY & {*parameters["metrics"]} and "prevalence" in result.summary:
+            yield without_model([result.summary["prevalence"]])
     if parameters["interval"] == "bootstrap":
         level, resamples = parameters["level"] * 100, many(parameters["resamples"], "resample")
         yield f"{level:g} % intervals: bootstrap, {resamples} of the rows, the same for all models"

@@ -66,7 +66,7 @@ def _ranking(best: Best) -> Shown:
         columns["deals\nbroken"] = _broken
     columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
     if "first" in first:
-        columns["P(first)"] = "first"
+        columns["first in\nresamples"] = "first"
     if "split_wins" in first:
         columns["splits\nwon"] = "split_wins"
     columns |= {
@@ -106,7 +106,11 @@ def _firm(best: Best) -> Shown:
         columns["dealbreakers"] = lambda row: names_in(row["dealbreakers"])
     title = "How firm the scores are"
     title += " (MLcps and its kin; the ranking is by D)" * best.by_desirability
-    return best.table("models", title, columns, right=["ranks"], name="firm", legend=FIRM)
+    given = best.result.parameters["from"] == "metrics"
+    note = "sampling error is not in it: a table of metrics does not tell" if given else ""
+    return best.table(
+        "models", title, columns, right=["ranks"], name="firm", legend=FIRM, note=note
+    )
 
 
 def _ranks(best: Best) -> Shown:

@@ -14,7 +14,7 @@ from clfeval.pages.tune_jpt.sections import (
     ranges,
     stakes,
 )
-from clfeval.pages.write import exact
+from clfeval.pages.write import exact, without_model
 from clfeval.result import Cell, Result, Row, estimate, side_by_side, size_of
 from clfeval.schema import Shown, Sign, Source
 from clfeval.words import many
@@ -57,6 +57,8 @@ def _main(look: Look) -> Shown:
     columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
     staked = lead in ("expected_cost", "net_benefit")
     words = {lead: f"of a row; {stakes(look.result)}"} if staked else {}
+    alone = without_model([row["prevalence"] for row in rows])
+    words["tar"] = "; ".join(filter(None, ["share of right answers (accuracy)", alone]))
     # what stands before the threshold to use is at the one in force
     before = ("ppv", "sensitivity", "specificity") if uses else MAIN
     columns |= _measures(look, list(dict.fromkeys([lead, *before])))
@@ -69,9 +71,9 @@ def _main(look: Look) -> Shown:
     columns |= _measures(look, ["npv", *look.asked])
     at = "at each target" if several else look.where(rows[0])
     cut = f" with threshold {exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
-    alone = len({row["model"] for row in rows}) == 1
+    only = len({row["model"] for row in rows}) == 1
     title = f"Models {at}{cut}, best {look.title(lead)} first" if lead else f"Models {at}{cut}"
-    title = f"The model {at}{cut}" if alone else title
+    title = f"The model {at}{cut}" if only else title
     return look.table(
         "models", title, columns, listed, most=None, total=len(lines), more="--format csv",
         rank="main", lead=lead, legend=EXPLAINED, words=words, right=("use\nthreshold",),

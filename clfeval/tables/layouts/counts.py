@@ -12,8 +12,9 @@ from clfeval.tables.cells import is_absent
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.layouts import wide
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import Columns
-from clfeval.tables.scan import Peek, TableFile, scan
+from clfeval.tables.scan import TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)

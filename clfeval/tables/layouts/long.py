@@ -20,6 +20,7 @@ from clfeval.tables.diagnose import (
     text_of,
 )
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import (
     KEY,
     WRONG,
@@ -30,7 +31,7 @@ from clfeval.tables.prediction import (
     ModelColumns,
     guess_kind,
 )
-from clfeval.tables.scan import Frame, Peek, TableFile, distinct_of, scan, together
+from clfeval.tables.scan import Frame, TableFile, distinct_of, scan, together
 
 SAID, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"
@@ -144,7 +145,7 @@ def checks(
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
     wanted += bad_answer(columns.answer, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
-        wanted.append(bad_weight(columns.weight))
+        wanted.append(bad_weight(columns.weight, columns.written))
     if suspicion.wrong:
         wanted += [_lacking(columns, name) for name in names]
     return [(frame, wanted)]

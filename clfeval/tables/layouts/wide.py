@@ -18,8 +18,11 @@ from clfeval.tables.diagnose import (
     repeated,
 )
 from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
-from clfeval.tables.scan import Frame, Peek, TableFile, in_polars, scan
+from clfeval.tables.layouts.models import HARD, found_models
+from clfeval.tables.names import likely_id, no_truth
+from clfeval.tables.peek import Peek
+from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
+from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns:
@@ -35,49 +38,13 @@ def _models(
     columns = list(peeks)
     truth = roles.truth or find(columns, Names.TRUTH)
     if truth is None:
-        what = f"no truth column; columns: {listing(columns)}"
-        raise DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    spare = [name for name in columns if name not in (truth, roles.cluster)]
-    row_id = roles.id or find(spare, Names.ID)
+        raise no_truth(file, peeks)
+    spare = {name: peek for name, peek in peeks.items() if name != roles.cluster}
+    row_id = roles.id or likely_id(spare, truth)
     taken = {truth, row_id, roles.weight, *roles.by, roles.cluster, ""}
     free = [name for name in columns if name not in taken]
     classes = frozenset(known_labels(peeks[truth].texts, roles))
-    sets: dict[str, list[tuple[str, str]]] = {}
-    for name in free:
-        split = _probability_name(name, classes) if peeks[name].mostly_numeric else None
-        if split:
-            sets.setdefault(split[0], []).append((name, split[1]))
-    folded = {
-        column: model
-        for model, pairs in sets.items()
-        if any(label in classes for _, label in pairs)
-        for column, _ in pairs
-    }
-    models: dict[str, ModelColumns] = {}
-    for name in free:
-        if name in folded:
-            model = folded[name]
-            # the first of equal probabilities wins: classes stand in the declared order
-            order = list(dict.fromkeys([*roles.labels, *(label for _, label in sets[model])]))
-            pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
-            names, labels = zip(*pairs, strict=True)
-            models[model] = ModelColumns(model, "classes", names, labels)
-        else:
-            kind = roles.kind or guess_kind(peeks[name], classes)
-            models[name] = ModelColumns(name, kind, (name,))
-    return (truth, row_id), list(models.values())
-
-
-def _probability_name(name: str, classes: Iterable[str]) -> tuple[str, str] | None:
-    """Split `.pred_<class>`, `prob_<class>` or `<model>:<class>` into model and class."""
-    for prefix in (".pred_", "prob_"):
-        if name.startswith(prefix):
-            return prefix.strip("._"), name.removeprefix(prefix)
-    for label in sorted(classes, key=len, reverse=True):
-        if name.endswith(f":{label}") and name != f":{label}":
-            return name.removesuffix(f":{label}"), label
-    model, colon, label = name.rpartition(":")
-    return (model, label) if colon and model and label else None
+    return (truth, row_id), list(found_models(free, peeks, classes, roles).values())
 
 
 def _selected(
@@ -99,8 +66,7 @@ def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     place, models = _models(file, peeks, roles)
     if all(model.kind != "classes" for model in models):
         return None
-    # tidymodels writes the hard label beside the probabilities it comes from
-    ignored = tuple(model.name for model in models if model.name == ".pred_class")
+    ignored = tuple(model.name for model in models if model.name == HARD)
     models = [m for m in models if m.name not in ignored or m.name in roles.model]
     return Columns(*place, _selected(file, peeks, models, roles), ignored=ignored)
 
@@ -138,7 +104,7 @@ def checks(
     if columns.id is not None:
         wanted.append(repeated(*columns.row))
     if suspicion.weights and columns.weight:
-        wanted.append(bad_weight(columns.weight))
+        wanted.append(bad_weight(columns.weight, columns.written))
     return [(frame, wanted) for frame in frames]
 
 

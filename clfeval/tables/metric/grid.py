@@ -20,13 +20,18 @@ from clfeval.tables.input import find
 GridCells = Sequence[object] | NDArray[Any]
 
 # what stands in a cell
-NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED = range(6)
-CODES = ("", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number")
+NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED, PERCENT = range(7)
+CODES = (
+    "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
+    "bad-number",
+)  # fmt: skip
 SHOWN = 60  # characters of a cell in a message
 _ESTIMATE = {"value", "low", "high", "reason"}
-# meant as a number, but with a decimal comma or a percent sign
-COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*")
-PERCENT = re.compile(r"\s*[-+]?\d*[.,]?\d+\s*%\s*")
+# meant as a number, but with another decimal sign, or one of thousands
+_OTHER = {
+    ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
+    ",": re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
+}
 _ENDLESS = ("infinite", "minus_infinite")
 
 
@@ -55,17 +60,18 @@ class Numbers:
 
 def numeric(status: NDArray[np.uint8]) -> Bools:
     """Tell which cells hold a number, be it infinite or badly spelled."""
-    return np.isin(status, (NUMBER, INFINITE, SPELLED))
+    return np.isin(status, (NUMBER, INFINITE, SPELLED, PERCENT))
 
 
-def numbers_of(cells: GridCells, reasons: GridCells | None = None) -> Numbers:
+def numbers_of(cells: GridCells, reasons: GridCells | None = None, decimal: str = ".") -> Numbers:
     """Read a column as numbers: what float() takes, but no underscores and no words.
 
-    `reasons` is the column beside it that says why cells are empty.
+    `reasons` is the column beside it that says why cells are empty; `decimal` the sign that text
+    has for the point. A number with a percent sign is a hundredth, and told from the others.
     """
-    values = _at_once(cells)
+    values = _at_once(cells, decimal)
     if values is None:
-        found = [_look(cell) for cell in cells]
+        found = [_look(cell, decimal) for cell in cells]
         values = np.array([value for value, _ in found], np.float64)
         status = np.array([status for _, status in found], np.uint8)
     else:
@@ -80,7 +86,7 @@ def numbers_of(cells: GridCells, reasons: GridCells | None = None) -> Numbers:
     return Numbers(values, status)
 
 
-def _at_once(cells: GridCells) -> Floats | None:
+def _at_once(cells: GridCells, decimal: str) -> Floats | None:
     """Convert a column that holds nothing but numbers; None when a closer look is needed."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
@@ -88,20 +94,20 @@ def _at_once(cells: GridCells) -> Floats | None:
     try:
         if kinds <= {int, float}:
             return np.array(cells, np.float64)
-        if kinds == {str} and "_" not in "".join(cells):  # type: ignore[arg-type]
+        if kinds == {str} and decimal == "." and "_" not in "".join(cells):  # type: ignore[arg-type]
             return np.fromiter(map(float, cells), np.float64, len(cells))  # type: ignore[arg-type]
     except (ValueError, OverflowError):
         pass
     return None
 
 
-def _look(cell: object) -> tuple[float, int]:
+def _look(cell: object, decimal: str) -> tuple[float, int]:
     """Return the number in a cell, else NaN, and what is there."""
     if is_estimate(cell):
-        value, status = _look(cell["value"])
+        value, status = _look(cell["value"], decimal)
         return value, _without_value(cell["reason"]) if status == MISSING else status
     if isinstance(cell, str):
-        return _spelled(cell)
+        return _spelled(cell, decimal)
     if is_blank(cell):
         return math.nan, MISSING
     if isinstance(cell, bool) or not isinstance(cell, (Real, Decimal)):
@@ -113,17 +119,22 @@ def _look(cell: object) -> tuple[float, int]:
     return (math.nan, INFINITE) if math.isinf(value) else (value, NUMBER)
 
 
-def _spelled(text: Any) -> tuple[float, int]:
+def _spelled(text: str, decimal: str) -> tuple[float, int]:
     if is_blank(text):
         return math.nan, MISSING
+    plain = text.strip()
+    percent = plain.endswith("%")
+    bare = plain[:-1].rstrip() if percent else plain
+    if _OTHER[decimal].fullmatch(bare):
+        return math.nan, SPELLED
     try:
-        value = math.nan if "_" in text else float(text)
+        written = bare.replace(decimal, ".")
+        value = math.nan if "_" in text else float(f"{written}e-2" if percent else written)
     except ValueError:
-        meant = COMMA.fullmatch(text) or PERCENT.fullmatch(text)
-        return math.nan, SPELLED if meant else TEXT
+        return math.nan, TEXT
     if math.isnan(value):
-        return math.nan, TEXT if "_" in text else MISSING
-    return (math.nan, INFINITE) if math.isinf(value) else (value, NUMBER)
+        return math.nan, TEXT if "_" in text or percent else MISSING
+    return (math.nan, INFINITE) if math.isinf(value) else (value, PERCENT if percent else NUMBER)
 
 
 def _without_value(reason: object) -> int:
@@ -186,6 +197,8 @@ class Grid:
     outer: bool = False  # the first column holds the outer names of an object of objects
     result: bool = False  # a table of a clfeval result
     delimiter: str | None = None  # of delimited text
+    other: str | None = None  # the delimiter that it seems to have instead
+    decimal: str = "."
     _numbers: dict[tuple[int, int | None], Numbers] = field(default_factory=dict, init=False)
 
     @property
@@ -213,7 +226,7 @@ class Grid:
         key = column, reason
         if key not in self._numbers:
             reasons = None if reason is None else self.cells[reason]
-            self._numbers[key] = numbers_of(self.cells[column], reasons)
+            self._numbers[key] = numbers_of(self.cells[column], reasons, self.decimal)
         return self._numbers[key]
 
     def gathered(self, places: Places, reasons: Mapping[int, int]) -> tuple[Floats, Status]:

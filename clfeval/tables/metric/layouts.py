@@ -16,6 +16,7 @@ from clfeval.result import whole
 from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.metric.grid import Grid, Places, is_blank, is_estimate, numeric, text_of
 from clfeval.tables.metric.sheet import (
+    PREDICTIONS,
     Sheet,
     by_rows,
     chosen,
@@ -25,6 +26,7 @@ from clfeval.tables.metric.sheet import (
     no_metrics,
     no_models,
     no_rows,
+    not_turned,
     rows_left,
 )
 
@@ -37,6 +39,9 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
     if not grid.rows or not grid.columns:
         raise no_rows(grid, HEADER_ONLY if grid.delimiter else "the table holds no record")
     if transpose:
+        if any(name.startswith(_MEAN) for name in grid.columns) or _long_columns(grid, said):
+            what = "its columns are those of a long table, or of a search: models are in its rows"
+            raise not_turned(grid.name, what)
         return _transposed(grid, said, wanted)
     if said.layout == "wide":
         return _wide(grid, said, wanted)
@@ -48,7 +53,7 @@ def lay_out(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) 
     if said.layout == "long":
         what = f"no long table: columns {listing(grid.titles)}"
         hint = "that layout needs columns like model, metric, value"
-        raise DataError.of(what, "wrong-layout", grid.name, hint=hint)
+        raise DataError.of(what, "wrong-layout", grid.name, hint=hint, fixes={"layout": None})
     measured = _measured(grid)
     return _of_result(grid, said, wanted, measured) if measured else _wide(grid, said, wanted)
 
@@ -76,7 +81,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if truth and not wanted and said.layout is None:
         what = f"column '{truth}' makes it a table of predictions"
         hint = "add --from predictions; if the column is a metric, add --layout wide"
-        raise DataError.of(what, "which-layout", grid.name, hint=hint)
+        raise DataError.of(what, "which-layout", grid.name, hint=hint, fixes=PREDICTIONS)
     ignored = [name or "(no name)" for name in rest if name not in measured and name not in columns]
     return replace(by_rows(grid, grid.texts(named), columns, "wide", named), ignored=ignored)
 
@@ -105,7 +110,8 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     ignored += [name for name in every if name not in measured and name not in rows]
     columns = np.array([rest[name] for name in models])[:, None]
     places = Places(np.array([list(rows.values())]), columns)
-    return Sheet("wide", models, tuple(rows), places, turned=True, ignored=ignored)
+    roles = {grid.columns[named]: "names of metrics", **dict.fromkeys(models, "model")}
+    return Sheet("wide", models, tuple(rows), places, turned=True, roles=roles, ignored=ignored)
 
 
 _MEAN, _PARAM = "mean_test_", "param_"
@@ -302,7 +308,8 @@ def _scattered(
         what = f"{len(keep):,} rows for {k:,} models and {n:,} metrics: most values are missing"
         name = grid.columns[columns.metric]
         hint = f"if '{name}' does not name a metric, add --layout wide"
-        raise DataError.of(what, "missing-value", grid.name, hint=hint)
+        fixes = {"layout": "wide"}
+        raise DataError.of(what, "missing-value", grid.name, hint=hint, fixes=fixes)
     place = np.full(len(others), -1)
     place[list(found.values())] = range(n)
     j = place[code]
@@ -316,6 +323,10 @@ def _scattered(
         metrics=list(found),
         places=Places(records, np.array([[columns.value]])),
         named=columns.model,
+        roles={
+            grid.columns[columns.metric]: "names of metrics",
+            grid.columns[columns.value]: "values",
+        },
         reasons={} if columns.reason is None else {columns.value: columns.reason},
         ignored=[name for name in others if name not in measured and name not in found],
     )
@@ -339,6 +350,7 @@ def _unnamed(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataEr
         problems[:KEPT],
         hint="every row names its model and its metric; --missing drop leaves such rows out",
         totals=Counter(problem.code for problem in problems),
+        fixes={"missing": "drop"} if len(records) < len(grid.rows) else {},
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
+from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
@@ -19,14 +20,17 @@ from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
     inspect_structure,
-    one_column_hint,
+    other_delimiter,
     read_csv_head,
     read_records,
     refuse_utf16,
     take_fingerprint,
+    with_comments,
 )
+from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
+from clfeval.tables.metric.lines import titled, with_delimiter
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
@@ -37,7 +41,7 @@ def read_grid(table: Any, said: Input) -> Grid:
     Records without any value are left out, and count as rows all the same.
     """
     if paths := paths_of(table):
-        with open_sources(paths, said) as sources:
+        with open_sources(paths, said) as sources, blaming(sources):
             if len(sources) != 1:
                 raise UsageError.of("one metric table at a time", "several-tables")
             grid = _of_file(sources[0], said.id)
@@ -45,7 +49,7 @@ def read_grid(table: Any, said: Input) -> Grid:
         grid = _of_frame(table)
     if said.null_value:
         grid = replace(grid, cells=tuple(_without(cells, said.null_value) for cells in grid.cells))
-    return _without_blanks(grid)
+    return replace(_without_blanks(grid), decimal=said.decimal)
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
@@ -66,22 +70,38 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
 
 
 def _of_text(source: SourceFile, data: bytes) -> Grid:
-    head = read_csv_head(source)
+    source = with_comments(source)
+    above = source.comments.count(b"\n")
+    try:
+        head = read_csv_head(source)
+    except DataError as error:
+        raise titled(source, data) or error from error
     width = len(head.columns)
+    other = None
+    if (
+        width == 1
+        or data.startswith(b"#")
+        or any(sign in name for name in head.columns for sign in ";\t|")
+    ):
+        lines = data.splitlines(keepends=True)
+        comments = list(takewhile(lambda line: line.startswith(b"#"), lines))
+        other = other_delimiter(replace(source, comments=b"".join(comments)), head.columns)
     records = read_records(source) if _plain(data) else []
     if set(map(len, records)) != {width}:  # blank lines, or worse
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
-            hint = one_column_hint(head.columns, source.delimiter)
-            raise DataError(error.problems, hint=hint or error.hint, totals=error.totals) from error
+            if other is not None:
+                raise with_delimiter(error, other, head.columns) from error
+            raise titled(source, data) or error from error
         records = read_records(source)
-    rows: Sequence[int] = range(head.header_row + 1, len(records) + 1)
+    rows: Sequence[int] = range(head.header_row + 1, above + len(records) + 1)
     if not all(records):
-        rows = [row for row in rows if records[row - 1]]
-    body = [records[row - 1] for row in rows]
+        rows = [row for row in rows if records[row - above - 1]]
+    body = [records[row - above - 1] for row in rows]
     cells = tuple(list(map(itemgetter(i), body)) for i in range(width))
-    return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter)
+    delimiter = source.delimiter
+    return Grid(source.name, head.columns, cells, rows, delimiter=delimiter, other=other)
 
 
 def _plain(data: bytes) -> bool:

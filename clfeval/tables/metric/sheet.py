@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from shlex import quote
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Ints
 from clfeval.errors import DataError, Problem, listing, unknown_column
-from clfeval.tables.csv import one_column_hint
 from clfeval.tables.input import Input, Names, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
 
 MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "it looks like predictions: add --from predictions"
+PREDICTIONS = {"source": "predictions"}
+_NUMBERING = {*Names.ROW, "index", "trial", "run", "seed", "fold", "epoch", "step", "candidate"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +35,7 @@ class Sheet:
     reasons: Mapping[int, int] = field(default_factory=dict)  # columns that say why cells are empty
     sds: Sequence[int] = ()  # columns, one for each metric, below 0 for none
     splits: Mapping[str, Sequence[int]] = field(default_factory=dict)  # likewise
+    roles: Mapping[str, str] = field(default_factory=dict)  # of columns, where metrics are none
     ignored: Sequence[str] = ()
     notes: Sequence[str] = ()
 
@@ -115,28 +120,54 @@ def no_models(grid: Grid) -> DataError:
     """Build the error for a table without a column of names."""
     what = f"no column names the models; columns: {listing(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
+    fixes: dict[str, object] = {}
+    if find(grid.columns, Names.METRIC) is not None:
+        hint = "its rows are metrics: add --transpose"
+        fixes = {"transpose": True}
+    elif (numbered := _numbered(grid)) is not None:
+        hint = f"rows are numbered: --id {quote(numbered)}; {hint.partition('; ')[2]}"
+        fixes = {"id": numbered}
     if grid.sha256 is None:
         hint += "; names in the index become a column with reset_index()"
-    return DataError.of(what, "no-models", grid.name, hint=_better(grid) or hint)
+    return _refused(grid, what, "no-models", hint, fixes)
+
+
+def _numbered(grid: Grid) -> str | None:
+    """Return the first column whose name and whole numbers, each once, number the rows."""
+    for i, name in enumerate(grid.columns):
+        plain = name.strip().casefold()
+        if is_index(name) or plain in _NUMBERING or plain.endswith("_id"):
+            values = grid.numbers(i).values
+            if np.isfinite(values).all() and (values % 1 == 0).all():
+                return name if len(np.unique(values)) == len(values) > 1 else None
+    return None
 
 
 def no_metrics(grid: Grid) -> DataError:
     """Build the error for a table without numbers."""
     what = f"no column holds numbers; columns: {listing(grid.titles)}"
     hint = "each metric is a column of numbers; a table whose rows are metrics needs --transpose"
-    return DataError.of(what, "no-metrics", grid.name, hint=_better(grid) or hint)
+    return _refused(grid, what, "no-metrics", hint, {})
+
+
+def _refused(grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, object]) -> DataError:
+    """Build the error of a table without names or numbers: it may be one of predictions."""
+    if find(grid.columns, Names.TRUTH) is not None:
+        hint, fixes = FROM_PREDICTIONS, PREDICTIONS
+    elif grid.delimiter is not None and len(grid.columns) == 1:
+        hint = f"only one column was found: {listing(grid.columns)}"
+    return DataError.of(what, code, grid.name, hint=hint, fixes=fixes)
+
+
+def not_turned(name: str, what: str) -> DataError:
+    """Build the error for a table that is to be turned and has its models in rows."""
+    hint = "leave out --transpose"
+    return DataError.of(what, "turned-table", name, hint=hint, fixes={"transpose": False})
 
 
 def no_rows(grid: Grid, why: str) -> DataError:
     """Build the error for a table without models."""
     return DataError.of("no rows to evaluate", "empty-table", grid.name, hint=why)
-
-
-def _better(grid: Grid) -> str | None:
-    """Return a hint for a file of one column, or of predictions."""
-    if grid.delimiter is not None and (hint := one_column_hint(grid.columns, grid.delimiter)):
-        return hint
-    return FROM_PREDICTIONS if find(grid.columns, Names.TRUTH) else None
 
 
 def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
@@ -146,3 +177,63 @@ def kept(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
         models=[sheet.models[i] for i in models],
         places=sheet.places.kept(models),
     )
+
+
+def of_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
+    """Return the sheet of some metrics, given by their numbers in order."""
+    at, places = list(metrics), sheet.places
+
+    def of(part: Ints) -> Ints:
+        return part if part.shape[1] == 1 else part[:, at]
+
+    return replace(
+        sheet,
+        metrics=[sheet.metrics[j] for j in at],
+        places=Places(of(places.records), of(places.columns)),
+        sds=[sheet.sds[j] for j in at] if sheet.sds else (),
+        splits={name: [columns[j] for j in at] for name, columns in sheet.splits.items()},
+    )
+
+
+def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
+    """Return the grid without the columns that go by some names or globs, and those columns."""
+    gone = set(_matched(grid.columns, patterns))
+    if not gone:
+        return grid, []
+    keep = [i for i, name in enumerate(grid.columns) if name not in gone]
+    return (
+        replace(
+            grid,
+            columns=tuple(grid.columns[i] for i in keep),
+            cells=tuple(grid.cells[i] for i in keep),
+            outer=grid.outer and 0 in keep,
+        ),
+        [name for name in grid.columns if name in gone],
+    )
+
+
+def without_metrics(
+    grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
+) -> tuple[Sheet, list[str]]:
+    """Return the sheet without the metrics that go by the same names, and those metrics.
+
+    columns: those that went already. Raises UsageError for a pattern that is neither's.
+    """
+    gone = set(_matched(sheet.metrics, patterns))
+    for pattern in patterns:
+        if not _matched([*columns, *gone], [pattern]):
+            match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], what="column")
+    keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
+    if not keep:
+        raise no_metrics(grid)
+    return (of_metrics(sheet, keep) if gone else sheet), [n for n in sheet.metrics if n in gone]
+
+
+def _matched(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    known = set(names)
+    return [
+        name
+        for pattern in patterns
+        for name in ([pattern] if pattern in known else names)
+        if name == pattern or (pattern not in known and fnmatchcase(name, pattern))
+    ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,24 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
-from clfeval.tables.cells import means_missing, null_hint
 from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.metric.grid import (
-    CODES,
-    COMMA,
-    MISSING,
-    PERCENT,
-    UNDEFINED,
-    Grid,
-    Places,
-    Status,
-    flaw_of,
-)
+from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
 from clfeval.tables.metric.layouts import lay_out
+from clfeval.tables.metric.lines import with_delimiter
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
+    PREDICTIONS,
     MetricLayout,
     Sheet,
     kept,
     name_problems,
     no_rows,
+    without_columns,
+    without_metrics,
 )
+from clfeval.tables.metric.values import check_values, percentages
+from clfeval.tables.taken import Taken
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
@@ -71,52 +66,11 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             "tell the rows apart into one name"
         )
         if find(grid.columns, Names.TRUTH):
-            hint = FROM_PREDICTIONS
-    raise DataError(problems[:KEPT], hint=hint, totals=+totals)
-
-
-def check_values(grid: Grid, sheet: Sheet, status: Status) -> None:
-    """Refuse a sheet with a gap, a text or an infinite value; every one of them is named."""
-    if not status.any():
-        return
-    pairs = np.argwhere(status.T)[:, ::-1] if sheet.turned else np.argwhere(status)
-    problems = [_problem(grid, sheet, i, j, int(status[i, j])) for i, j in pairs[:KEPT].tolist()]
-    totals: Counter[str] = Counter()
-    for code, count in zip(CODES, np.bincount(status.ravel(), minlength=len(CODES)), strict=True):
-        totals[code] += int(count) if code else 0
-    # what to type next is said about the first text, else about the first of the others
-    n = next((n for n, one in enumerate(problems) if one.code == "bad-number"), 0)
-    hint = _hint(problems[n], sheet.metrics[pairs[n, 1]])
-    raise DataError(problems, hint=hint, totals=+totals)
-
-
-def _problem(grid: Grid, sheet: Sheet, i: int, j: int, status: int) -> Problem:
-    record, column = sheet.places.of(i, j)
-    if record < 0:
-        what = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
-        return Problem(what, "missing-value", grid.name)
-    why = sheet.reasons.get(column)
-    reason = None if why is None else grid.cells[why][record]
-    what = flaw_of(grid.cells[column][record], status, reason)
-    return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])
-
-
-def _hint(problem: Problem, metric: str) -> str:
-    """Say what to type next about a value."""
-    if problem.code == "missing-value":
-        return "fill the cells, or add --missing drop to leave such models out"
-    if problem.code == "infinite-value":
-        return "an infinite value has no place on a scale: name the other metrics with --metric"
-    value = problem.what[1:].removesuffix("' is not a number")
-    if COMMA.fullmatch(value):
-        return f"a decimal comma? write '{value}' as {value.replace(',', '.')}"
-    if PERCENT.fullmatch(value):
-        bare = value.rstrip("%").rstrip().replace(",", ".")
-        return f"write '{value}' as {bare}; --rescale '{metric}=0:100' then makes it a share"
-    if hint := means_missing(value):
-        return hint
-    others = "a column that is no metric is left out by naming the others with --metric"
-    return f"{null_hint(value)}; {others}"
+            raise DataError(
+                problems[:KEPT], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
+            )
+    fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
+    raise DataError(problems[:KEPT], hint=hint, totals=+totals, fixes=fixes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +97,9 @@ class MetricTable:
     places: Places
     records: Sequence[int]  # the row of each record
     columns: tuple[str, ...]
+    left_out: tuple[str, ...] = ()  # for they were to be ignored
+    percent: tuple[str, ...] = ()  # metrics whose numbers have a percent sign
+    roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are no metrics
 
     def described(self) -> str:
         """Say in one line how the table was read."""
@@ -155,9 +112,23 @@ class MetricTable:
         if self.dropped:
             models = f"model{'s' * (self.dropped > 1)}"
             parts.append(f"{self.dropped:,} {models} with missing values left out")
-        if self.ignored:
-            parts.append(f"ignored {listing(self.ignored)}")
+        if self.percent:
+            parts.append(f"percentages, taken as shares: {listing(self.percent, 4)}")
+        if ignored := (*self.ignored, *self.left_out):
+            parts.append(f"ignored {listing(ignored)}")
         return "; ".join(parts)
+
+    def taken(self) -> list[Taken]:
+        """Say what every column of the table is taken for, and why."""
+        known = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
+        shares = "57.1 % is 0.571: its values have percent signs"
+        known |= dict.fromkeys(self.percent, ("metric", shares))
+        known |= dict.fromkeys(self.ignored, ("left out", "it holds no numbers"))
+        known |= dict.fromkeys(self.left_out, ("left out", "--ignore"))
+        known |= {name: (role, self.named_by) for name, role in self.roles.items()}
+        other = ("not used", f"{self.named_by}, a {self.layout} table")
+        names = dict.fromkeys((*self.columns, *self.left_out))
+        return [Taken(name, *known.get(name, other)) for name in names]
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build the problem of the value of model i and metric j, where it stands in the file."""
@@ -166,29 +137,45 @@ class MetricTable:
 
 
 def read_metrics(
-    table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False
+    table: Any,
+    said: Input,
+    *,
+    wanted: Sequence[str] = (),
+    transpose: bool = False,
+    check: Callable[[str, Sheet], None] = lambda *_: None,
 ) -> MetricTable:
     """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
-    A missing value is an error, or leaves its model out. Raises UsageError and DataError.
+    A missing value is an error, or leaves its model out. `check` is asked about models and metrics
+    before their values are. Raises UsageError and DataError.
     """
     if said.layout not in (None, "wide", "long"):
         what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
         raise bad_option(what)
-    grid = read_grid(table, said)
-    sheet = with_models(grid, lay_out(grid, said, wanted, transpose=transpose), said.model)
+    grid, left_out = without_columns(read_grid(table, said), said.ignore)
+    try:
+        sheet = lay_out(grid, said, wanted, transpose=transpose)
+    except DataError as error:
+        raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
+    sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
+    check(grid.name, sheet)
+    sheet = with_models(grid, sheet, said.model)
     values, status = grid.gathered(sheet.places, sheet.reasons)
+    shares = percentages(status)
+    status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
     models = len(sheet.models)
     if said.missing == "drop":
         left = without_missing(grid, sheet, status)
         sheet, values, status = kept(sheet, left), values[left], status[left]
     check_names(grid, sheet)
-    check_values(grid, sheet, status)
+    check_values(grid, sheet, status, chosen=bool(wanted), drop=said.missing == "drop")
     sds = by_split = None
     if max(sheet.sds, default=-1) >= 0:
         sds = grid.gathered(sheet.beside(sheet.sds), {})[0]
+    named = None if sheet.named is None else grid.columns[sheet.named]
+    roles = {} if named is None else {named: "names of models"}
     notes = list(sheet.notes)
     if sheet.splits:
         found = [grid.gathered(sheet.beside(one), {})[0] for one in sheet.splits.values()]
@@ -214,6 +201,9 @@ def read_metrics(
         places=sheet.places,
         records=grid.rows,
         columns=grid.columns,
+        left_out=(*left_out, *also),
+        roles=roles | dict(sheet.roles),
+        percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
     )
 
 

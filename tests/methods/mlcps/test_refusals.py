@@ -73,7 +73,10 @@ def test_percentages_alone(tmp_path: Path) -> None:
 
 def test_an_unbounded_measure_needs_a_scale(tmp_path: Path) -> None:
     error = refused(tmp_path, "model,f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n")
-    assert error.hint == "--rescale dor=0:X, with X as much as it can be, maps it to 0..1"
+    assert error.hint == (
+        "--rescale dor=0:X, with X as much as it can be, maps it to 0..1; guessed: 0:200"
+    )
+    assert error.fixes == {"rescale": {"dor": (0, 200)}}
 
 
 def test_a_share_hardly_above_one_is_no_percentage(tmp_path: Path) -> None:
@@ -124,7 +127,8 @@ def test_tables_that_are_not_what_they_look_like(tmp_path: Path) -> None:
 def test_ids_and_truth_are_predictions_whatever_the_truth_is_made_of(tmp_path: Path) -> None:
     error = refused(tmp_path, "id,truth,rf,svm,lr\ns1,benign,.8,.7,.6\ns2,malignant,.9,.8,.7\n")
     assert error.problems[0].code == "which-layout"
-    assert "--from predictions" in str(error.hint)
+    assert "--from predictions" in str(error.parts[0].hint)
+    assert error.fixes == {"source": "predictions", "positive": "malignant"}
 
 
 def test_log_loss_has_nothing_to_take_it_from(tmp_path: Path) -> None:
@@ -133,7 +137,7 @@ def test_log_loss_has_nothing_to_take_it_from(tmp_path: Path) -> None:
     assert said(error, tmp_path) == [
         "metrics.csv:2: column 'log_loss': less is better and it has no upper end: nothing to "
         "take it from [unbounded-metric]",
-        "hint: --rescale log_loss=0:X, with X what a useless model gets",
+        "hint: --rescale log_loss=0:X, with X what a useless model gets; guessed: 0:0.5",
     ]
     rows = clfeval.mlcps(table(tmp_path, text), rescale={"log_loss": (0, 1)}).tables["profile"]
     assert [row["d"] for row in rows if row["metric"] == "log_loss"] == [0.75, 0.5]

@@ -168,7 +168,7 @@ def test_groups_of_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     score = np.arange(n) / n
     hit = (rng.random(n) < score**2).astype(np.int64)
     counts = ScoreCounts(score, hit, 1 - hit)
-    positives, negatives = grouped(counts, 1024)
+    positives, negatives, _ = grouped(counts, 1024)
     sizes = positives + negatives
     assert (positives.sum(), negatives.sum()) == (hit.sum(), n - hit.sum())
     assert len(sizes) <= 1024
@@ -196,7 +196,7 @@ def test_where_there_is_none() -> None:
     assert only([(0.5, 1), (0.5, 1), (0.5, 0), (0.5, 0)]).reason == "zero_margin"
     # two of each and leave-one-out, asked for as more folds than rows
     assert only([(0.9, 1), (0.8, 1), (0.2, 0), (0.1, 0)], folds=99).value is not None
-    thirds = ScoreCounts(np.array([0.1, 0.9]), np.array([1 / 3, 5.0]), np.array([4.0, 1.0]))
+    thirds = ScoreCounts(np.array([0.1, 0.9]), np.array([1, 15]), np.array([12, 3]), unit=3)
     for name, found in honest(thirds, ["mcc", "tar"], ODDS).items():
         assert found == [Estimate(None, reason="fractional_weights")] * len(ODDS), name
     for folds, repeats in ((1, 5), (10, 0)):

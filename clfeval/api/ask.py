@@ -1,0 +1,120 @@
+"""Read a table, and where it lets doubt: ask everything at once, with the answers that seem best.
+
+A doubt is an error that knows which options would answer it. They are taken for the answer, and the
+table is read again, until nothing is left to ask: what is proposed in the end is known to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from clfeval.api.dry_run import dry_result
+from clfeval.errors import ClfevalError, DataError
+from clfeval.options import Command, listed
+from clfeval.result import Result
+from clfeval.tables.source import read_once
+from clfeval.tables.taken import Facts, Read
+
+MOST = 25  # questions in a row
+OnOpen = Callable[[Read], None]
+Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a result is made by, and what was counted until then."""
+
+    result: Callable[[], Result]
+    facts: Facts
+
+
+Steps = Callable[..., Iterator[Ready]]
+
+
+def answered(
+    command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
+    offer: Offer,
+) -> Result:  # fmt: skip
+    """Read a table as the options say, and compute; raise all that has to be asked, at once.
+
+    `steps` reads, yields a `Ready`, and lets go of what it opened.
+    """
+    opening = contextmanager(steps)
+    with ExitStack() as stack:
+        stack.enter_context(read_once())
+        seen: list[Read] = []
+        taken = command.taken(given)
+
+        def hear(read: Read) -> None:
+            seen.append(read)
+            if not taken[0].dry_run:
+                on_open(read)
+
+        try:
+            ready = stack.enter_context(opening(table, *taken, hear))
+        except ClfevalError as error:
+            asked = _all(error, command, opening, table, given, seen)
+            asked.offer = offer(asked.fixes) if asked.fixes else None
+            if taken[0].dry_run and isinstance(error, DataError):
+                return dry_result(command.name, seen[-1:], asked, {})
+            raise asked from error.__cause__
+        if taken[0].dry_run:
+            return dry_result(command.name, seen[-1:], None, ready.facts)
+        return ready.result()
+
+
+def _all(
+    first: ClfevalError, command: Command, opening: Callable[..., Any], table: Any,
+    given: Mapping[str, Any], seen: list[Read],
+) -> ClfevalError:  # fmt: skip
+    """Return the error of everything that is to be asked about a table."""
+    known = {name for option in command.options() for name in option.names}
+
+    def answers(error: ClfevalError) -> dict[str, Any]:
+        """Return what answers it in this command; what are features are no models."""
+        mine = {name: value for name, value in error.fixes.items() if name in known}
+        return {"features": True} if "features" in mine else mine
+
+    parts, fixes, told = [first], answers(first), {str(first)}
+    settled = not fixes
+    while answers(parts[-1]) and not settled and len(parts) < MOST:
+        try:
+            with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
+                settled = True
+        except ClfevalError as another:
+            if str(another) in told:
+                break  # the answer was none
+            if another.problems[0].code == "empty-table":  # it leaves nothing
+                fixes = {
+                    name: value for name, value in fixes.items() if name not in parts[-1].fixes
+                }
+                break
+            told.add(str(another))
+            parts.append(another)
+            fixes = with_fixes(fixes, answers(another))
+    asked = first if len(parts) == 1 else type(first).together(parts)
+    asked.fixes = fixes
+    asked.settled = settled
+    asked.args = ("\n".join(asked.lines()),)
+    return asked
+
+
+def with_fixes(given: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with others added: to those that hold several, and in place of the rest."""
+    merged = dict(given)
+    for name, value in fixes.items():
+        before = merged.get(name)
+        if isinstance(value, tuple):
+            merged[name] = tuple(dict.fromkeys((*listed(before), *value)))
+        elif isinstance(value, Mapping):
+            common = before if isinstance(before, Mapping) else {}
+            common = (
+                {None: before} if before is not None and not common and before != {} else common
+            )
+            merged[name] = {**common, **value}
+        else:
+            merged[name] = value
+    return merged

@@ -1,0 +1,68 @@
+"""A model's labels beside its scores: the threshold that makes the ones of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isinf, nextafter
+
+from clfeval.errors import DataError
+from clfeval.late import nw
+from clfeval.tables.cells import as_text, is_absent
+from clfeval.tables.input import DEFAULT_THRESHOLD
+from clfeval.tables.prediction import Columns, ModelColumns
+from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
+
+
+def threshold_beside(
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns, positive: str
+) -> float | None:
+    """Return the threshold at which the scores of a model say what its labels say.
+
+    Of all that do, 0.5 or else the shortest number. None where the scores cannot be read, which is
+    told later. Raises DataError where no threshold does.
+    """
+    score, label = model.columns[0], str(model.beside)
+    chosen = columns.readings("plain")
+    readings: dict[str, Reading] = {label: chosen[columns.truth], score: chosen[score]}
+    # positives score this or more, all others this or less
+    least, most = inf, -inf
+    for file in files:
+        frame = scan(file, readings, null_values=columns.null_values)
+        number = nw.col(score).cast(nw.Float64)
+        frame = frame.filter(~nw.col(label).is_null(), ~number.is_null(), ~number.is_nan())
+        ends = [number.min().alias("least"), number.max().alias("most")]
+        try:
+            found = collect(frame.group_by(label).agg(*ends)).rows(named=True)
+        except engine_errors():
+            return None
+        for row in found:
+            if is_absent(row[label]):
+                continue
+            if as_text(row[label]) == positive:
+                least = min(least, row["least"])
+            else:
+                most = max(most, row["most"])
+    if most >= least:
+        what = (
+            f"its labels are not '{score}' cut at one threshold: '{positive}' from {least:g} on, "
+            f"others up to {most:g}"
+        )
+        hint = f"--ignore '{label}' takes the scores, --ignore '{score}' takes the labels"
+        fixes = {"ignore": (label,)}
+        raise DataError.of(
+            what, "labels-differ", files[0].name, None, label, hint=hint, fixes=fixes
+        )
+    return _between(most, least)
+
+
+def _between(above: float, up_to: float) -> float:
+    """Return 0.5, or else the shortest number that is above the one and not above the other."""
+    if above < DEFAULT_THRESHOLD <= up_to:
+        return DEFAULT_THRESHOLD
+    if isinf(above) or isinf(up_to):
+        return up_to if isinf(above) else nextafter(above, inf)
+    for digits in range(17):
+        number = round((above + up_to) / 2, digits)
+        if above < number <= up_to:
+            return number
+    return up_to

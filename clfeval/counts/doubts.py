@@ -1,0 +1,199 @@
+"""What the rows let doubt: columns without a label, scores of no known scale, strange sums."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from clfeval.counts.settle import Settled
+from clfeval.errors import DataError, Problem, listing
+from clfeval.late import pl
+from clfeval.tables.cells import as_text
+from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
+from clfeval.tables.input import Names, find
+from clfeval.tables.prediction import ModelColumns
+
+# as flags are written; a tree that is sure of everything says 0.0 and 1.0
+BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
+FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
+HALF = 0.005  # of the last of two decimal places
+FAR = 20  # times as wide: measurements differ so, scores of models hardly
+
+
+def refuse_stray(settled: Settled, votes: Sequence[Collection[Any]]) -> None:
+    """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
+
+    A flag would become a model and change what the others alone find; who names the models is not
+    asked. votes: per model the values that stand in its column, of scores the first ones.
+    """
+    roles, columns = settled.roles, settled.columns
+    if roles.model or roles.kind or columns.answer:
+        return
+    bits = {
+        model.name: model.kind != "classes"
+        and model.name not in settled.reread
+        and {*map(as_text, said)} <= {None, *BITS}
+        for model, said in zip(columns.models, votes, strict=True)
+    }
+    others = [model.kind for model in columns.models if not bits[model.name]]
+    scored = len(others) > others.count("label")
+    strays = [
+        model.columns[0]
+        for model in columns.models
+        if bits[model.name] and (scored or (others and model.kind == "score"))
+    ]
+    if strays:
+        beside = "scores" if scored else "labels"
+        what = f"only 0 and 1, beside {beside} of other models: is it a model?"
+        raise DataError(
+            [Problem(what, "stray-labels", settled.name, None, name) for name in strays],
+            hint="--ignore leaves it out; --model, once for each model, says that it is one",
+            fixes={"ignore": tuple(strays)},
+        )
+
+
+def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
+    """Raise for columns of text without a single label: an id, a note, a group, and no model."""
+    columns = settled.columns
+    if columns.answer:
+        return
+    suspects = [model for model in columns.models if model.name in unknown]
+    others = len(suspects) < len(columns.models)
+    foreign = [
+        model
+        for model in suspects
+        for texts in [settled.texts(model)]
+        # of two models with other labels than truth's nobody knows that they are none
+        if texts and not texts & {*known} and (len(texts) >= FOREIGN or others)
+    ]
+    if not foreign:
+        return
+    names = [model.columns[0] for model in foreign]
+    ids = [name for name in names if settled.peeks[name].distinct] if columns.id is None else []
+    rest = tuple(name for name in names if name not in ids[:1])
+    fixes: dict[str, Any] = ({"id": ids[0]} if ids else {}) | ({"ignore": rest} if rest else {})
+    raise DataError(
+        [
+            Problem(f"no value is one of truth's labels {listing(known)}: "
+                    f"{listing(sorted(settled.texts(model)), 3)}", "unknown-label", settled.name,
+                    None, model.columns[0])
+            for model in foreign
+        ],
+        hint=f"is it no model? {_ways(settled, names[0])}, or --ignore '{names[0]}'",
+        fixes=fixes,
+    )  # fmt: skip
+
+
+def _ways(settled: Settled, name: str) -> str:
+    """Say what a column may be instead of a model."""
+    if shares(settled, name):
+        return f"--cluster '{name}' (mars, phidelta, tune-jpt)"
+    return f"--id '{name}', --by '{name}'"
+
+
+def shares(settled: Settled, name: str) -> bool:
+    """Tell whether a column is called as if rows of one value belonged together, and has such."""
+    return bool(find([name], Names.CLUSTER)) and not settled.peeks[name].distinct
+
+
+def refuse_unbounded(
+    settled: Settled, found: Mapping[str, tuple[float, float]], *, any_range: bool
+) -> None:
+    """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
+
+    found: the ends of what each model says, beyond 0..1.
+    """
+    models = {model.name: model for model in settled.columns.models}
+    problems = [
+        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", settled.name,
+                None, name)
+        for name, (low, high) in found.items() if models[name].kind == "classes"
+    ]  # fmt: skip
+    if problems:
+        fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
+        hint = "probabilities lie between 0 and 1"
+        hint += "; --renormalize divides them by their sum" if fixes else ""
+        raise DataError(problems, hint=hint, fixes=fixes)
+    if not found or any_range:
+        return
+    what = "scores from {:g} to {:g} are no probabilities, so no threshold is understood"
+    problems = [
+        Problem(what.format(*ends), "needs-threshold", settled.name, None,
+                settled.columns.source(models[name]))
+        for name, ends in found.items()
+    ]  # fmt: skip
+    hint, fixes = _scale(settled, {models[name]: ends for name, ends in found.items()})
+    raise DataError(problems, hint=hint, fixes=fixes)
+
+
+def _scale(
+    settled: Settled, found: Mapping[ModelColumns, tuple[float, float]]
+) -> tuple[str, dict[str, Any]]:
+    """Say what numbers beyond 0..1 may be, and which options take them so."""
+    columns = [model.columns[0] for model in found]
+    first, wide = columns[0], not settled.columns.answer
+    low, high = min(ends[0] for ends in found.values()), max(ends[1] for ends in found.values())
+    inside = [m for m in settled.columns.models if m.kind != "label" and m not in found]
+    labels = [m for m in settled.columns.models if m.kind == "label"]
+    cut = f"if it is a model, --threshold '{first}=T' says from which score on it is positive"
+    if wide and (inside or labels):
+        ways = _ways(settled, first) + ", " if shares(settled, first) else ""
+        hint = f"{ways}--ignore '{first}' leaves it out; {cut}"
+        return hint, {"ignore": tuple(columns)}
+    highs = [max(abs(end) for end in ends) for ends in found.values()]
+    whole = [
+        model.columns[0] for model, ends in found.items()
+        if wide and ends[0] >= 0 and settled.peeks[model.columns[0]].whole
+    ]  # fmt: skip
+    percent = low >= 0 and high <= 100
+    mixed = bool(whole) and len(whole) < len(columns) and not percent
+    others = {"ignore": tuple(whole)} if mixed else {}
+    if wide and len(found) > 2 and max(highs) > FAR * min(highs):
+        hint = f"measurements? clfeval phidelta --features takes columns as features; {cut}"
+        return hint, {"features": True, **others}
+    if mixed:
+        return f"--ignore '{whole[0]}' leaves it out; {cut}", others
+    if percent:
+        hint = "percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1"
+        return hint, {"threshold": {None: 50.0}}
+    if low < 0:
+        hint = (
+            f"log-odds or margins? --threshold 0 cuts where the classes are equally likely; {cut}"
+        )
+        return hint, {"threshold": {None: 0.0}}
+    return f"{cut}; --labels declares them as classes that truth lacks", {}
+
+
+def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:
+    """Raise for rows whose class probabilities do not sum to 1, with the worst of them.
+
+    off: how far from 1, at most. Two decimal places in every column are exact enough.
+    """
+    problems = []
+    for model in settled.columns.models:
+        allowed = HALF * len(model.columns) + 1e-9
+        if {*classes} <= {*model.classes} and off.get(model.name, 0.0) > allowed:
+            file, row, total = _worst(settled, model)
+            what = f"the class probabilities of '{model.name}' sum to {total:.4g}, at worst"
+            problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
+    if problems:
+        hint = "--renormalize divides them by their sum in each row"
+        raise DataError(problems, hint=hint, fixes={"renormalize": True})
+
+
+def _worst(settled: Settled, model: ModelColumns) -> tuple[str, int, float]:
+    """Return the file and the row whose probabilities are farthest from 1 in all, and their sum."""
+    written = settled.columns.written
+    total = reduce(add, (number_of(name, written) for name in model.columns))
+    rows = [
+        numbered(file, settled.columns.null_values)
+        .select(FILE, ROW, total.alias("sum"), (total - 1).abs().alias("off"))
+        .filter(pl.col("off").is_not_nan())
+        .sort("off", descending=True)
+        .head(1)
+        for file in settled.files
+    ]
+    file, row, found, _ = pl.concat(rows).sort("off", descending=True).head(1).collect().row(0)
+    return file, row, found

@@ -1,0 +1,46 @@
+"""Labels that are nearly the same: by case, or by spaces around them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from clfeval.errors import DataError, Problem, joined, listing
+from clfeval.tables.input import Input
+
+NAMED = 4  # labels in a hint
+
+
+def refuse_twins(
+    file: str, truth: str, classes: Mapping[str, int], roles: Input,
+    others: Mapping[str, Collection[str]] | None = None,
+) -> None:  # fmt: skip
+    """Raise for labels that differ only by case or by spaces around them.
+
+    classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
+    Labels that are all declared are meant to be apart.
+    """
+
+    def twins(labels: Iterable[str]) -> list[list[str]]:
+        alike: dict[str, list[str]] = {}
+        for label in labels:
+            alike.setdefault(label.strip().lower(), []).append(label)
+        return [same for same in alike.values() if len(same) > 1 and not {*same} <= {*roles.labels}]
+
+    found = [
+        (truth, joined([f"'{label}' ({classes[label]:,})" for label in same]), same)
+        for same in twins(classes)
+    ]
+    for column, strange in (others or {}).items():
+        found += [
+            (column, listing(same), same)
+            for same in twins([*classes, *sorted(strange)])
+            if {*same} & {*strange}
+        ]
+    if not found:
+        return
+    what = "labels that differ only by case or outer spaces: "
+    problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
+    every = list(dict.fromkeys(label for _, _, same in found for label in same))
+    keep = " ".join(f"--labels '{label}'" for label in every[:NAMED])
+    hint = f"--fold-labels takes them for one; {keep} keeps them apart"
+    raise DataError(problems, hint=hint, fixes={"fold_labels": True})

@@ -1,0 +1,21 @@
+"""Rows dealt to folds, from their counts: what is chosen on some is judged on the others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clfeval.arrays import Counts, Ints
+
+_MOST = 10**9  # rows that numpy deals exactly
+
+
+def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
+    """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
+    if counts.sum() >= _MOST:
+        return rng.multinomial(counts, np.full(folds, 1 / folds)).T
+    left, dealt = counts, []
+    for others in range(folds, 0, -1):
+        size = int(left.sum()) // others
+        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+        left = left - dealt[-1]
+    return np.array(dealt)

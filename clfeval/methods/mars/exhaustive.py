@@ -1,0 +1,87 @@
+"""Of all subsets of one size the one that finds most: those that cannot are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.patterns import TargetCounts
+
+_CELLS = 1 << 22  # sets of models x patterns looked at together
+_LIMB = 30  # bits of a count that are added up as one float
+
+Sets = NDArray[np.int16]  # (s, size): models of each set, in the order they are tried in
+
+
+def most_covering(counts: TargetCounts, size: int, known: int) -> Bools:
+    """Return the subsets of `size` models that cover most target rows, (s, k), all that tie.
+
+    Sets grow by one model at a time, those that find much first. What a model adds to a set it
+    adds to a larger one at most, so a set whose coverage and the largest gains of as many models
+    as it lacks are together less than `known`, what some subset covers, is dropped.
+    Exact: sums are those of whole numbers.
+    """
+    k = len(counts.models)
+    order = np.argsort(-(counts.hit_n @ counts.hits), kind="stable")
+    hits = np.ascontiguousarray(counts.hits[:, order].T)
+    parts, kind = _limbs(counts.hit_n)
+    weights, table = [part.astype(kind) for part in parts], hits.T.astype(kind)
+    grown: Sets = np.empty((1, 0), np.int16)
+    for left in range(size, 0, -1):
+        found: list[Sets] = []
+        for sets in _blocks(grown, len(counts.hit_n)):
+            rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
+            rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
+            covered, gains = _totals(rest, weights, table)
+            last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
+            gains[np.arange(k) <= last] = -1
+            bound = covered[:, None] + gains
+            if left > 1:
+                bound += _largest_beyond(gains, left - 1)
+            bound[gains < 0] = -1
+            if left == 1 and bound.max() > known:
+                known, found = int(bound.max()), []
+            row, model = np.nonzero(bound >= known)
+            found.append(np.column_stack([sets[row], model.astype(np.int16)]))
+        grown = np.concatenate(found)
+    members = np.zeros((len(grown), k), bool)
+    np.put_along_axis(members, order[grown], values=True, axis=1)
+    return members
+
+
+def _largest_beyond(gains: Ints, many: int) -> Ints:
+    """Return for each model the sum of the `many` largest gains of those after it, (s, k)."""
+    beyond = np.zeros_like(gains)
+    largest = np.zeros((len(gains), many), np.int64)
+    for model in range(gains.shape[1] - 1, -1, -1):
+        beyond[:, model] = largest.sum(axis=1)
+        largest[:, 0] = np.maximum(largest[:, 0], gains[:, model])
+        largest.sort(axis=1)
+    return beyond
+
+
+def _blocks(sets: Sets, patterns: int) -> Iterator[Sets]:
+    step = max(1, _CELLS // max(1, patterns))
+    for start in range(0, len(sets), step):
+        yield sets[start : start + step]
+
+
+def _limbs(n: Counts) -> tuple[list[Ints], type[np.floating]]:
+    """Return counts in parts whose sums floats hold, the highest first, and which floats do."""
+    total = int(n.sum())
+    if total < 2**53:
+        return [n], np.float32 if total < 2**24 else np.float64
+    return [n >> _LIMB, n & (2**_LIMB - 1)], np.float64
+
+
+def _totals(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
+    """Return what is covered, (s,), and what each model finds of the rest, (s, k)."""
+    covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), table.shape[1]), np.int64)
+    for part in weights:
+        left = rest * part
+        covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
+        gains = (gains << _LIMB) + (left @ table).astype(np.int64)
+    return covered, gains

@@ -1,0 +1,127 @@
+"""Slices seen from the target class, and the columns of models and of sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.patterns import PatternCounts, TargetCounts
+from clfeval.counts.units import shown
+from clfeval.inference.resampling import stream
+from clfeval.methods.estimates import Estimates, shares
+from clfeval.methods.mars import clustered, coverage
+from clfeval.methods.mars.coverage import SubsetScores
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.result import CellColumns, Estimate
+
+NO_CLUSTERS: Mapping[str, Floats] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One slice seen from the target class; ttp: target rows that some model finds, in units."""
+
+    label: str | None
+    counts: TargetCounts
+    options: MarsOptions
+    ttp: int | float
+
+    @classmethod
+    def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
+        """See a slice from the class the options name, groups as one model each."""
+        counts = patterns.targets(options.target).grouped(options.group)
+        return cls(label, counts, options, coverage.found(counts))
+
+    @property
+    def folds(self) -> np.random.Generator:
+        """The random numbers that deal its rows to folds."""
+        return stream(self.options.seed, f"folds\0{self.label or ''}")
+
+    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
+        """Return a measure that is k of n rows, with intervals."""
+        return shares(name, k, n, level=self.options.confidence, divided=divided)
+
+    def shown(self, n: Counts) -> list[Any]:
+        """Return counts in units as rows, or as weight."""
+        found: list[Any] = shown(n, self.counts.unit).tolist()
+        return found
+
+
+def columns_of(views: Sequence[View], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the columns every table of subsets has; the slices are estimated together."""
+    subsets, view, divided = SubsetScores.joined(scores), views[0], _divided(views, scores)
+    names = view.counts.models
+    return {
+        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "covered": view.shown(subsets.covered),
+        "effort": view.shown(subsets.effort),
+        "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
+        **alone_of(views, scores, divided),
+    }
+
+
+def alone_of(
+    views: Sequence[View], scores: Sequence[SubsetScores],
+    divided: Mapping[str, Floats] | None = None,
+) -> CellColumns:  # fmt: skip
+    """Return the four MARS columns of the subsets of each slice."""
+    subsets, options = SubsetScores.joined(scores), views[0].options
+    ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
+    missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
+    return alone(
+        subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit,
+        _divided(views, scores) if divided is None else divided,
+    )  # fmt: skip
+
+
+def _divided(views: Sequence[View], scores: Sequence[SubsetScores]) -> Mapping[str, Floats]:
+    """Return by what the counts of the subsets of each slice are divided."""
+    return _joined(
+        [
+            clustered.of_subsets(
+                view.counts, mine.members, view.options.occlusion, level=view.options.confidence
+            )
+            for view, mine in zip(views, scores, strict=True)
+        ]
+    )
+
+
+def rates_divided(views: Sequence[View]) -> Mapping[str, Floats]:
+    """Return by what the counts of accuracy, precision and recall of each model are divided."""
+    found = (
+        clustered.of_rates(one.counts, one.options.target, level=one.options.confidence)
+        for one in views
+    )
+    return _joined(list(found))
+
+
+def _joined(parts: Sequence[Mapping[str, Floats]]) -> Mapping[str, Floats]:
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+
+
+def alone(
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
+    unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
+) -> CellColumns:  # fmt: skip
+    """Return what is found and missed alone, and their shares of TTP, all given in units.
+
+    others: whether a model is outside, without which nothing can be missed alone. divided: by what
+    the counts of each measure are divided. sure: whether intervals can be had.
+    """
+    level, positive = options.confidence if sure else None, options.target == "positive"
+    hidden = shares("occlusion", missed, ttp, level=level, divided=divided.get("occlusion"))
+    nobody = Estimate(None, reason="no_other_model")
+    measured = others | (np.asarray(ttp) == 0)
+    return {
+        "exclusive_tp" if positive else "exclusive_tn": shown(hits, unit).tolist(),
+        "shine_through": shares(
+            "shine_through", hits, ttp, level=level, divided=divided.get("shine_through")
+        ),
+        "exclusive_fn" if positive else "exclusive_fp": shown(missed, unit).tolist(),
+        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
+    }

@@ -1,0 +1,104 @@
+"""Replicates of measures: rows drawn again, or draws that know of errors no row happens to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.kept import JointCounts
+from clfeval.counts.patterns import by_name
+from clfeval.errors import listing
+from clfeval.inference.resampling import resampled_counts, stream
+from clfeval.inference.unseen import MASS, dirichlet_counts, unseen_errors
+from clfeval.words import many
+
+FEW = 30  # rows of a class, below which resampled rows say too little
+Evaluator = Callable[[Counts], Floats]
+CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", False, False))
+
+
+def thin(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
+    """Say what resampled rows cannot show: classes of fewer than 30 rows, and errors nobody made.
+
+    No resample of rows can fill an empty cell of a model's 2 x 2 table, or put two rows in a wrong
+    order where none are, and few rows of a class do so too seldom. votes, ranks: whether measures
+    of the table, or of the order of scores, are wanted.
+    """
+    said, n = [], joint.n
+    for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
+        if 0 < (count := n[rows].sum().item()) < FEW:
+            said.append(many(count, f"{word} row"))
+    for name, positive, vote in CELLS if votes else ():
+        rows = joint.truth == positive
+        empty = n[rows] @ (joint.votes[rows] == vote) == 0
+        if rows.any() and empty.any():
+            said.append(f"no {name} of {_named(joint, empty)}")
+    if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
+        high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
+        apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
+        if apart.any() and not said:
+            said.append(f"classes apart by the scores of {_named(joint, apart)}")
+    return said
+
+
+def _named(joint: JointCounts, which: Bools) -> str:
+    return listing([joint.models[i] for i in np.flatnonzero(which)], 3)
+
+
+def with_unseen(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
+    """Add to each class what was not seen: MASS rows, half right and half wrong for every model.
+
+    The score of such a row is that of a row of its own class, or where the model errs of the other
+    class, one after another from the lowest to the highest; models do so independently.
+    """
+    # by name, for the order of models is no matter
+    wrong = unseen_errors(len(joint.models))[:, np.argsort(by_name(joint.models))]
+    parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
+    for positive in (True, False):
+        if not (joint.truth == positive).any():
+            continue
+        scores = None if joint.scores is None else _scores(joint, wrong, positive, rng)
+        each = np.full(len(wrong), MASS / len(wrong))
+        parts.append((np.full(len(wrong), positive), wrong ^ positive, scores, each))
+    truth, votes, n = (np.concatenate([one[i] for one in parts]) for i in (0, 1, 3))
+    found = [one[2] for one in parts if one[2] is not None]
+    return JointCounts.of(joint.models, truth, votes, np.concatenate(found) if found else None, n)
+
+
+def _scores(joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator) -> Floats:
+    """Return the scores of unseen rows of a class, (m, k): evenly spaced ones of the rows there."""
+    assert joint.scores is not None
+    found = np.empty(wrong.shape)
+    own = joint.truth == positive
+    other = ~own if not own.all() else own
+    half = len(wrong) // 2
+    for i in by_name(joint.models):
+        scores = joint.scores[:, i]
+        for errs, rows in ((True, other), (False, own)):
+            order = np.argsort(scores[rows], kind="stable")
+            above = np.cumsum(joint.n[rows][order])
+            middles = (np.arange(half) + 0.5) / half * above[-1]
+            places = order[np.searchsorted(above, middles, side="right")]
+            found[wrong[:, i] == errs, i] = rng.permutation(scores[rows][places])
+    return found
+
+
+def replicates(
+    joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
+    seed: int, why: Sequence[str],
+) -> Floats:  # fmt: skip
+    """Return the measures of drawn rows, (resamples, k, n): with room for the unseen where `why`.
+
+    why: from `thin`; without it the rows themselves are drawn again.
+    """
+    rng = stream(seed, "mlcps")
+    if not why:
+        measure = measured_by(joint)
+        draws = resampled_counts(joint.n, resamples=resamples, rng=rng)
+        return np.concatenate([measure(counts) for counts in draws])
+    wider = with_unseen(joint, rng)
+    measure = measured_by(wider)
+    weights = dirichlet_counts(wider.n, wider.truth, resamples=resamples, rng=rng)
+    return np.concatenate([measure(drawn) for drawn in weights])

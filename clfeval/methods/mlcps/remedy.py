@@ -1,0 +1,188 @@
+"""What to say and to type about a metric that has no scale: the guess that a table allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import floor, inf, isfinite, log10
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.errors import DataError, Problem
+from clfeval.measures.catalog import folded, measure_of, negated, sounds_like_less
+from clfeval.methods.mlcps.given import Given
+from clfeval.notation import range_text
+
+RAYS = 3  # of a polygon, at least
+_LEFT_OUT = ("no-direction", "not-a-metric")
+NEARLY = 1.5  # a share above 1 and up to here is no percentage
+# whole numbers that say how many rows there were, which run it was, or how it was set
+_COUNTED = re.compile(
+    r"(?:n|nr|no|num|number|idx|index|id|row|rows|seed|random_state|fold|folds|repeat|run|trial|"
+    r"epochs?|steps?|iterations?|rank|support|samples|instances|observations|counts?|year|"
+    r"version|batch_size|tp|fp|fn|tn|n_\w+|num_\w+|\w+_(?:count|id|seed|index|rank))"
+)
+
+_HINTS = {
+    "negative-metric": "--rescale {metric}={ends} maps its range to 0..1",
+    "above-one": "{percent}--rescale {metric}=0:X, with X as much as it can be, maps it to 0..1",
+    "outside-scale": "--rescale takes the range a metric can have, not the one it happens to have",
+    "unknown-direction": "--direction {metric}=min where less is better, --direction {metric}=max "
+    "where more is",
+    "no-direction": "name the other metrics with --metric, or say what is wanted of it with "
+    "--desirability FILE.yaml",
+    "unbounded-metric": "--rescale {metric}=0:X, with X what a useless model gets",
+    "not-a-metric": "--ignore {metric}; if it is a metric, say --direction {metric}=max or "
+    "{metric}=min",
+}
+
+
+def counts_something(metric: str, values: Floats) -> bool:
+    """Tell whether a column looks like a count, a number of the row or a setting, by name."""
+    name = folded(metric)
+    costs = sounds_like_less(name) and "rank" not in name
+    return not costs and bool(_COUNTED.fullmatch(name)) and bool((values % 1 == 0).all())
+
+
+def above(value: float) -> float:
+    """Return the least of 1, 2, 5, 10, 20, 50 ... and their tenths at or above a positive value."""
+    if not 0 < value < inf:
+        return 1.0
+    unit = floor(log10(value))
+    for power in (unit, unit + 1):
+        for digit in (1, 2, 5):
+            found = float(f"{digit}e{power}")
+            if found >= value:
+                return found
+    return value
+
+
+def around(values: Floats) -> tuple[float, float]:
+    """Return round ends that hold the values, one of them 0 where all have one sign."""
+    low, high = float(values.min()), float(values.max())
+    if low < 0 < high:
+        most = max(above(-low), above(high))
+        return -most, most
+    return (-above(-low), 0.0) if low < 0 else (0.0, above(high))
+
+
+def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> str:
+    """Say what to type about a metric; its range is the one it can have, not what it happens to.
+
+    fixes: what is guessed, which is said too.
+    """
+    measure, values = measure_of(metric), _values(metric, given)
+    low = measure.low if measure is not None and isfinite(measure.low) else -1.0
+    ends, hint, name = range_text((low, 1.0)), _HINTS[code], quote(metric)
+    if code == "negative-metric" and measure is not None and measure.low == 0:
+        what = "a share" if measure.high == 1 else "this measure"
+        hint = f"{what} cannot be negative: mend the value"
+    elif code == "negative-metric" and measure is None and values.max() > 1:
+        hint = "--rescale {metric}=LOW:HIGH, with the least and the most it can be"
+    elif code == "negative-metric" and (span := _span(code, metric, given)):
+        ends = range_text(span)
+    elif code == "above-one" and measure is not None and measure.high == 1:
+        hint = "--rescale {metric}=0:100 maps percentages to 0..1"
+        if values.max() <= NEARLY:
+            hint = "a share cannot pass 1: mend the value"
+        elif (span := _span(code, metric, given)) and span[0]:
+            hint = f"--rescale {{metric}}={range_text(span)} maps percentages to 0..1"
+    percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
+    said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
+    guess = range_text(fixes["rescale"][metric]) if "rescale" in fixes else ""
+    return said if guess in said else f"{said}; guessed: {guess}"
+
+
+def remedy(
+    code: str, metric: str, given: Given, span: tuple[float, float] | None, spared: int
+) -> dict[str, Any]:
+    """Return the options that give a metric a scale as well as can be guessed, by name.
+
+    span: the range it is scaled from, if there is one. spared: how many metrics there are beside
+    it and others that are to be left out.
+    """
+    values = _values(metric, given)
+    if code in _LEFT_OUT:
+        return {"ignore": (metric,)} if spared >= RAYS else {}
+    if code == "outside-scale" and span is not None:
+        low, high = around(values)
+        ends = min(span[0], low), max(span[1], high)
+        return {"rescale": {metric: ends}}
+    found = None if span is not None else _span(code, metric, given)
+    fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
+    if code == "unknown-direction":
+        return {"direction": {metric: "min"}, **fixes}
+    return fixes
+
+
+def _span(code: str, metric: str, given: Given) -> tuple[float, float] | None:
+    """Return the range that becomes 0..1; None where a value is to be mended, or none is needed."""
+    measure, values = measure_of(metric), _values(metric, given)
+    least, most = float(values.min()), float(values.max())
+    if code == "unknown-direction" and least >= 0 and most <= 1:
+        return None
+    if measure is None or code == "unbounded-metric":
+        if code == "negative-metric" and (negated(metric) or most <= 0):
+            return (-1.0, 0.0) if least >= -1 else (-above(-least), 0.0)
+        if code == "negative-metric" and least >= -1 and most <= 1:
+            return -1.0, 1.0
+        if code == "above-one" and NEARLY < most <= 100:
+            return 0.0, 100.0
+        return around(values)
+    if isfinite(measure.low) and isfinite(measure.high):
+        if least < measure.low or most > measure.high:  # percentages, or wrong
+            low = 100 * measure.low
+            return (low, 100 * measure.high) if NEARLY < most <= 100 and least >= low else None
+        return measure.low, measure.high
+    if least < measure.low:
+        return None
+    return (-above(-least) if least < 0 else 0.0, above(most) if most > 1 else 1.0)
+
+
+def _values(metric: str, given: Given) -> Floats:
+    values = given.values[:, given.metrics.index(metric)]
+    return values if len(values) else np.zeros(1)  # not measured yet
+
+
+def asking(
+    unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]], given: Given, scaled: int
+) -> DataError:
+    """Build the error of metrics without a scale: what to type about each, and all of it at once.
+
+    unfit: metrics, what is wrong, and the range they are scaled from. scaled: how many others have
+    a scale.
+    """
+    hundred = [_span(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit]
+    if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
+        hint = "--rescale '*=0:100' maps percentages to 0..1"
+        fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
+        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
+    spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
+    grouped: dict[tuple[str, Any, str | None], list[tuple[str, Problem, dict[str, Any]]]] = {}
+    for metric, problem, span in unfit:
+        fixes = remedy(problem.code, metric, given, span, spared)
+        hint = hint_for(problem.code, metric, given, fixes)
+        same = _alike(problem.code, fixes)
+        key = problem.code, same, None if same else hint
+        grouped.setdefault(key, []).append((metric, problem, fixes))
+    parts = []
+    for (code, _, _), found in grouped.items():
+        hint = hint_for(code, found[0][0], given, found[0][2])
+        both: dict[str, Any] = {}
+        for _, _, fixes in found:
+            for name, value in fixes.items():
+                before = both.get(name)
+                both[name] = {**before, **value} if isinstance(before, dict) else value
+                if isinstance(before, tuple):
+                    both[name] = (*before, *value)
+        parts.append(DataError([problem for _, problem, _ in found], hint=hint, fixes=both))
+    return DataError.asking(parts)
+
+
+def _alike(code: str, fixes: Mapping[str, Any]) -> Any:
+    """Return what makes one hint enough for several metrics; None where nothing does."""
+    ends = {*fixes["rescale"].values()} if set(fixes) == {"rescale"} else set()
+    return next(iter(ends)) if code == "above-one" and ends == {(0.0, 100.0)} else None

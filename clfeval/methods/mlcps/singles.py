@@ -1,0 +1,64 @@
+"""Limits of single measures of each model, where there is a closed form for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clfeval.counts.kept import JointCounts
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.inference.delong import BORDER, TIED, delong_auc
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.estimates import Cells, Limits, exact_limits, limits
+
+FEW = 30  # rows of a class, below which the error of an area is itself too unsure
+NEAR = 3  # standard errors from the end of the range, within which it is too
+
+
+def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
+    """Return lower and upper limits of measures (k, n), NaN where draws have to tell.
+
+    Shares of rows: exact (Clopper and Pearson). Measures that do not change with the class ratio:
+    as everywhere, from the two rates. The area under the ROC curve and Gini: DeLong's on the logit
+    scale where both classes have 30 rows and the area lies 3 standard errors from 0 and 1; the
+    exact bound where nothing or everything is in order, or all scores tie. Other measures change
+    with the class ratio, which is as random as the rows are: NaN.
+
+    Source: each method's own, see `inference`.
+    """
+    k = len(joint.models)
+    low, high = np.full((k, len(names)), np.nan), np.full((k, len(names)), np.nan)
+    patterns = PatternCounts(joint.models, joint.truth, joint.votes, joint.n)
+    counts = ConfusionCounts.of_patterns(patterns)
+    rows = counts.positives + counts.negatives
+    cells = Cells.at_prevalence(counts, counts.positives / rows)
+    areas = _areas(joint, level) if {*names} & {"roc_auc", "gini"} else None
+    for j, name in enumerate(names):
+        found: Limits | None = None
+        if name in ("roc_auc", "gini") and areas is not None:
+            found = areas if name == "roc_auc" else (2 * areas[0] - 1, 2 * areas[1] - 1)
+        elif CATALOG[name].needs == "confusion":
+            found = exact_limits(name, cells, level=level)
+            if found is None and CATALOG[name].invariant:
+                found = limits(name, cells, level=level)
+        if found is not None:
+            low[:, j], high[:, j] = found
+    return low, high
+
+
+def _areas(joint: JointCounts, level: float) -> Limits:
+    """Return the limits of each model's area, NaN where they would be too narrow."""
+    ends = np.full((2, len(joint.models)), np.nan)
+    positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
+    few = min(positives.sum(), negatives.sum())
+    if joint.scores is None or not few:
+        return ends[0], ends[1]
+    for i, scores in enumerate(joint.scores.T):
+        _, place = np.unique(scores, return_inverse=True)
+        sides = (np.bincount(place, weights=one) for one in (positives, negatives))
+        area = delong_auc(*sides, level=level)
+        near = min(area.value, 1 - area.value) < NEAR * np.sqrt(area.variance)
+        if area.method in (BORDER, TIED) or (few >= FEW and not near):
+            ends[:, i] = area.low, area.high
+    return ends[0], ends[1]

@@ -1,0 +1,37 @@
+"""How a dry run reads: the questions, the columns, what would be computed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.result import Result
+from clfeval.schema import Page, Shown, Table, of
+
+TABLES = (
+    Table("reading", of("text", "column taken why"), when=""),
+    Table("doubts", (
+        *of("text", "code"), *of("text?", "file"), *of("whole?", "row"), *of("text?", "column"),
+        *of("text", "text"), *of("text?", "hint"),
+    ), when=""),
+    Table("plan", of("text", "what value"), when=""),
+)  # fmt: skip
+
+
+def headline(result: Result) -> list[str]:
+    """Say whose run it would be."""
+    return [f"Dry run of {result.parameters['of']}: nothing was computed"]
+
+
+def shown(result: Result, _: int) -> Iterator[Shown]:
+    """Show the questions first, if there are any."""
+    if result.tables["doubts"]:
+        columns = {"question": "text", "column": "column", "remedy": "hint"}
+        yield Shown("doubts", "Questions", columns, rank="asked", most=None)
+    title = "How the table is read"
+    title += ", once they are answered as proposed" if result.tables["doubts"] else ""
+    yield Shown("reading", title, "column taken why", rank="asked", most=None)
+    if result.tables["plan"]:
+        yield Shown("plan", "What would be computed on", "what value", rank="asked")
+
+
+PAGE = Page("dry-run", TABLES, headline, shown, lambda _: ())

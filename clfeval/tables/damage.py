@@ -1,0 +1,79 @@
+"""What escapes the reading of files although it should not: whether one of them is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.late import pl
+from clfeval.tables.csv import inspect_structure, read_csv_head
+from clfeval.tables.scan import engine_errors, open_typed, unreadable
+from clfeval.tables.source import SourceFile
+
+WHOLE = "write or copy the file anew"
+FEWER = "allow more of them (ulimit -u), or ask for fewer: POLARS_MAX_THREADS=1 clfeval ..."
+# what Python says, and the engine, where a thread cannot be started
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
+_OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@contextmanager
+def blaming(sources: Sequence[SourceFile]) -> Iterator[None]:
+    """Turn what the engine says in the block into DataError where a file of it is the cause.
+
+    A panic of the engine is no `Exception`. What no file explains leaves as it came.
+    """
+    try:
+        yield
+    except _OURS:
+        raise
+    except BaseException as error:
+        if any(sign in str(error) for sign in _NO_THREAD):
+            what = "the system starts no more threads"
+            raise UsageError.of(what, "no-threads", hint=FEWER) from error
+        if isinstance(error, (*engine_errors(), _panic(), RecursionError)):
+            for source in sources:
+                found = _blame(source, error)
+                if found is not None:
+                    raise found from error
+        raise
+
+
+def _panic() -> type[BaseException]:
+    found: type[BaseException] = pl.exceptions.PanicException
+    return found
+
+
+def _blame(source: SourceFile, error: BaseException) -> DataError | None:
+    """Return what is wrong with a file, read once more by itself."""
+    if isinstance(error, RecursionError):
+        if source.format not in ("json", "ndjson"):
+            return None
+        return unreadable(source.name, source.format, "nested too deep")
+    try:
+        if source.text:
+            inspect_structure(source, read_csv_head(source).columns)
+            return None
+        _read_whole(source)
+    except DataError as found:
+        return found
+    except BaseException as found:
+        if isinstance(found, (*engine_errors(), OSError)):
+            return unreadable(source.name, source.format, found)
+        if not isinstance(found, _panic()):
+            raise
+        what = f"the {source.format} data is damaged: its reader breaks off"
+        return DataError.of(what, "damaged-file", source.name, hint=WHOLE)
+    return None
+
+
+def _read_whole(source: SourceFile) -> None:
+    """Read every value of a typed file, with nothing of what a command does with them."""
+    native = open_typed(source).native
+    assert native is not None
+    frame: pl.LazyFrame = native.to_native()
+    flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
+    # nulls are counted without a look at values, hashes are not
+    frame.select(pl.all().null_count()).collect(engine="streaming")
+    frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")

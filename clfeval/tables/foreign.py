@@ -1,0 +1,73 @@
+"""Files that are no tables of ours, known by their first bytes, and what to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from clfeval.errors import DataError
+
+FIRST = 8  # bytes that are looked at
+_SAVE = "save the sheet as CSV"
+_MARKS: Sequence[tuple[bytes, str, str]] = (
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
+    (b"%PDF", "a PDF", "copy its table into a CSV file"),
+    (b"\x93NUMPY", "a numpy array", "give it names: pandas.DataFrame(array, columns=...).to_csv()"),
+    (b"\x89HDF", "an HDF5 file", "write the table with pandas.read_hdf(...).to_parquet()"),
+    (b"SQLite f", "an SQLite database", "export the table: sqlite3 -csv -header FILE 'select ...'"),
+    (b"ORC", "an ORC file", "write it as Parquet: polars.from_arrow(...).write_parquet()"),
+    (b"Obj\x01", "an Avro file", "write it as Parquet: polars.read_avro(...).write_parquet()"),
+    (b"RDX", "an R workspace", "write the table with write.csv(..., row.names = FALSE)"),
+    (b"BZh", "packed with bzip2", "unpack it: bunzip2 -k FILE"),
+    (b"\xfd7zXZ", "packed with xz", "unpack it: unxz -k FILE"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it: 7z x FILE"),
+    (b"Rar!", "a RAR archive", "unpack it: unrar x FILE"),
+    (b"\x89PNG", "a picture", "it holds no table"),
+    (b"{\\rtf", "a text document (RTF)", "copy its table into a CSV file"),
+    (b"<!DOCTYP", "a web page", "save its table as CSV"),
+    (b"<!doctyp", "a web page", "save its table as CSV"),
+    (b"<html", "a web page", "save its table as CSV"),
+    (b"<?xml", "an XML file", "save its table as CSV"),
+)
+_PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
+_ZIPPED = (
+    ("xl/", "an Excel workbook", _SAVE),
+    ("content.xml", "an OpenDocument file", _SAVE),
+    ("word/", "a Word document", "copy its table into a CSV file"),
+    ("Index/", "a Numbers or Pages document", "export it as CSV"),
+    (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
+)
+
+
+def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
+    """Raise DataError for a file of another kind: workbooks, archives, pickles, pages."""
+    what, hint = _known(path, magic) or ("", "")
+    if what:
+        raise DataError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
+
+
+def _known(path: Path, magic: bytes) -> tuple[str, str] | None:
+    if magic.startswith(b"PK\x03\x04"):
+        return _zip(path)
+    if magic.startswith(_PICKLES):
+        return "a Python pickle", "write what it holds with .to_csv() or .to_parquet()"
+    return next(((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark)), None)
+
+
+def _zip(path: Path) -> tuple[str, str]:
+    """Say what a zip archive is, by the names it holds."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+    except (BadZipFile, OSError, NotImplementedError, ValueError):
+        return "a damaged zip archive", "pack or save it anew"
+    for part, what, hint in _ZIPPED:
+        if any(name.startswith(part) or name.endswith(part) for name in names):
+            return what, hint
+    held = f" of '{names[0]}'" if len(names) == 1 else f" of {len(names)} files"
+    packed = names[0].endswith((".gz", ".zst")) if len(names) == 1 else False
+    return f"a zip archive{held}", (
+        "unpack it: unzip FILE" + ("; what is in it can be read as it is" if packed else "")
+    )

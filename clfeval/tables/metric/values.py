@@ -1,0 +1,257 @@
+"""The cells that are no numbers: what is asked about them, and the answer that loses least."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Bools
+from clfeval.errors import KEPT, DataError, Problem
+from clfeval.tables.cells import means_missing, null_hint
+from clfeval.tables.metric.grid import (
+    CODES,
+    INFINITE,
+    MISSING,
+    PERCENT,
+    SPELLED,
+    TEXT,
+    UNDEFINED,
+    Grid,
+    Status,
+    flaw_of,
+    is_estimate,
+    numeric,
+)
+from clfeval.tables.metric.sheet import Sheet
+
+CORNERS = 3  # of a polygon: fewer metrics are not left over
+WORDS = 3  # distinct texts among numbers that may all mean missing
+_POINT, _COMMA = re.compile(r"[-+]?\d*\.\d+"), re.compile(r"[-+]?\d*,\d+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaps:
+    """What to leave out that no gap stays: some metrics, and each model that still has one."""
+
+    metrics: tuple[int, ...]
+    models: int
+
+
+def least_lost(lacking: Bools, *, metrics: bool) -> Gaps | None:
+    """Return what leaves out the fewest cells of (k, n), at least a model and three metrics left.
+
+    metrics: whether such may be left out; those go first that most models lack.
+    """
+    counts = lacking.sum(axis=0)
+    found: list[tuple[int, int, Gaps]] = []
+    for most in sorted({0, *counts.tolist()} if metrics else {counts.max()}, reverse=True):
+        gone = tuple(np.flatnonzero(counts > most).tolist())
+        rest = np.delete(lacking, gone, axis=1)
+        dropped = int(rest.any(axis=1).sum())
+        if rest.shape[1] < min(CORNERS, len(counts)) or dropped == len(lacking):
+            continue
+        lost = dropped * len(counts) + (len(lacking) - dropped) * len(gone)
+        found.append((lost, len(gone), Gaps(gone, dropped)))
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def percentages(status: Status) -> Bools:
+    """Tell which metrics (n) have a percent sign at each of their numbers."""
+    signed = status == PERCENT
+    plain = np.isin(status, (PERCENT, MISSING, UNDEFINED, TEXT), invert=True)
+    found: Bools = signed.any(axis=0) & ~plain.any(axis=0)
+    return found
+
+
+def check_values(
+    grid: Grid, sheet: Sheet, status: Status, *, chosen: bool = False, drop: bool = False
+) -> None:
+    """Refuse a sheet with a gap, a text or an infinite value; every one of them is named.
+
+    chosen: the metrics are those asked for, so that none is proposed to be left out. drop: models
+    with gaps are left out anyway.
+    """
+    if status.any():
+        raise DataError.asking(list(_Questions(grid, sheet, status, chosen, drop).asked()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Questions:
+    grid: Grid
+    sheet: Sheet
+    status: Status
+    chosen: bool
+    drop: bool
+
+    def asked(self) -> Iterable[DataError]:
+        """Yield one error for each kind of cell."""
+        status = self.status
+        spelled, signed, endless = (status == one for one in (SPELLED, PERCENT, INFINITE))
+        words = status == TEXT
+        wordy = self._wordy(words)
+        lost = np.zeros(status.shape[1], bool)
+        if self._may_go(wordy):
+            lost |= wordy
+        if spelled.any():
+            yield from self._decimal(spelled, lost)
+        if signed.any():
+            yield self._signs(signed)
+        if endless.any():
+            hint = "an infinite value has no place on a scale"
+            yield self._left_out(endless, lost, hint)
+        for some in (words & lost, words & ~lost):
+            if some.any():
+                yield from self._words(some, lost)
+        gaps = np.isin(status, (MISSING, UNDEFINED))
+        if gaps.any():
+            hint, fixes = self._gaps((gaps | words)[:, ~lost], lost)
+            yield self._error(gaps, f"fill the cells, or add {hint}", fixes)
+
+    def _wordy(self, words: Bools) -> Bools:
+        """Tell which metrics hold text rather than numbers: half of the cells, or many texts."""
+        filled = ~np.isin(self.status, (MISSING, UNDEFINED))
+        found = words.any(axis=0) & (2 * words.sum(axis=0) >= filled.sum(axis=0))
+        for j in np.flatnonzero(words.any(axis=0) & ~found).tolist():
+            found[j] = len(set(self._texts(words, [j]))) > WORDS
+        return np.asarray(found)
+
+    def _may_go(self, metrics: Bools) -> bool:
+        return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
+
+    def _texts(
+        self, some: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
+    ) -> list[str]:
+        """Return some cells as text; `typed` numbers too, which have a point whatever is said."""
+        columns = range(some.shape[1]) if metrics is None else metrics
+        places = ((i, j) for j in columns for i in np.flatnonzero(some[:, j]).tolist())
+        cells = [self._raw(i, j) for i, j in places]
+        return [str(cell) for cell in cells if typed or isinstance(cell, str)]
+
+    def _raw(self, i: int, j: int) -> object:
+        record, column = self.sheet.places.of(i, j)
+        cell = self.grid.cells[column][record]
+        return cell["value"] if is_estimate(cell) else cell
+
+    def _cell(self, i: int, j: int) -> str:
+        return str(self._raw(i, j))
+
+    def _decimal(self, spelled: Bools, lost: Bools) -> Iterable[DataError]:
+        texts = self._texts(spelled)
+        first, comma = texts[0].strip(), self.grid.decimal == "."
+        theirs = _POINT if comma else _COMMA
+        others = numeric(self.status) & ~spelled
+        if not any(theirs.search(text) for text in self._texts(others, typed=False)):
+            yield self._other_sign(spelled, first, "," if comma else ".")
+        elif comma and all(map(_THOUSANDS.fullmatch, map(str.strip, texts))):
+            yield self._left_out(spelled, lost, f"write '{first}' as {first.replace(',', '')}")
+        else:
+            old, new = (",", ".") if comma else (".", ",")
+            hint = f"a decimal {'comma' if comma else 'point'}?"
+            yield self._error(spelled, f"{hint} write '{first}' as {first.replace(old, new)}", {})
+
+    def _other_sign(self, spelled: Bools, first: str, sign: str) -> DataError:
+        """Return the error of columns whose numbers have another decimal sign than was said."""
+        places = self.sheet.places
+        columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
+        word = "comma" if sign == "," else "point"
+        problems = [
+            Problem(
+                f"numbers with a decimal {word}, such as '{self._cell(*at).strip()}'",
+                "decimal-comma",
+                self.grid.name,
+                None,
+                self.grid.columns[column],
+            )
+            for column, at in sorted(columns.items())
+        ]
+        value = first.replace(",", ".")
+        hint = f"--decimal '{sign}' reads '{first}' as {value}"
+        return DataError(problems, hint=hint, fixes={"decimal": sign})
+
+    def _signs(self, signed: Bools) -> DataError:
+        first = self._texts(signed)[0].strip()
+        bare = first.rstrip("%").rstrip().replace(",", ".")
+        hint = f"a percent sign at each number, or at none: '{first}' is {float(bare) / 100:g}"
+        return self._error(signed, hint, {}, "has a percent sign, and others have none")
+
+    def _left_out(self, some: Bools, lost: Bools, hint: str) -> DataError:
+        """Return the error of metrics that are best left out, if that may be."""
+        gone = np.asarray(some.any(axis=0))
+        if not self._may_go(gone | lost):
+            return self._error(some, f"{hint}: name the other metrics with --metric", {})
+        lost |= gone
+        return self._error(some, f"{hint}; or leave it out: {self._flags(gone)}", self._fix(gone))
+
+    def _words(self, some: Bools, lost: Bools) -> Iterable[DataError]:
+        gone = np.asarray(some.any(axis=0))
+        texts = list(dict.fromkeys(self._texts(some)))
+        text = texts[0].strip()
+        if lost[gone].all():
+            hint = f"{null_hint(text)}; a column that is no metric is left out: {self._flags(gone)}"
+            yield self._error(some, hint, self._fix(gone))
+            return
+        hint, then = null_hint(text), ""
+        fixes: dict[str, Any] = {}
+        if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else said of those
+            then, fixes = self._gaps(some[:, ~lost], lost)
+        hint += f", and {then}" * bool(fixes)
+        if not means_missing(text):
+            hint += "; a column that is no metric is left out with --ignore COLUMN"
+        yield self._error(some, hint, {"null_value": tuple(texts), **fixes})
+
+    def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
+        """Say what leaves out least so that no gap stays, of the metrics that are not lost."""
+        there = np.flatnonzero(~lost)
+        plan = None if self.drop else least_lost(lacking, metrics=not self.chosen)
+        if plan is None:
+            return "--missing drop to leave such models out", {}
+        gone = np.zeros(len(lost), bool)
+        gone[there[list(plan.metrics)]] = True
+        parts, fixes = [], self._fix(gone) if plan.metrics else {}
+        if plan.metrics:
+            which = f"{len(plan.metrics)} of {len(lost)} metrics"
+            parts.append(f"{self._flags(gone)} to leave out {which}")
+        if plan.models:
+            fixes |= {"missing": "drop"}
+            which = f"{plan.models} of {len(lacking)} models"
+            parts.append(f"--missing drop to leave out {which}")
+        return " and ".join(parts), fixes
+
+    def _flags(self, metrics: Bools) -> str:
+        names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
+        return " ".join(f"--ignore {quote(name)}" for name in names)
+
+    def _fix(self, metrics: Bools) -> dict[str, Any]:
+        names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())
+        return {"ignore": names}
+
+    def _error(
+        self, some: Bools, hint: str, fixes: Mapping[str, Any], what: str | None = None
+    ) -> DataError:
+        pairs = np.argwhere(some.T)[:, ::-1] if self.sheet.turned else np.argwhere(some)
+        problems = [self._problem(i, j, what) for i, j in pairs[:KEPT].tolist()]
+        totals: Counter[str] = Counter()
+        for code, count in zip(CODES, np.bincount(self.status[some]).tolist(), strict=False):
+            if count:
+                totals[code] += count
+        return DataError(problems, hint=hint, totals=totals, fixes=fixes)
+
+    def _problem(self, i: int, j: int, said: str | None) -> Problem:
+        grid, sheet, status = self.grid, self.sheet, int(self.status[i, j])
+        record, column = sheet.places.of(i, j)
+        if record < 0:
+            what = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
+            return Problem(what, "missing-value", grid.name)
+        why = sheet.reasons.get(column)
+        reason = None if why is None else grid.cells[why][record]
+        what = flaw_of(grid.cells[column][record], status, reason)
+        if said is not None:
+            what = f"'{self._cell(i, j).strip()}' {said}"
+        return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])

@@ -1,0 +1,63 @@
+"""Which column is truth, which names the rows: by the names and by the first values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from clfeval.errors import DataError, listing
+from clfeval.tables.input import Names, find
+from clfeval.tables.peek import Peek
+
+MOST_CLASSES = 20  # of a column that may be truth
+# what truth is also called, where nothing else says so: it is proposed, and not taken
+_LIKELY = (
+    "class", "y", "diagnosis", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard",
+    "ground_truth", "groundtruth", "reference", "reference_standard", "true", "observed", "obs",
+    "expected", "response", "status", "disease", "category", "y_test", "annotation", "correct",
+    "result", "event",
+)  # fmt: skip
+_ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)|(?:Unnamed: \d+)?", re.IGNORECASE)
+
+
+def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
+    """Return the column that names the rows: called like one, and without a value twice."""
+    others = [name for name in peeks if name != truth]
+    named = find(others, Names.ID)
+    if named is not None:
+        return named
+    known = peeks[truth].texts
+    called = [name for name in others if name and _ID.fullmatch(name)]
+    ids = (name for name in called if peeks[name].distinct and not peeks[name].texts & known)
+    return next(ids, None)
+
+
+def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
+    """Build the error for a table in which no column is known to be truth; one is proposed."""
+    what = f"no truth column; columns: {listing(peeks)}"
+    guess = likely_truth(peeks)
+    if guess is None:
+        return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
+    hint = f"--truth '{guess[0]}': {guess[1]}"
+    return DataError.of(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
+
+
+def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
+    """Return the column that may be truth, and why; None where nothing speaks for one."""
+    few = {n: p for n, p in peeks.items() if n and 1 < len(p.texts) <= MOST_CLASSES and p.classes}
+    named = find(few, _LIKELY)
+    if named is not None:
+        return named, "its name"
+    # its classes are what other columns say
+    said = {
+        name: sum(other.texts <= column.texts for key, other in few.items() if key != name)
+        for name, column in few.items()
+    }
+    most = max(said.values(), default=0)
+    best = [name for name, count in said.items() if count == most]
+    if most and len(best) == 1:
+        return best[0], "others answer with its classes"
+    texts = [name for name in few if not few[name].mostly_numeric]
+    if len(texts) == 1:
+        return texts[0], "the only column of few different texts"
+    return (best[0], "the only column of few different values") if len(few) == 1 else None

@@ -1,0 +1,129 @@
+"""A look at the first values of every column: numbers, percentages, classes, names of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clfeval.tables.cells import as_text
+from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.scan import TableFile, engine_errors, unreadable
+
+_SCORE = re.compile(
+    r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
+)
+
+
+_PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
+_COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """The distinct values of a column's sample, as text.
+
+    typed_number: its type is one of numbers. percent: most values have a percent sign, and stand
+    here as shares. commas: most are numbers with a decimal comma, which is not said to be one.
+    distinct: no value stands twice.
+    """
+
+    texts: frozenset[str]
+    typed_number: bool = False
+    percent: bool = False
+    commas: bool = False
+    distinct: bool = False
+
+    @classmethod
+    def of(cls, values: Sequence[str], decimal: str, *, typed_number: bool = False) -> Peek:
+        """Look at texts, none of them missing."""
+        texts = frozenset(values)
+        percent = _most(_PERCENT, texts)
+        commas = decimal == "." and _most(_COMMA, texts)
+        if percent or decimal == ",":
+            known = (_COMMA, _PERCENT)
+            texts = frozenset(
+                _plain(text) if any(one.fullmatch(text) for one in known) else text
+                for text in texts
+            )
+        return cls(texts, typed_number, percent, commas, len(values) == len({*values}) > 1)
+
+    @property
+    def mostly_numeric(self) -> bool:
+        """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
+        numbers = sum(map(is_score, self.texts))
+        return self.typed_number or numbers > len(self.texts) - numbers
+
+    @property
+    def bit(self) -> bool:
+        """True when every value is a bare 0 or 1."""
+        return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
+
+    @property
+    def whole(self) -> bool:
+        """True when all values are whole numbers."""
+        return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
+
+    @property
+    def classes(self) -> bool:
+        """True when the values may be classes: texts, or whole numbers."""
+        return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
+
+
+def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:
+    return sum(written.fullmatch(text) is not None for text in texts) * 2 > len(texts)
+
+
+def _plain(text: str) -> str:
+    """Write a number with a decimal point, and a percentage as the share it is."""
+    bare = text.rstrip("% ").replace(",", ".")
+    return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
+
+
+def peek(
+    file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
+) -> dict[str, Peek]:
+    """Look at each column's first values but the null ones; DataError when the reader refuses.
+
+    fold: texts in small letters, without spaces around them.
+    """
+    without = set(null_values)
+    if file.head is not None:
+        sample = file.head.sample
+        columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
+        found = {
+            name: ([v for v in values if v is not None and v not in without], False)
+            for name, values in zip(file.columns, columns, strict=True)
+        }
+    else:
+        assert file.native is not None
+        try:
+            frame = file.native.head(SAMPLE_ROWS).collect()
+        except engine_errors() as error:
+            if file.source is None:
+                raise
+            raise unreadable(file.name, file.source.format, error) from error
+        found = {
+            name: (_texts(frame[name].to_list(), without), frame.schema[name].is_numeric())
+            for name in file.columns
+        }
+    return {
+        name: Peek.of(
+            [text.strip().lower() for text in values] if fold else values, decimal,
+            typed_number=typed,
+        )
+        for name, (values, typed) in found.items()
+    }  # fmt: skip
+
+
+def _texts(values: Sequence[Any], without: Collection[str]) -> list[str]:
+    """Return values as texts; none of lists and the like, which are no single values."""
+    if any(isinstance(value, (list, dict)) for value in values[:1]):
+        return []
+    return [text for text in map(as_text, values) if text is not None and text not in without]
+
+
+def is_score(text: str) -> bool:
+    """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
+    return bool(_SCORE.fullmatch(text))

@@ -1,0 +1,74 @@
+"""Which of two classes is the positive one: known of some pairs, guessed of others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from re import fullmatch, sub
+
+# negative and positive, as programs write them
+PAIRS = (
+    ("0", "1"), ("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"),
+    ("false", "true"), ("False", "True"), ("FALSE", "TRUE"),
+)  # fmt: skip
+# names that say which class is looked for, or which is the rest
+_SOUGHT = {
+    "yes", "y", "true", "t", "1", "1.0", "positive", "pos", "p", "+", "case", "cases", "event",
+    "malignant", "cancer", "tumor", "tumour", "disease", "diseased", "sick", "ill", "abnormal",
+    "dead", "died", "deceased", "relapse", "default", "defaulted", "bad", "fraud", "fraudulent",
+    "spam", "churn", "churned", "attack", "anomaly", "anomalous", "outlier", "defect", "defective",
+    "fail", "failed", "failure", "faulty", "relevant", "include", "included", "hit", "toxic",
+    "hate", "offensive", "fake", "phishing", "malware", "intrusion", "match", "duplicate",
+    "success", "present", "detected", "infected", "bankrupt", "late", "alert",
+}  # fmt: skip
+_REST = {
+    "no", "n", "false", "f", "0", "-1", "0.0", "-1.0", "negative", "neg", "-", "none", "control",
+    "controls", "benign", "normal", "healthy", "well", "alive", "survived", "paid", "repaid",
+    "good", "ok", "okay", "legit", "legitimate", "genuine", "ham", "stayed", "retained", "pass",
+    "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
+    "unmatched", "rest", "background", "nonevent", "censored",
+}  # fmt: skip
+_NOT = r"(?:not|non|no|un|in|ab)[ _-]?"
+
+
+def partners(labels: Collection[str]) -> set[str]:
+    """Return both of a pair like 0 and 1, where the labels are one of it or both; else nothing."""
+    return set(next((pair for pair in PAIRS if {*labels} <= {*pair}), ()) if labels else ())
+
+
+def default_positive(classes: Collection[str]) -> str | None:
+    """Return 1 or true (as it is written) where the classes are 0 and 1, -1 and 1, false and true.
+
+    One of the two is enough.
+    """
+    folded = {name.casefold(): name for name in classes}
+    if len(folded) != len(classes) or not folded:
+        return None
+    for no, yes in PAIRS:
+        if folded.keys() <= {no, yes}:
+            written = next((pair[1] for pair in PAIRS if pair[0] == folded.get(no)), yes)
+            return folded.get(yes, written)
+    return None
+
+
+def guess_positive(classes: Mapping[str, int]) -> tuple[str, str]:
+    """Return the class that is most likely meant by positive, of counted ones, and why."""
+    plain = {name: sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
+    sought = [name for name, word in plain.items() if word in _SOUGHT]
+    if len(sought) == 1:
+        return sought[0], "its name says so"
+    if len(classes) == 2:
+        rest = [name for name, word in plain.items() if word in _REST]
+        others = [name for name in classes if name not in rest]
+        if len(rest) == 1:
+            return others[0], f"'{rest[0]}' is called like the rest"
+        one, two = sorted(classes, key=len)
+        if fullmatch(_NOT + sub(r"\W", ".", plain[one]), plain[two]):
+            return one, f"'{two}' is its opposite"
+    return min(sorted(classes), key=classes.__getitem__), _rarer(classes.values())
+
+
+def _rarer(counts: Iterable[int]) -> str:
+    numbers = sorted(counts)
+    if numbers[:1] == numbers[1:2]:
+        return "no class is rarer"
+    return "the rarer class" if len(numbers) == 2 else "the rarest class"

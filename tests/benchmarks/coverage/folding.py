@@ -1,0 +1,175 @@
+"""Rankings by MLcps from predictions, and sets of models of mars judged on other rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from math import comb
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.kept import JointCounts
+from clfeval.counts.patterns import PatternCounts
+from clfeval.inference.resampling import percentiles
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.polygon import area
+from clfeval.methods.mars.coverage import best_subsets, best_within_effort
+from clfeval.methods.mars.folding import judged_best, judged_within
+from clfeval.methods.mlcps.drawn import replicates as drawn
+from clfeval.methods.mlcps.drawn import thin
+from clfeval.methods.mlcps.given import OF_TABLE, evaluator
+from clfeval.methods.mlcps.singles import closed_limits
+from tests.benchmarks.coverage import Line
+
+SHARE = 5  # a ranking takes long: one of so many replicates
+RESAMPLES, LEVEL, ALIKE = 1000, 0.95, 0.5  # ALIKE: the correlation of two models' scores in a class
+SIZES = (60, 150, 300)
+METRICS = {
+    "default": ("sensitivity", "specificity", "precision", "npv"),
+    "F1, AUC, spec.": ("f1", "roc_auc", "specificity"),
+}
+# prevalence, and sensitivity and specificity of three models
+SETTINGS: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
+    "equal": (0.3, ((0.85, 0.85),) * 3),
+    "apart": (0.3, ((0.9, 0.85), (0.85, 0.8), (0.8, 0.8))),
+    "good, rare": (0.15, ((0.96, 0.93), (0.9, 0.9), (0.85, 0.85))),
+    "good, rare, equal": (0.15, ((0.96, 0.93),) * 3),
+    "near perfect": (0.5, ((0.98, 0.97), (0.95, 0.95), (0.95, 0.9))),
+}
+
+
+def lines(replicates: int) -> list[Line]:
+    """Return the lines of rankings, then those of chosen sets."""
+    found: list[Line] = []
+    for setting, metrics, n in product(SETTINGS, METRICS, SIZES):
+        found += _ranking(setting, metrics, n, max(1, replicates // SHARE))
+    for n, size in product((60, 150), (1, 3)):
+        found += _sets(n, size, None, max(1, replicates // SHARE))
+    for n in (60, 150):
+        found += _sets(n, None, 0.45, max(1, replicates // SHARE))
+    return found
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the tables of one setting."""
+
+    tables: int = 0
+    scores: list[Bools] = field(default_factory=list)
+    singles: list[Bools] = field(default_factory=list)
+    widths: list[Floats] = field(default_factory=list)
+    still: int = 0
+    false_first: int = 0
+    false_apart: int = 0
+
+
+def _ranking(setting: str, metrics: str, n: int, replicates: int) -> list[Line]:
+    """Return what MLcps, its single metrics and its claims are worth."""
+    prevalence, rates = SETTINGS[setting]
+    names = METRICS[metrics]
+    truth = _true(prevalence, rates, names)
+    whole, rng, found = area(truth), np.random.default_rng([n, len(names)]), Tally()
+    best = set(np.flatnonzero(whole >= whole.max() * (1 - 1e-12)).tolist())
+    for seed in range(replicates):
+        _one(_drawn(rng, n, prevalence, rates), names, truth, whole, best, seed, found)
+    where, many = f"{setting}; {metrics}; n {n}", found.tables
+    held, wide = np.mean(found.scores).item(), np.mean(found.widths).item()
+    said = [Line("MLcps", where, many * len(rates), held, least=0.92, width=wide)]
+    for name, share in zip(names, np.mean(found.singles, axis=(0, 1)).tolist(), strict=True):
+        said.append(Line(f"MLcps, profile: {name}", where, many * len(rates), share, least=0.92))
+    every = many * len(rates) * (1 + len(names))
+    return [
+        *said,
+        Line("MLcps: intervals of no width", where, every, found.still / every, most=0.0),
+        Line("MLcps: a wrong model first in over 95 %", where, many, found.false_first / many,
+             most=0.05),
+        Line("MLcps: a wrong model told apart", where, many, found.false_apart / many, most=0.05),
+    ]  # fmt: skip
+
+
+def _one(
+    joint: JointCounts, names: tuple[str, ...], truth: Floats, whole: Floats, best: set[int],
+    seed: int, found: Tally,
+) -> None:  # fmt: skip
+    """Add one table; one of which a measure is undefined would be refused."""
+    values = evaluator(joint, names)(joint.n[None])[0]
+    if not np.isfinite(values).all():
+        return
+    found.tables += 1
+    why = thin(joint, votes=True, ranks="roc_auc" in names)
+    made = drawn(joint, lambda rows: evaluator(rows, names), resamples=RESAMPLES, seed=seed,
+                 why=why)  # fmt: skip
+    scores, score = area(made), area(values)
+    low, high, _ = percentiles(scores, level=LEVEL)
+    low, high = np.minimum(low, score), np.maximum(high, score)
+    found.scores.append((low <= whole) & (whole <= high))
+    found.widths.append(high - low)
+    ends = [np.where(np.isnan(one), other, one) for one, other in zip(
+        closed_limits(joint, names, level=LEVEL), percentiles(made, level=LEVEL)[:2], strict=True
+    )]  # fmt: skip
+    least, most = np.minimum(ends[0], values), np.maximum(ends[1], values)
+    found.singles.append((least <= truth + 1e-12) & (truth - 1e-12 <= most))
+    found.still += int((low == high).sum() + (least == most).sum())
+    first = int(score.argmax())
+    others = [i for i in range(len(score)) if i != first]
+    leads = (scores >= scores.max(axis=1, keepdims=True) * (1 - 1e-12)).mean(axis=0)
+    found.false_first += first not in best and leads[first] > LEVEL
+    ahead = scores[:, [first]] - scores[:, others]
+    apart = percentiles(ahead, level=1 - (1 - LEVEL) / comb(len(score), 2))[0] > 0
+    found.false_apart += any(whole[i] >= whole[first] for i, far in zip(others, apart, strict=True)
+                             if far)  # fmt: skip
+
+
+def _drawn(
+    rng: np.random.Generator, n: int, prevalence: float, rates: tuple[tuple[float, float], ...]
+) -> JointCounts:
+    """Draw scores, normal in each class, with a cut at 0 that has these rates."""
+    truth, k = rng.random(n) < prevalence, len(rates)
+    common, own = rng.standard_normal((n, 1)), rng.standard_normal((n, k))
+    sensitivity, specificity = np.array(rates).T
+    means = np.where(truth[:, None], ndtri(sensitivity), -ndtri(specificity))
+    scores = means + np.sqrt(ALIKE) * common + np.sqrt(1 - ALIKE) * own
+    return JointCounts.of(
+        tuple("abc"[:k]), truth, scores >= 0, scores, np.ones(n, np.int64)
+    )  # fmt: skip
+
+
+def _true(
+    prevalence: float, rates: tuple[tuple[float, float], ...], names: tuple[str, ...]
+) -> Floats:
+    """Return the measures of the population, (k, n)."""
+    p, (tp, tn) = prevalence, np.array(rates).T
+    table = Confusion(p * tp, (1 - p) * (1 - tn), p * (1 - tp), (1 - p) * tn)
+    areas = ndtr((ndtri(tp) + ndtri(tn)) / np.sqrt(2))
+    return np.column_stack([OF_TABLE[one](table) if one in OF_TABLE else areas for one in names])
+
+
+def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> list[Line]:
+    """Return by how much chosen sets of eight equal models flatter, as counted and cross-fitted."""
+    rng, k, found, honest = np.random.default_rng(n), 8, [], []
+    for _ in range(replicates):
+        truth = rng.random(n) < 0.3
+        votes = np.where(truth[:, None], rng.random((n, k)) < 0.6, rng.random((n, k)) < 0.2)
+        patterns = PatternCounts.of(tuple("abcdefgh"), truth, votes, np.ones(n, np.int64))
+        counts = patterns.targets("positive")
+        if size is not None:
+            choices = best_subsets(counts, size)
+            judged, choice = judged_best(counts, choices, size, rng)[-1], choices[-1]
+        else:
+            within = best_within_effort(counts, (effort or 0) * n)
+            if within is None:
+                continue
+            judged, choice = judged_within(counts, within, (effort or 0) * n, rng), within
+        rows = counts.hit_n.sum()
+        real = 1 - 0.4 ** choice.scores.sizes[0]
+        found.append(choice.scores.covered[0] / rows - real)
+        honest.append((judged[0].value or 0) / rows - real)
+    what = "--max-effort" if size is None else f"--best {size}"
+    where = f"8 equal models; n {n}"
+    return [
+        Line(f"mars {what}: recall too high by", where, len(found), abs(np.mean(found).item())),
+        Line(f"mars {what}: cross-fitted off by", where, len(found), abs(np.mean(honest).item()),
+             most=0.02),
+    ]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Small tables with fractional weights, and what is counted of them in exact fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import inf
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clfeval.result import Estimate
+
+NOTHING = Fraction(0)
+SCORES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """One row: truth, the score of every model, its slice, and its weight, as a float and exact."""
+
+    truth: int
+    scores: tuple[float, ...]
+    site: str
+    weight: float
+    n: Fraction
+
+    @property
+    def votes(self) -> tuple[bool, ...]:
+        return tuple(score >= 0.5 for score in self.scores)
+
+
+def drawn(seed: int) -> list[Weighed]:
+    """Draw a table; its weights have 1 to 6 decimal places, or are any floats."""
+    dice = np.random.default_rng(seed)
+    rows, k = int(dice.integers(3, 13)), int(dice.integers(2, 5))
+    places = [1, 1, 2, 3, 6, None][dice.integers(6)]
+    table = []
+    for i in range(rows):
+        truth = i if i < 2 else int(dice.integers(2))  # both classes
+        # models that are always or never positive, and perfect ones, are common
+        scores = [SCORES[place] for place in dice.integers(len(SCORES), size=k)]
+        scores[0] = scores[0] if seed % 3 else (0.9 if seed % 2 else 0.1)
+        scores[1] = scores[1] if seed % 5 else (0.7 if truth else 0.2)
+        weight = float(dice.gamma(1.0) + 0.01)
+        exact = Fraction(weight)
+        if places is not None:
+            weight = max(round(weight, places), 10.0**-places)
+            exact = Fraction(repr(weight))
+        table.append(Weighed(truth, tuple(scores), "xy"[dice.integers(2)], weight, exact))
+    return table
+
+
+def frame_of(table: Sequence[Weighed], *, votes: bool = True) -> pl.DataFrame:
+    """Write the table with labels, or with scores."""
+    k = len(table[0].scores)
+    columns: dict[str, Any] = {"truth": [row.truth for row in table]}
+    for j in range(k):
+        columns[f"m{j}"] = [int(row.votes[j]) if votes else row.scores[j] for row in table]
+    columns["w"] = [row.weight for row in table]
+    return pl.DataFrame(columns)
+
+
+def decimal(table: Sequence[Weighed]) -> bool:
+    """Tell whether weights are decimals, so that every sum is exact."""
+    return all(row.n == Fraction(repr(row.weight)) for row in table)
+
+
+def total(rows: Iterable[Weighed]) -> Fraction:
+    return sum((row.n for row in rows), NOTHING)
+
+
+Cells = tuple[Fraction, Fraction, Fraction, Fraction]
+
+
+def cells_of(table: Sequence[Weighed], says: Callable[[Weighed], bool]) -> Cells:
+    """Return TP, FP, FN, TN."""
+    return (
+        total(row for row in table if row.truth and says(row)),
+        total(row for row in table if not row.truth and says(row)),
+        total(row for row in table if row.truth and not says(row)),
+        total(row for row in table if not row.truth and not says(row)),
+    )
+
+
+def ratio(part: Fraction, whole: Fraction) -> Fraction | float | None:
+    """Divide: None for 0/0, infinite for anything else over 0."""
+    if whole:
+        return part / whole
+    return inf if part else None
+
+
+def found_by(table: Sequence[Weighed], members: Sequence[int], target: int) -> dict[str, Fraction]:
+    """Return what a set of models finds of a class, claims, finds alone and misses alone."""
+    k = len(table[0].scores)
+    others = [j for j in range(k) if j not in members]
+    says = [[vote == bool(target) for vote in row.votes] for row in table]
+    mine = [any(row[j] for j in members) for row in says]
+    out = [[row[j] for j in others] for row in says]
+    wanted = [row.truth == target for row in table]
+
+    def where(which: Iterable[bool]) -> Fraction:
+        return total(row for row, yes in zip(table, which, strict=True) if yes)
+
+    return {
+        "covered": where(w and m for w, m in zip(wanted, mine, strict=True)),
+        "effort": where(mine),
+        "alone": where(w and m and not any(o) for w, m, o in zip(wanted, mine, out, strict=True)),
+        "all": where(
+            w and not m and bool(o) and all(o) for w, m, o in zip(wanted, mine, out, strict=True)
+        ),
+        "any": where(w and not m and any(o) for w, m, o in zip(wanted, mine, out, strict=True)),
+    }
+
+
+def subsets(k: int) -> list[tuple[int, ...]]:
+    return [few for size in range(1, k + 1) for few in combinations(range(k), size)]
+
+
+def same(found: Any, expected: Fraction | float | None, *, exactly: bool) -> bool:
+    """Tell whether an estimate, or a count, is the expected number, to the last bit if exactly."""
+    value, reason = found, None
+    if isinstance(found, Estimate):
+        value, reason = found.value, found.reason
+    if expected is None:
+        return value is None and reason not in ("infinite", "minus_infinite")
+    if expected == inf:
+        return value is None and reason == "infinite"
+    if value is None:
+        return False
+    if expected in (0, 1, -1) or exactly:
+        return bool(value == float(expected))
+    return bool(abs(Fraction(value) - Fraction(expected)) <= abs(Fraction(expected)) / 10**12)

@@ -1,0 +1,446 @@
+"""Tables that are easily misread: refused with every question at once, or read rightly.
+
+What a refusal proposes is run, and finds nothing more to ask.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clfeval
+from tests.process.program import clfeval as program
+from tests.tables.door import confusion, write
+from tests.thoroughness import examples
+
+START = "try: clfeval "
+
+
+def asked(content: str | bytes, *words: str, name: str = "t.csv") -> list[str]:
+    """Write a table, see it refused, run what is proposed; return the lines of the refusal."""
+    write(name, content)
+    done = program("mars", name, *words, "-q")
+    assert done.code == 3, done
+    assert not done.out
+    *lines, last = done.err.splitlines()
+    assert last.startswith(START), done.err
+    again = program(*shlex.split(last.removeprefix(START)))
+    assert again.code == 0, again.err
+    return [*lines, last]
+
+
+def found(name: str = "t.csv", **options: Any) -> dict[str, tuple[int, int, int, int]]:
+    """Return the 2 x 2 tables of models."""
+    return confusion(clfeval.mars(name, interval="none", **options))
+
+
+# ------------------------------------------------------------------ labels
+
+
+def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
+    content = "truth,rf\n default,default\ndefault,default\npaid,paid\npaid,default\n"
+    assert asked(content, "--positive", "default") == [
+        "t.csv: column 'truth': labels that differ only by case or outer spaces: ' default' (1), "
+        "'default' (1) [label-twins]",
+        "hint: --fold-labels takes them for one; --labels ' default' --labels 'default' keeps them "
+        "apart",
+        "try: clfeval mars t.csv --positive default -q --fold-labels",
+    ]
+    assert found(positive="default", fold_labels=True) == {"rf": (2, 1, 0, 1)}
+    apart = found(positive="default", labels=["default", " default"])
+    assert apart == {"rf": (1, 2, 0, 1)}
+
+
+def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
+    content = "truth,rf\nDefault,default\nDefault,DEFAULT\npaid,Paid\npaid,paid\n"
+    assert asked(content, "--positive", "Default")[:2] == [
+        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'Default', "
+        "'DEFAULT', 'default' [label-twins]",
+        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'paid', 'Paid' "
+        "[label-twins]",
+    ]
+    assert found(positive="Default", fold_labels=True) == {"rf": (2, 0, 0, 2)}
+    write("t.csv", content.replace("Default,DEFAULT", "default,DEFAULT"))
+    assert found(positive="DEFAULT", fold_labels=True) == {"rf": (2, 0, 0, 2)}
+
+
+def test_the_positive_class_that_is_proposed_is_the_one_that_is_looked_for() -> None:
+    content = "truth,rf\ndefault,default\npaid,paid\npaid,default\n"
+    assert asked(content) == [
+        "t.csv: which class is positive? truth has 'default' (1 row), 'paid' (2 rows) "
+        "[positive-needed]",
+        "hint: --positive default: its name says so; all others are negative",
+        "try: clfeval mars t.csv -q --positive default",
+    ]
+
+
+@pytest.mark.parametrize(("classes", "positive"), [
+    ({"no": 3, "yes": 9}, "yes"), ({"benign": 1, "malignant": 2}, "malignant"),
+    ({"z": 2, "a": 3}, "z"), ({"b": 3, "a": 3}, "a"), ({"good": 4, "bad": 3}, "bad"),
+    ({"not_spam": 2, "spam": 7}, "spam"), ({"relapse": 9, "remission": 5}, "relapse"),
+    ({"eligible": 4, "ineligible": 1}, "eligible"), ({"ham": 9, "eggs": 1}, "eggs"),
+    ({"x": 5, "y z": 2, "w": 9}, "y z"), ({"healthy": 2, "dx": 7}, "dx"),
+])  # fmt: skip
+def test_which_class_is_proposed(classes: dict[str, int], positive: str) -> None:
+    from clfeval.tables.positive import guess_positive
+
+    assert guess_positive(classes)[0] == positive
+
+
+@pytest.mark.parametrize("pair", [("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"), ("0", "1")])
+def test_one_is_positive_however_it_is_written(pair: tuple[str, str]) -> None:
+    no, yes = pair
+    write("t.csv", f"truth,a\n{yes},{yes}\n{no},{yes}\n{yes},{no}\n{yes},{yes}\n")
+    assert found() == {"a": (2, 1, 1, 0)}
+
+
+def test_a_float_truth_of_a_frame_is_1_and_0() -> None:
+    frame = pl.DataFrame({"truth": [1.0, 0.0, 1.0], "a": [1, 1, 0]})
+    assert confusion(clfeval.mars(frame)) == {"a": (1, 1, 1, 0)}
+
+
+# ------------------------------------------------------------------ probabilities
+
+
+@pytest.mark.parametrize("prefix", ["", "p_", "prob_", "proba_", ".pred_"])
+def test_probabilities_named_by_class_are_one_model(prefix: str) -> None:
+    header = ",".join(f"{prefix}{name}" for name in ("barbera", "barolo", "grignolino"))
+    rows = "barbera,.7,.2,.1\nbarolo,.2,.7,.1\ngrignolino,.1,.45,.45\nbarolo,.5,.3,.2\n"
+    write("t.csv", f"truth,{header}\n{rows}")
+    # of the two that tie the first class is taken
+    assert list(found(positive="barolo").values()) == [(1, 1, 1, 1)]
+
+
+def test_probabilities_that_do_not_sum_to_1_are_named_with_the_worst_row() -> None:
+    rows = "a,.7,.2,.1\nb,.2,.7,.1\nc,.1,.2,.35\nb,.25,.15,.1\na,.6,.3,.1\n"
+    lines = asked(f"truth,p_a,p_b,p_c\n{rows}", "--positive", "b")
+    assert lines == [
+        "t.csv:5: column 'p_a': the class probabilities of 'model' sum to 0.5, at worst [bad-sum]",
+        "hint: --renormalize divides them by their sum in each row",
+        "try: clfeval mars t.csv --positive b -q --renormalize",
+    ]
+    # .7 of 1, .15 of .5: at .29 both of b are found, at .31 one
+    low = found(positive="b", renormalize=True, threshold=0.29)
+    high = found(positive="b", renormalize=True, threshold=0.31)
+    assert (low["model"], high["model"]) == ((2, 2, 0, 1), (1, 0, 1, 3))
+
+
+def test_two_decimal_places_are_exact_enough() -> None:
+    write("t.csv", "truth,p_a,p_b,p_c\na,.33,.33,.33\nb,.17,.67,.17\nc,.01,.01,.99\n")
+    assert found(positive="b")["model"] == (1, 0, 0, 2)
+
+
+def test_a_class_without_a_column_leaves_no_sum_to_check() -> None:
+    write("t.csv", "truth,p_a,p_b\na,.7,.2\nb,.2,.7\nc,.1,.2\n")
+    assert found(positive="b")["model"] == (1, 0, 0, 2)
+
+
+# ------------------------------------------------------------------ labels beside scores
+
+
+def test_y_pred_and_y_prob_are_one_model() -> None:
+    write("t.csv", "y_true,y_pred,y_prob\n1,1,0.7\n0,0,0.2\n1,0,0.3\n0,1,0.6\n")
+    result = clfeval.mars("t.csv")
+    assert confusion(result) == {"model": (1, 1, 1, 1)}
+    assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
+        "'y_pred' and 'y_prob' are one model, 'model': scores from 0.5 on are positive"
+    ]
+
+
+def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
+    rows = "yes,yes,0.34\nno,no,0.2\nyes,no,0.3\nno,yes,0.6\n"
+    write("t.csv", f"truth,rf_pred,rf_prob,gb_pred,gb_prob\n{_twice(rows)}")
+    result = clfeval.mars("t.csv", positive="yes")
+    assert confusion(result) == {"rf": (1, 1, 1, 1), "gb": (1, 1, 1, 1)}
+    assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
+        f"'{m}_pred' and '{m}_prob' are one model, '{m}': scores from 0.32 on are positive"
+        for m in ("rf", "gb")
+    ]
+    # a threshold that is given goes before
+    assert found(positive="yes", threshold=0.5)["rf"] == (0, 1, 2, 1)
+
+
+def _twice(rows: str) -> str:
+    lines = (line.split(",") for line in rows.splitlines())
+    return "".join(f"{t},{v},{s},{v},{s}\n" for t, v, s in lines)
+
+
+def test_labels_that_no_threshold_makes_are_asked_about() -> None:
+    lines = asked("y_true,y_pred,y_prob\n1,1,0.2\n0,0,0.7\n1,0,0.3\n0,1,0.6\n")
+    assert lines == [
+        "t.csv: column 'y_pred': its labels are not 'y_prob' cut at one threshold: '1' from 0.2 "
+        "on, others up to 0.7 [labels-differ]",
+        "hint: --ignore 'y_pred' takes the scores, --ignore 'y_prob' takes the labels",
+        "try: clfeval mars t.csv -q --ignore y_pred",
+    ]
+    assert found(ignore="y_pred") == {"y_prob": (0, 2, 2, 0)}
+    assert found(ignore="y_prob") == {"y_pred": (1, 1, 1, 1)}
+    assert set(found(model=["y_pred", "y_prob"])) == {"y_pred", "y_prob"}
+
+
+def test_a_flag_beside_scores_is_asked_about() -> None:
+    rows = "1,.7,.4,1\n0,.2,.3,1\n1,.3,.6,0\n0,.6,.1,1\n"
+    assert asked(f"truth,rf,gb,is_test\n{rows}") == [
+        "t.csv: column 'is_test': only 0 and 1, beside scores of other models: is it a model? "
+        "[stray-labels]",
+        "hint: --ignore leaves it out; --model, once for each model, says that it is one",
+        "try: clfeval mars t.csv -q --ignore is_test",
+    ]
+    assert set(found(ignore="is_*")) == {"rf", "gb"}
+    assert set(found(model="*")) == {"rf", "gb", "is_test"}
+
+
+def test_a_tree_that_is_sure_of_everything_is_no_flag() -> None:
+    write("t.csv", "truth,rf,tree\n1,.7,1.0\n0,.2,0.0\n1,.3,0.0\n")
+    assert found()["tree"] == (1, 0, 1, 1)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def test_percent_signs_are_read() -> None:
+    write("t.csv", "truth,rf,gb\n1,70%,4.5%\n0,20 %,3%\n1,57.1%,60%\n0,57.0%,1%\n")
+    assert found(threshold=0.571) == {"rf": (2, 0, 0, 2), "gb": (1, 0, 1, 2)}
+
+
+def test_a_cell_that_is_no_percentage_is_named() -> None:
+    write("t.csv", "truth,rf\n1,70%\n0,x%\n1,57.1%\n0,3%\n")
+    done = program("mars", "t.csv")
+    assert (done.code, done.err.splitlines()[1]) == (
+        3, "t.csv:3: column 'rf': 'x%' is not a number [bad-number]",
+    )  # fmt: skip
+
+
+def test_a_decimal_comma_is_asked_about() -> None:
+    content = 'truth;rf;gb\n1;0,7;0,4\n0;0,2;0,3\n1;0,3;"0,6"\n0;0,6;0,1\n'
+    assert asked(content, "-d", ";") == [
+        "t.csv: column 'rf': numbers with a decimal comma, such as '0,2' [decimal-comma]",
+        "t.csv: column 'gb': numbers with a decimal comma, such as '0,1' [decimal-comma]",
+        "hint: --decimal ',' reads them so",
+        "try: clfeval mars t.csv -d ';' -q --decimal ,",
+    ]
+    assert found(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
+
+
+def test_scores_from_0_to_100_are_cut_half_way() -> None:
+    lines = asked("truth,rf,gb\n1,70,4\n0,20,3\n1,80,60\n0,55,1\n")
+    assert lines[2:] == [
+        "hint: percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1",
+        "try: clfeval mars t.csv -q --threshold 50",
+    ]
+    assert found(threshold=50)["rf"] == (2, 1, 0, 1)
+
+
+def test_margins_are_cut_at_0() -> None:
+    lines = asked("truth,rf,gb\n1,2.5,1\n0,-1,-2\n1,-.5,3\n0,1,-1\n")
+    assert lines[-1] == "try: clfeval mars t.csv -q --threshold 0"
+
+
+def test_a_column_of_another_scale_is_no_model() -> None:
+    lines = asked("truth,rf,age\n1,.7,51\n0,.2,33\n1,.8,60\n0,.55,21\n")
+    assert lines[-1] == "try: clfeval mars t.csv -q --ignore age"
+
+
+# ------------------------------------------------------------------ columns
+
+
+def test_everything_is_asked_at_once() -> None:
+    rows = "".join(
+        f"L{i},{('bad', 'good', 'good')[i % 3]},{('bad', 'good')[i % 2]},{'nsew'[i % 4]}\n"
+        for i in range(24)
+    )
+    lines = asked(f"loan,Class,rf,region\n{rows}")
+    assert [line.rpartition("[")[2] for line in lines if line.endswith("]")] == [
+        "no-truth]", "positive-needed]", "unknown-label]", "unknown-label]",
+    ]  # fmt: skip
+    assert lines[-1] == (
+        "try: clfeval mars t.csv -q --truth Class --positive bad --id loan --ignore region"
+    )
+
+
+def test_an_id_that_is_called_so_needs_no_question() -> None:
+    write("t.csv", "loan_id,truth,rf\nA1,1,1\nA2,0,1\nA3,1,0\n")
+    assert found() == {"rf": (1, 1, 1, 0)}
+
+
+@pytest.mark.parametrize("name", ["y", "gold", "ground_truth", "Class", "diagnosis", "Outcome"])
+def test_truth_under_another_name_is_proposed(name: str) -> None:
+    lines = asked(f"{name},rf,gb\n1,1,0\n0,0,0\n0,1,1\n")
+    assert lines[1:] == [
+        f"hint: --truth '{name}': its name",
+        f"try: clfeval mars t.csv -q --truth {name}",
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_a_delimiter_is_recognised_though_names_hold_commas(delimiter: str) -> None:
+    content = "loan_id|truth|k-NN, k=5|rf\n1|1|.7|.3\n2|0|.2|.1\n".replace("|", delimiter)
+    lines = asked(content, "--id", "loan_id")
+    shown = "'\\t'" if delimiter == "\t" else f"'{delimiter}'"
+    assert lines[1] == f"hint: is the delimiter another? --delimiter {shown}"
+    assert lines[-1] == f"try: clfeval mars t.csv --id loan_id -q --delimiter {shown}"
+
+
+def test_comments_on_top_are_passed_over() -> None:
+    body = "truth,a,b\n1,1,0\n0,0,0\n0,1,1\n"
+    write("t.csv", '# made by "me, on Monday\n# v2\n' + body)
+    assert found() == {"a": (1, 1, 0, 1), "b": (0, 1, 1, 1)}
+    write("u.csv", "# made by me\n" + body + "1,x,0\n")
+    error = program("mars", "u.csv").err
+    assert "u.csv:6: column 'a': 'x' is not among truth's labels '0', '1' [unknown-label]" in error
+    write("v.csv", "#truth,a\n1,1\n0,1\n")
+    assert found("v.csv", truth="#truth") == {"a": (1, 1, 0, 0)}
+
+
+# ------------------------------------------------------------------ options
+
+
+def test_an_option_of_one_value_is_not_given_twice() -> None:
+    write("t.csv", "truth,a\n1,1\n0,1\n")
+    done = program("mars", "t.csv", "--positive", "1", "--positive=0")
+    assert (done.code, done.err) == (
+        2,
+        "--positive takes one value, and is given 2 times [bad-option]\n"
+        "hint: leave all but one out\n",
+    )
+
+
+def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
+    write("t.csv", "truth,rf,g b\n1,1,1\n0,1,0\n")
+    done = program("mars", "t.csv", "--model", "rf,g b")
+    assert done.err.splitlines()[-1] == "hint: one each time: --model rf --model 'g b'"
+
+
+def test_features_are_proposed_to_be_features() -> None:
+    rows = "".join(
+        f"{'MB'[i % 2]},{i % 7 + 6},{i * 31 % 400 + 150},{i % 5 / 10}\n" for i in range(40)
+    )
+    write(
+        "t.csv",
+        f"diagnosis,radius,area,smooth\n{rows}".replace("smooth", "perimeter").replace(
+            ",0.", ",90."
+        ),
+    )
+    done = program("phidelta", "t.csv", "--positive", "M", "-q")
+    assert done.code == 3
+    last = done.err.splitlines()[-1]
+    assert last == "try: clfeval phidelta t.csv --positive M -q --truth diagnosis --features"
+    assert program(*shlex.split(last.removeprefix(START))).code == 0
+
+
+# ------------------------------------------------------------------ in Python, and as a table
+
+
+def test_python_is_told_in_its_own_words() -> None:
+    write("t.csv", "Class,rf,flag\nbad,.3,1\ngood,.4,0\ngood,.2,1\n")
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.mars("t.csv")
+    assert caught.value.lines()[-1] == (
+        "try: clfeval.mars(..., truth='Class', positive='bad', ignore=('flag',))"
+    )
+    assert caught.value.fixes == {"truth": "Class", "positive": "bad", "ignore": ("flag",)}
+    clfeval.mars("t.csv", **caught.value.fixes)
+
+
+def test_a_dry_run_shows_the_reading_and_computes_nothing() -> None:
+    write("t.csv", "id,truth,rf,flag,w\n1,1,.3,1,2\n2,0,.4,0,1\n3,0,.6,1,1\n")
+    result = clfeval.mars("t.csv", weight="w", dry_run=True)
+    assert [(row["column"], row["taken"]) for row in result.tables["reading"]] == [
+        ("id", "id"), ("truth", "truth"), ("rf", "scores of 'rf'"), ("flag", "left out"),
+        ("w", "weight"),
+    ]  # fmt: skip
+    assert [row["code"] for row in result.tables["doubts"]] == ["stray-labels"]
+    assert result.parameters == {
+        "of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))",
+    }  # fmt: skip
+    plan = clfeval.mars("t.csv", weight="w", ignore="flag", dry_run=True).tables["plan"]
+    assert [(row["what"], row["value"]) for row in plan] == [
+        ("rows", "3"), ("positive: '1'", "2"), ("negative: '0'", "2"), ("models", "1"),
+        ("thresholds", "0.5"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", clfeval.COMMANDS)
+def test_every_command_has_a_dry_run(command: str) -> None:
+    write("t.csv", "Class,rf,gb,flag\nbad,.7,.8,1\ngood,.4,.9,0\ngood,.6,.1,1\n")
+    words = ("--from", "predictions") if command == "mlcps" else ()
+    done = program(command, "t.csv", *words, "--dry-run")
+    assert done.code == 3
+    assert done.out.startswith(f"Dry run of {command}: nothing was computed\n")
+    last = done.err.splitlines()[-1]
+    again = program(*shlex.split(last.removeprefix(START)), "--dry-run", "-f", "json")
+    assert again.code == 0
+    assert '"plan": [\n' in again.out
+
+
+# ------------------------------------------------------------------ any of it together
+
+CLASSES = st.sampled_from([("no", "yes"), ("0", "1"), ("-1", "1"), ("Bad ", "good"), ("a", "b")])
+
+
+@examples(300)
+@given(
+    classes=CLASSES, seed=st.integers(0, 10**6), truth=st.sampled_from(["truth", "Class", "label"]),
+    kind=st.sampled_from(["labels", "scores", "percent", "margins", "both", "classes"]),
+    delimiter=st.sampled_from(",;\t"), comma=st.booleans(), more=st.sets(
+        st.sampled_from(["loan", "row_id", "region", "age", "flag", "twins", "gaps", "halves"])
+    ),
+)  # fmt: skip
+def test_what_is_proposed_finds_no_further_question(
+    classes: tuple[str, str], seed: int, truth: str, kind: str, delimiter: str, comma: bool,
+    more: set[str],
+) -> None:  # fmt: skip
+    import random
+
+    chance, rows = random.Random(seed), 40
+    votes = [[classes[chance.random() < 0.4] for _ in range(rows)] for _ in range(3)]
+    numbers = [[chance.random() for _ in range(rows)] for _ in range(2)]
+    columns: dict[str, list[str]] = {truth: votes[0]}
+    if "twins" in more:
+        columns[truth] = [v.upper() if chance.random() < 0.3 else v for v in columns[truth]]
+    point = "," if comma and delimiter != "," else "."
+
+    def written(value: float) -> str:
+        return f"{value:.3f}".replace(".", point)
+
+    if kind == "labels":
+        columns |= {"rf": votes[1], "gb, 2": votes[2]}
+    elif kind == "both":
+        columns |= {"y_pred": votes[1], "y_prob": [written(x) for x in numbers[0]]}
+    elif kind == "classes":
+        half = 2 if "halves" in more else 1
+        columns |= {f"p_{classes[0]}": [written(1 - x) for x in numbers[0]]}
+        columns |= {f"p_{classes[1]}": [written(x / half) for x in numbers[0]]}
+    else:
+        scale = {"scores": (1, 0), "percent": (100, 0), "margins": (8, 4)}[kind]
+        for name, values in zip(("rf", "gb, 2"), numbers, strict=True):
+            columns[name] = [written(x * scale[0] - scale[1]) for x in values]
+    others = {
+        "loan": [f"L{i}" for i in range(rows)], "row_id": [f"{i}" for i in range(rows)],
+        "region": [chance.choice(["north", "south"]) for _ in range(rows)],
+        "age": [f"{chance.randrange(20, 90)}" for _ in range(rows)],
+        "flag": [f"{chance.randrange(2)}" for _ in range(rows)],
+    }  # fmt: skip
+    columns |= {name: others[name] for name in others if name in more}
+    if "gaps" in more:
+        last = [*columns][1]
+        columns[last] = ["" if i % 13 == 5 else v for i, v in enumerate(columns[last])]
+    table = [[*columns], *zip(*columns.values(), strict=True)]
+
+    def cell(text: str) -> str:
+        return f'"{text}"' if delimiter in text else text
+
+    write("p.csv", "\n".join(delimiter.join(map(cell, row)) for row in table) + "\n")
+    done = program("mars", "p.csv", "-q", "--interval", "none")
+    if done.code == 0:
+        return
+    assert done.code == 3, done.err
+    last = done.err.splitlines()[-1]
+    assert last.startswith(START), done.err
+    again = program(*shlex.split(last.removeprefix(START)))
+    assert again.code == 0, (done.err, again.err)
