@@ -84,8 +84,7 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
     covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure, members = MEASURE[options.target], [counts.models.index(name) for name in names]
-    share = _share(counts, covered, members, options)
+    measure, share = MEASURE[options.target], _share(counts, covered, names, options)
     text = (
         f"Within {options.max_effort:,.10g} rows called, {' + '.join(map(quoted, names))} finds "
         f"most: {covered:,.10g} ({measure} "
@@ -97,15 +96,16 @@ def _within(counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions) -
 
 
 def _share(
-    counts: TargetCounts, found: float, members: Sequence[int], options: MarsOptions
+    counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
     """Return the share of the target rows that some models together find.
 
-    found: rows, or weight as a table has it.
+    found: rows, or weight as a table has it. A model that is left out claims every row.
     """
-    among = np.isin(np.arange(len(counts.models)), members)[None]
+    among = np.array([[name in names for name in counts.models]])
+    claims = claimed(counts, among) | (not {*counts.models}.issuperset(names))
     target, level = on_target(counts)[None], options.confidence
-    by = divisors(counts, claimed(counts, among) & target, target, level=level)
+    by = divisors(counts, claims & target, target, level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
     return shares(MEASURE[options.target], units, rows, level=level, divided=by)[0]
 
@@ -130,7 +130,7 @@ def _most(
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
     measure, rows = MEASURE[target], counts.hit_n.sum()
-    share = _share(counts, shown(covered[best], counts.unit), [best], options)
+    share = _share(counts, shown(covered[best], counts.unit), [models[best]], options)
     as_many = [models[j] for j in order[1:] if covered[j] == covered[best]]
     most = " most:" if len(order) > 1 else ""
     if as_many:
@@ -185,7 +185,7 @@ def _pair(
         p = sign_p(counts, together & ~mine, mine & ~together)
         chance = ", which may be chance" if len(pairs) * p > 1 - options.level else ""
     found, called = (float(str(row[name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _share(counts, found, members, options)
+    measure, share = MEASURE[options.target], _share(counts, found, names, options)
     text = (
         f"The best pair, {' + '.join(map(quoted, names))}, finds {found:,.10g} ({measure} "
         f"{between(share.value or 0.0, share.low, share.high)}), "
