@@ -45,8 +45,8 @@ def found(name: str = "t.csv", **options: Any) -> dict[str, tuple[int, int, int,
 def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
     content = "truth,rf\n default,default\ndefault,default\npaid,paid\npaid,default\n"
     assert asked(content, "--positive", "default") == [
-        "t.csv: column 'truth': labels that differ only by case or outer spaces: ' default' (1), "
-        "'default' (1) [label-twins]",
+        "t.csv: column 'truth': labels that differ only by capitals or outer spaces: "
+        "' default' (1), 'default' (1) [label-twins]",
         "hint: --fold-labels takes them for one; --labels ' default' --labels 'default' keeps them "
         "apart",
         "try: clfeval mars t.csv --positive default -q --fold-labels",
@@ -59,9 +59,9 @@ def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
 def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
     content = "truth,rf\nDefault,default\nDefault,DEFAULT\npaid,Paid\npaid,paid\n"
     assert asked(content, "--positive", "Default")[:2] == [
-        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'Default', "
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'Default', "
         "'DEFAULT', 'default' [label-twins]",
-        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'paid', 'Paid' "
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'paid', 'Paid' "
         "[label-twins]",
     ]
     assert found(positive="Default", fold_labels=True) == {"rf": (2, 0, 0, 2)}
