@@ -316,6 +316,21 @@ def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
     assert done.err.splitlines()[-1] == "hint: one each time: --model rf --model 'g b'"
 
 
+@pytest.mark.parametrize(("words", "hint"), [
+    (("mars", "t.csv", "--threshold", "50%"), "50 % of 0..1 is --threshold 0.5"),
+    (("mars", "t.csv", "--threshold", "a=12.5%"), "12.5 % of 0..1 is --threshold a=0.125"),
+    (("tune-jpt", "--counts", "67", "5", "33", "95"),
+     "the four counts with commas: --counts 67,5,33,95"),
+    (("mars", "t.csv", "-q", "--fail-under", "f1=0.8"),
+     "mars has none; phidelta and tune-jpt can limit it"),
+    (("mars", "t.csv", "-q", "--fail-under", "recall=70"), "70 % is 0.7"),
+])  # fmt: skip
+def test_what_is_nearly_right_is_told_how_it_is_written(words: tuple[str, ...], hint: str) -> None:
+    write("t.csv", "truth,a\n1,.7\n0,.2\n1,.6\n")
+    done = program(*words)
+    assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: {hint}")
+
+
 def test_features_are_proposed_to_be_features() -> None:
     rows = "".join(
         f"{'MB'[i % 2]},{i % 7 + 6},{i * 31 % 400 + 150},{i % 5 / 10}\n" for i in range(40)
