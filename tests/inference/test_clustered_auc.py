@@ -107,6 +107,6 @@ def test_scores_by_cluster_do_not_add_up_silently() -> None:
     from clfeval.counts.clusters import ClusterCounts
 
     one = np.ones(1, np.int64)
-    counts = ScoreCounts(np.zeros(1), one, one, ClusterCounts.of(["a"], one * 0, one))
+    counts = ScoreCounts(np.zeros(1), one, one, clusters=ClusterCounts.of(["a"], one * 0, one))
     with pytest.raises(ValueError, match="do not add up"):
         counts + counts

@@ -63,6 +63,31 @@ def test_rows_of_one_observation_are_of_one_cluster() -> None:
     assert "column 'patient': missing" in data_message(LONG.replace("z", ""), cluster="patient")
 
 
+def test_a_dry_run_names_its_role() -> None:
+    result = mars(write("w.csv", WIDE), cluster="patient", dry_run=True)
+    roles = {row["column"]: (row["taken"], row["why"]) for row in result.tables["reading"]}
+    assert roles["patient"] == ("cluster", "--cluster")
+    assert roles["id"][0] == "id"
+    # called like an id, and without a value twice
+    alone = write("i.csv", "case_id,truth,a\n1,1,1\n2,0,0\n3,1,1\n")
+    roles = {
+        row["column"]: row["taken"]
+        for row in mars(alone, cluster="case_id", dry_run=True).tables["reading"]
+    }
+    assert roles["case_id"] == "cluster"
+
+
+def test_weights_that_are_fractions_have_no_intervals_of_clusters() -> None:
+    table = write("f.csv", "patient,truth,a,w\nx,1,1,.5\nx,0,0,.25\ny,1,0,.5\ny,0,1,1\n")
+    for command in (mars, phidelta, tune_jpt):
+        with pytest.raises(UsageError, match="not whole numbers"):
+            command(table, cluster="patient", weight="w")
+        found = command(table, cluster="patient", weight="w", interval="none")
+        assert found.summary["clusters"] == 2
+        assert found.summary["design_effect"] is None
+        assert found.summary["positives"] == 1
+
+
 def test_an_unknown_column_is_named() -> None:
     assert "no column 'patent'" in str(refusal(write("w.csv", WIDE), cluster="patent"))
 
@@ -84,8 +109,20 @@ def test_a_repeated_id_points_to_it() -> None:
 def test_a_column_of_such_a_name_points_to_it() -> None:
     rows = "".join(f"p{i},1,1\n" for i in range(12))
     content = f"patient,truth,a\n{rows}p0,0,0\n"
-    assert "is it no model? --cluster 'patient', or name the models" in data_message(content)
+    hint = "is it no model? --cluster 'patient' (mars, phidelta, tune-jpt), or --ignore 'patient'"
+    assert hint in data_message(content)
+    # numbers of patients beside scores
+    numbers = "patient,truth,a\n" + "".join(f"{i},{i % 2},.{i}\n" for i in range(1, 10)) * 2
+    hint = "--cluster 'patient' (mars, phidelta, tune-jpt), --ignore 'patient' leaves it out"
+    assert hint in data_message(numbers)
+    assert "--cluster" not in data_message(numbers.replace("patient", "width"))
+    # one row each: that is an id
+    once = "patient,truth,a\n" + "".join(f"{i}p,{i % 2},{i % 2}\n" for i in range(12))
+    assert "--id 'patient', --by 'patient'" in data_message(once)
     again = content + rows
+    assert [one.code for one in mars(write("t.csv", again), ignore="patient").warnings] == [
+        "one-model", "may-share",
+    ]  # fmt: skip
     notes = mars(write("t.csv", again), model="a").warnings
     assert [note.message for note in notes if note.code == "may-share"] == [
         "'patient' repeats: if rows of one patient tend to be alike, intervals of independent rows "
