@@ -67,8 +67,8 @@ class ClusterCounts:
         """Return how many clusters have rows of some patterns, (m,)."""
         return len(np.unique(self._entry[which[self.place]]))
 
-    def dealt(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
-        """Deal whole clusters to folds, as many to each as can be: (folds, m).
+    def fold_of(self, folds: int, which: Bools, rng: np.random.Generator) -> Ints:
+        """Return the fold to which each cluster is dealt, as many to each as can be: (c,).
 
         which (m,): patterns; clusters that have rows of some of them are dealt by themselves.
         """
@@ -76,6 +76,11 @@ class ClusterCounts:
         some[self._entry[which[self.place]]] = True
         fold = np.empty(len(self), np.int64)
         fold[np.lexsort((rng.random(len(self)), some))] = np.arange(len(self)) % folds
+        return fold
+
+    def dealt(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
+        """Deal whole clusters to folds, as `fold_of` says: how often patterns occur, (folds, m)."""
+        fold = self.fold_of(folds, which, rng)
         found = np.zeros((folds, len(which)), self.n.dtype)
         np.add.at(found, (fold[self._entry], self.place), self.n)
         return found

@@ -1,0 +1,179 @@
+"""Folds of whole clusters: what is chosen on some patients is judged on others, row by row."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clfeval.api.mars import mars
+from clfeval.api.tune_jpt import tune_jpt
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.result import Estimate, Result, whole
+from tests.methods.tune_jpt import brute
+
+Deals = list[dict[str, int]]
+MODELS = ("a", "b", "c")
+
+
+def patients(n: int, rows: int, seed: int, *, noise: float = 0.7) -> pl.DataFrame:
+    """Rows of a patient share the error of their scores; every fourth patient is all negative."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((n, rows)) < 0.5) & (np.arange(n) % 4 != 0)[:, None]
+    error = rng.random((n, 1, 3)).repeat(rows, axis=1)
+    scores = ((1 - noise) * truth[..., None] + noise * error).round(2)
+    names = [f"p{i:03}" for i in range(n) for _ in range(rows)]
+    columns: dict[str, Any] = {"patient": names, "truth": truth.ravel().astype(int)}
+    return pl.DataFrame(columns | {name: scores[..., j].ravel() for j, name in enumerate(MODELS)})
+
+
+@pytest.fixture
+def deals(monkeypatch: pytest.MonkeyPatch) -> Deals:
+    """The fold of each patient, deal by deal."""
+    kept: Deals = []
+    original = ClusterCounts.fold_of
+
+    def recorded(self: ClusterCounts, folds: int, which: Any, rng: np.random.Generator) -> Any:
+        found = original(self, folds, which, rng)
+        kept.append(dict(zip(self.names, found.tolist(), strict=True)))
+        return found
+
+    monkeypatch.setattr(ClusterCounts, "fold_of", recorded)
+    return kept
+
+
+def test_thresholds(deals: Deals) -> None:
+    frame = patients(24, 3, 5)
+    result = tune_jpt(
+        frame, cluster="patient", model=["a"], threshold=0.5, metric=["j_index", "tar", "mcc"],
+        odds="1:1", folds=6,
+    )  # fmt: skip
+    assert len(deals) == 5
+    rows = frame.select("patient", "a", "truth").rows()
+    positives = sum(truth for *_, truth in rows)
+    table = [row for row in whole(result.tables["thresholds"]) if row["measure"] != "none"]
+    assert {row["measure"] for row in table} >= {"j_index", "tar", "mcc"}
+    for row in table:
+        name, tp, fp = str(row["measure"]), 0, 0
+        for fold_of in deals:
+            for fold in range(6):
+                others = [(s, t) for who, s, t in rows if fold_of[who] != fold]
+                _, cut = brute.best_point(brute.every_point(others), name, 1.0)
+                for who, score, truth in rows:
+                    if fold_of[who] == fold and score >= cut:
+                        tp, fp = tp + truth, fp + 1 - truth
+        expected = brute.measured(
+            name, tp, fp, 5 * positives, 5 * (len(rows) - positives), 1.0
+        )  # fmt: skip
+        assert isinstance(row["honest"], Estimate)
+        assert row["honest"].value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("effort", [None, 25.0])
+def test_sets_of_models(deals: Deals, effort: float | None) -> None:
+    frame = patients(20, 3, 2)
+    asked: dict[str, Any] = {"best": 2} if effort is None else {"max_effort": effort}
+    result = mars(frame, cluster="patient", threshold=0.5, **asked)
+    assert len(deals) == 5
+    rows = [(who, truth, [score >= 0.5 for score in said]) for who, truth, *said in frame.rows()]
+    for row in whole(result.tables["best" if effort is None else "max_effort"]):
+        found = called = 0
+        for fold_of in deals:
+            for fold in range(10):
+                others = [one for one in rows if fold_of[one[0]] != fold]
+                sizes = [int(str(row["size"]))] if effort is None else [1, 2, 3]
+                most = np.inf if effort is None else effort * len(others) / len(rows)
+                members = chosen(others, sizes, most)
+                covered, effort_of = tally(
+                    members, [one for one in rows if fold_of[one[0]] == fold]
+                )
+                found, called = found + covered, called + effort_of
+        honest, gained = row["honest"], row["honest_yield"]
+        assert isinstance(honest, Estimate)
+        assert isinstance(gained, Estimate)
+        assert honest.value == pytest.approx(found / 5)
+        assert gained.value == pytest.approx(found / called)
+
+
+Said = list[tuple[str, int, list[bool]]]
+
+
+def tally(members: tuple[int, ...], rows: Said) -> tuple[int, int]:
+    """Return the positives that the models find, and the rows they call."""
+    called = [truth for _, truth, votes in rows if any(votes[j] for j in members)]
+    return sum(called), len(called)
+
+
+def chosen(rows: Said, sizes: list[int], effort: float) -> tuple[int, ...]:
+    """Most covered, least effort, fewest models, the first."""
+    best = []
+    for members in (one for size in sizes for one in combinations(range(3), size)):
+        covered, called = tally(members, rows)
+        if called <= effort:
+            best.append((-covered, called, len(members), members))
+    return min(best)[-1] if best else ()
+
+
+def test_each_class_is_dealt_evenly() -> None:
+    """Of 12 patients 5 have positives: 5 folds get one each, and two or three patients."""
+    names = [f"p{i}" for i in range(12)] + ["p0", "p1"]
+    place = np.array([0] * 5 + [1] * 7 + [1, 1])
+    clusters = ClusterCounts.of(names, place, np.ones(14, np.int64))
+    which = np.array([True, False])
+    assert (clusters.having(which), clusters.having(~which)) == (5, 9)
+    for seed in range(20):
+        dealt = clusters.dealt(5, which, np.random.default_rng(seed))
+        assert dealt[:, 0].tolist() == [1] * 5
+        assert dealt.sum(axis=0).tolist() == [5, 9]
+        fold = clusters.fold_of(5, which, np.random.default_rng(seed))
+        assert sorted(np.bincount(fold, minlength=5).tolist()) == [2, 2, 2, 3, 3]
+
+
+def honest_of(result: Result, table: str) -> list[Estimate]:
+    return [row["honest"] for row in whole(result.tables[table])]  # type: ignore[misc]
+
+
+def test_a_class_of_one_patient_has_no_honest_value() -> None:
+    frame = pl.DataFrame(
+        {
+            "patient": ["x", "x", "x", "y", "y", "z"], "truth": [1, 1, 1, 0, 0, 0],
+            "a": [0.9, 0.8, 0.2, 0.1, 0.6, 0.3], "b": [0.7, 0.1, 0.6, 0.3, 0.2, 0.9],
+        }
+    )  # fmt: skip
+    found = honest_of(mars(frame, cluster="patient", best=2), "best")
+    assert found == [Estimate(None, reason="too_few_clusters")] * 2
+    found = honest_of(tune_jpt(frame, cluster="patient", metric="j_index"), "thresholds")
+    assert {one.reason for one in found} == {"too_few_clusters"}
+    # as rows there are enough
+    assert {one.reason for one in honest_of(mars(frame.drop("patient"), best=2), "best")} == {None}
+
+
+def test_rows_dealt_apart_flatter() -> None:
+    """A patient's rows have one error: dealt to two folds, each betrays the others' threshold."""
+    gaps = {"rows": [], "clusters": []}  # type: dict[str, list[float]]
+    truth_of = patients(4000, 5, 999, noise=0.95)
+    judged = truth_of.select("a", "truth").rows()
+    points = brute.every_point(judged)
+    p, n = points[-1][1], points[-1][2]
+    for seed in range(30):
+        frame = patients(16, 5, seed, noise=0.95).select("patient", "truth", "a")
+        best = brute.best_point(
+            brute.every_point(frame.select("a", "truth").rows()), "j_index", 1.0
+        )[1]
+        at = [point for point in points if point[0] >= best][-1:]
+        true = at[0][1] / p - at[0][2] / n if at else 0.0
+        for how, more in (("rows", {}), ("clusters", {"cluster": "patient"})):
+            table = frame if more else frame.drop("patient")
+            result = tune_jpt(
+                table, metric="j_index", odds="1:1", interval="none", threshold=0.5, **more
+            )
+            (one,) = {row["honest"].value for row in whole(result.tables["thresholds"])  # type: ignore[union-attr]
+                      if row["measure"] == "j_index"}  # fmt: skip
+            gaps[how].append(float(one) - true)  # type: ignore[arg-type]
+    rows, clusters = (np.mean(gaps[how]) for how in ("rows", "clusters"))
+    error = np.std(gaps["clusters"]) / 30**0.5
+    assert rows > 0.08
+    assert abs(clusters) < 3 * error
