@@ -121,22 +121,28 @@ def clustered_correlation(
     positive covariance within one class is less by 1 / (2 n1 n2), down to 0 at most: n is how many
     independent rows would give a rate its variance, p (1 - p) / n.
 
-    Shapes: k models have covariances (2k, 2k) and rates (2k,), true positive rates first; first,
-    second (m,) say which models, slopes1, slopes2 (2, m) theirs. Range -1..1; 0 where a variance is
-    0, infinite or NaN.
+    Shapes: k models have covariances (2k, 2k) and rates (2k,), true positive rates first, or s
+    parts of k models (s, 2k, 2k) and (s, 2k), one behind the other; first, second (m,) say which
+    models, of one part, slopes1, slopes2 (2, m) theirs. Range -1..1; 0 where a variance is 0,
+    infinite or NaN.
     Source: the delta method; the correction: Newcombe 1998, Statistics in Medicine 17:2635, method
     10, with n for rows.
     """
-    k = len(rates) // 2
+    k = rates.shape[-1] // 2
+    covariances, rates = covariances.reshape(-1, 2 * k, 2 * k), rates.reshape(-1, 2 * k)
     with np.errstate(divide="ignore", invalid="ignore"):
-        per = np.diagonal(covariances) / (rates * (1 - rates))  # 1 / n
-    less = np.nan_to_num(np.outer(per, per)) / 2
+        per = np.diagonal(covariances, axis1=1, axis2=2) / (rates * (1 - rates))  # 1 / n
+        less = np.nan_to_num(per[:, :, None] * per[:, None, :]) / 2
     same = np.kron(np.eye(2), np.ones((k, k))) > 0
     met = np.where(same & (covariances > 0), np.maximum(covariances - less, 0), covariances)
 
     def total(v: Floats, i: Ints, j: Ints, a: Floats, b: Floats) -> Floats:
         return np.asarray(
-            sum(a[p] * b[q] * v[i + p * k, j + q * k] for p in (0, 1) for q in (0, 1))
+            sum(
+                a[p] * b[q] * v[i // k, i % k + p * k, j % k + q * k]
+                for p in (0, 1)
+                for q in (0, 1)
+            )
         )
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import pi
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, over
+from clfeval.arrays import Bools, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.clusters import rate_covariance
 from clfeval.inference.paired_measures import (
@@ -26,6 +26,7 @@ from clfeval.methods.estimates import Cells, limits
 _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
+_CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
 
 # what a measure says of m models, each at odds of its own, (5, m): value, lower and upper limit,
@@ -34,19 +35,37 @@ Standing = Floats
 Pair = tuple[int, int]  # places of two models
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """Models `below` and `above` are equal at odds `ratio`, and each leads on its side.
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossings:
+    """Pairs of models, each with c odds `ratio` at which they are equal; the arrays are (c,).
 
-    low, high: the nearest odds at which the interval of the difference excludes 0; None where it
-    covers 0 up to the end of the range.
+    pair: which of the pairs that were looked at; they come in that order, of one pair from few
+    positives to many. `below` leads at lower odds, `above` at higher ones. low, high: the nearest
+    odds at which the interval of the difference excludes 0; NaN where it covers 0 up to the end of
+    the range.
     """
 
-    below: int
-    above: int
-    ratio: float
-    low: float | None = None
-    high: float | None = None
+    pair: Ints
+    below: Ints
+    above: Ints
+    ratio: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """Who is ahead in q pairs over a grid of odds; the arrays are (q,).
+
+    ahead: at how many odds more the first is better than the second. defined: both have a value
+    somewhere. differ: one is better somewhere. turns: the pair, its first and its second model, the
+    sign at first, and the places in the grid around each change of sign.
+    """
+
+    ahead: Ints
+    defined: Bools
+    differ: Bools
+    turns: list[tuple[int, int, int, float, int, int]]
 
 
 def rates_together(patterns: PatternCounts | None) -> Floats | None:
@@ -59,30 +78,79 @@ def rates_together(patterns: PatternCounts | None) -> Floats | None:
     return rate_covariance(products, totals)
 
 
+def course(contest: Contest, ratios: Floats, first: Ints, second: Ints) -> Course:
+    """Follow pairs of models (q,), sorted by part, over a fine grid of `ratios` (g,)."""
+    many, k, size = len(first), contest.each, len(ratios)
+    ahead, (defined, differ) = np.zeros(many, np.int64), np.zeros((2, many), bool)
+    found = Course(ahead, defined, differ, [])
+    parts, at_once = max(1, _CELLS // (k * size)), max(1, _BLOCK // size)
+    for start in range(0, contest.parts, parts):
+        models = np.arange(start * k, min(start + parts, contest.parts) * k)
+        here = np.searchsorted(first, [models[0], models[-1] + 1])
+        if here[0] == here[1]:
+            continue
+        values = np.ascontiguousarray(contest.values(ratios, models).T)
+        for low in range(here[0], here[1], at_once):
+            some = np.arange(low, min(low + at_once, here[1]))
+            i, j = first[some], second[some]
+            signs = contest.signs(values[i - models[0]], values[j - models[0]])
+            more, less = signs > 0, signs < 0
+            ahead[some] = np.count_nonzero(more, axis=1) - np.count_nonzero(less, axis=1)
+            defined[some] = ~np.isnan(signs).all(axis=1)
+            once, also = more.any(axis=1), less.any(axis=1)
+            differ[some] = once | also
+            for one in np.flatnonzero(once & also).tolist():
+                told = np.flatnonzero(signs[one])
+                its = signs[one, told]
+                before = np.flatnonzero(its[:-1] * its[1:] < 0)  # never beside a NaN
+                who = (low + one, int(i[one]), int(j[one]))
+                found.turns.extend((*who, its[b], told[b], told[b + 1]) for b in before)
+    return found
+
+
 def crossings(
-    contest: Contest, ratios: Floats, values: Floats, pairs: Sequence[Pair]
-) -> dict[Pair, list[Crossing]]:
-    """Return where the models of each pair change places, from few positives to many.
+    contest: Contest, ratios: Floats, first: Ints, second: Ints
+) -> tuple[Crossings, Ints, Course]:
+    """Return where pairs of models (q,) change places; which never do, and the course of those.
 
     What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
-    TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared by their `values` (g, k)
-    at a fine grid of `ratios` (g,), and each change of sign is halved down.
+    TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared at a fine grid of `ratios`
+    (g,), and each change of sign is halved down.
     """
-    found: dict[Pair, list[Crossing]] = {pair: [] for pair in pairs}
-    weight, turns = _linear_weight(contest), []
-    for pair in () if CATALOG[contest.name].invariant else pairs:
-        d_tp, d_fp = _gaps(contest, *pair)
-        if weight is None and (d_tp or d_fp):
-            signs = contest.signs(values[:, pair[0]], values[:, pair[1]])
-            told = np.flatnonzero(signs)
-            before = np.flatnonzero(signs[told[:-1]] * signs[told[1:]] < 0)  # never beside a NaN
-            turns += [(*pair, signs[told[b]], told[b], told[b + 1]) for b in before]
-        elif weight is not None and d_tp and ratios[0] < weight * d_fp / d_tp < ratios[-1]:
-            # with more positives the model of higher sensitivity leads
-            found[pair] = [Crossing(*(pair[::-1] if d_tp > 0 else pair), weight * d_fp / d_tp)]
+    found: list[tuple[int, int, int, float]] = []
+    weight = None if CATALOG[contest.name].invariant else _linear_weight(contest)
+    pairs = list(zip(first.tolist(), second.tolist(), strict=True))
+    if weight is not None:
+        for at, (i, j, d_tp, d_fp) in enumerate(_gaps(contest, pairs)):
+            if d_tp and ratios[0] < weight * d_fp / d_tp < ratios[-1]:
+                # with more positives the model of higher sensitivity leads
+                found.append((at, *((j, i) if d_tp > 0 else (i, j)), weight * d_fp / d_tp))
+    rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
+    seen = course(contest, ratios, first[rest], second[rest])
+    if weight is None and not CATALOG[contest.name].invariant and seen.turns:
+        apart = [
+            d_tp != 0 or d_fp != 0
+            for *_, d_tp, d_fp in _gaps(contest, [turn[1:3] for turn in seen.turns])
+        ]
+        turns = [turn for turn, yes in zip(seen.turns, apart, strict=True) if yes]
+        found = _halved_down(contest, ratios, turns)
+        left = np.ones(len(pairs), bool)
+        left[[one[0] for one in found]] = False
+        rest = np.flatnonzero(left)
+        seen = Course(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
+    columns = list(zip(*found, strict=True)) or [()] * 4
+    pair, below, above = (np.array(column, np.int64) for column in columns[:3])
+    nowhere = np.full((2, len(found)), np.nan)
+    return Crossings(pair, below, above, np.array(columns[3], float), *nowhere), rest, seen
+
+
+def _halved_down(
+    contest: Contest, ratios: Floats, turns: Sequence[tuple[int, int, int, float, int, int]]
+) -> list[tuple[int, int, int, float]]:
+    """Return the pair, who leads below and above, and the odds of each change of sign."""
     if not turns:
-        return found
-    i, j, ahead, left, right = (np.array(part) for part in zip(*turns, strict=True))
+        return []
+    pair, i, j, ahead, left, right = (np.array(part) for part in zip(*turns, strict=True))
     low, high = ratios[left], ratios[right]
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
@@ -92,31 +160,28 @@ def crossings(
         here = contest.signs(mine, theirs)
         low = np.where((here == ahead) | (here == 0), middle, low)
         high = np.where(here == ahead, high, middle)
-    at = np.sqrt(low * high).tolist()
-    for first, second, sign, ratio in zip(i.tolist(), j.tolist(), ahead, at, strict=True):
-        below, above = (first, second) if sign > 0 else (second, first)
-        found[first, second].append(Crossing(below, above, ratio))
-    return found
+    below, above = np.where(ahead > 0, i, j), np.where(ahead > 0, j, i)
+    parts = (pair, below, above, np.sqrt(low * high))
+    return list(zip(*(part.tolist() for part in parts), strict=True))
 
 
-def settled(
-    contest: Contest, found: Sequence[Crossing], ends: tuple[float, float]
-) -> list[Crossing]:
+def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Crossings:
     """Return the crossings with the nearest odds, on either side, where a lead excludes 0."""
-    if contest.level is None or not found:
-        return list(found)
-    below, above = (np.array([getattr(one, name) for one in found]) for name in ("below", "above"))
+    many = len(found.ratio)
+    if contest.level is None or not many:
+        return found
     # on the left of each crossing, then on the right
-    leaders, others = np.concatenate([below, above]), np.concatenate([above, below])
-    near = start = np.tile(np.log([one.ratio for one in found]), 2)
-    side, end = np.repeat([-1.0, 1.0], len(found)), np.repeat(np.log(ends), len(found))
-    far, step, looking = np.full(len(start), np.nan), _STEP, np.ones(len(start), bool)
-    while looking.any():
-        at = np.where(side < 0, np.maximum(start - step, end), np.minimum(start + step, end))
-        sure = contest.duel(leaders, others, np.exp(at))[1] > 0
-        far = np.where(looking & sure, at, far)
-        near = np.where(looking & ~sure, at, near)
-        looking &= ~sure & (at != end)
+    leaders = np.concatenate([found.below, found.above])
+    others = np.concatenate([found.above, found.below])
+    near, start = np.tile(np.log(found.ratio), (2, 2))
+    side, end = np.repeat([-1.0, 1.0], many), np.repeat(np.log(ends), many)
+    far, step, looking = np.full(len(start), np.nan), _STEP, np.arange(len(start))
+    while len(looking):
+        at, last = start[looking] + side[looking] * step, end[looking]
+        at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
+        sure = contest.duel(leaders[looking], others[looking], np.exp(at))[1] > 0
+        far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
+        looking = looking[~sure & (at != last)]
         step *= _GROWTH
     some = np.flatnonzero(~np.isnan(far))
     leaders, others = leaders[some], others[some]
@@ -125,18 +190,18 @@ def settled(
             lambda at: ~(contest.duel(leaders, others, np.exp(at))[1] > 0), near[some], far[some],
             times=_SETTLED,
         )  # fmt: skip
-    limits = [None if x != x else x for x in np.exp(far).tolist()]
-    pairs = zip(limits[: len(found)], limits[len(found) :], strict=True)
-    return [replace(one, low=low, high=high) for one, (low, high) in zip(found, pairs, strict=True)]
+    low, high = np.exp(far).reshape(2, -1)
+    return replace(found, low=low, high=high)
 
 
-def _gaps(contest: Contest, i: int, j: int) -> tuple[float, float]:
-    """Return tp_i - tp_j and fp_i - fp_j as rates times all totals: whole numbers stay exact."""
+def _gaps(contest: Contest, pairs: Iterable[Pair]) -> Iterator[tuple[int, int, float, float]]:
+    """Yield i, j, tp_i - tp_j, fp_i - fp_j, as rates times all totals: whole numbers stay exact."""
     c = contest.counts
-    (p1, n1, tp1, fp1), (p2, n2, tp2, fp2) = (
-        tuple(part[m].item() for part in (c.positives, c.negatives, c.tp, c.fp)) for m in (i, j)
-    )
-    return (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
+    cells = (part.tolist() for part in (c.positives, c.negatives, c.tp, c.fp))
+    tables = list(zip(*cells, strict=True))
+    for i, j in pairs:
+        (p1, n1, tp1, fp1), (p2, n2, tp2, fp2) = tables[i], tables[j]
+        yield i, j, (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
 
 
 def _linear_weight(contest: Contest) -> float | None:
@@ -155,12 +220,13 @@ def _linear_weight(contest: Contest) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """k models and the measure they are compared by; level None means no intervals.
+    """The measure that models are compared by, k in each of s parts; level None: no intervals.
 
-    both: how many positives, and how many negatives, each two models both call positive, (k, k);
-    None where nobody knows which rows they share, and they are taken as judged on other rows.
-    rates: the covariances over clusters of their true and false positive rates, (2k, 2k); None
-    where rows are taken as independent.
+    The parts, such as slices, stand one behind the other, and models of two are never compared.
+    both: how many positives, and how many negatives, each of them and each model of its part both
+    call positive, (s k, k); None where nobody knows which rows they share, and they are taken as
+    judged on other rows. rates: the covariances over clusters of the true and false positive rates
+    of each part, (s, 2k, 2k); None where rows are taken as independent.
     """
 
     name: str
@@ -170,6 +236,12 @@ class Contest:
     beta: float = 1.0
     stakes: Stakes | None = None
     rates: Floats | None = None
+    parts: int = 1
+
+    @property
+    def each(self) -> int:
+        """How many models a part has."""
+        return len(self.counts.models) // self.parts
 
     @property
     def sign(self) -> int:
@@ -181,9 +253,11 @@ class Contest:
         """The measure as a function of tables."""
         return CATALOG[self.name].given(beta=self.beta, stakes=self.stakes).function
 
-    def values(self, ratios: Floats) -> Floats:
-        """Return the measure of every model at every ratio: (g, k)."""
-        return self.measure(Cells.of(self.counts, ratios).tuned).reshape(len(ratios), -1)
+    def values(self, ratios: Floats, models: Ints) -> Floats:
+        """Return the measure of some models (m,) at every ratio: (g, m)."""
+        each = np.tile(models, len(ratios)), np.repeat(ratios, len(models))
+        tuned = Cells.picked(self.counts, *each).tuned
+        return self.measure(tuned).reshape(len(ratios), -1)
 
     def together(self, comparisons: int, *, everywhere: bool = False) -> Contest:
         """Return the contest with intervals that hold together, everywhere: at every class ratio.
@@ -251,13 +325,14 @@ class Contest:
             return np.zeros(len(first))
         c = self.counts
         if self.rates is not None:
-            rates = np.concatenate([over(c.tp, c.positives), over(c.fp, c.negatives)])
+            sides = (over(c.tp, c.positives), over(c.fp, c.negatives))
+            rates = np.concatenate([rate.reshape(self.parts, -1) for rate in sides], axis=1)
             return clustered_correlation(self.rates, rates, first, second, one[3:], other[3:])
         tables = []
         for both, called, total in (
             (self.both[0], c.tp, c.positives), (self.both[1], c.fp, c.negatives),
         ):  # fmt: skip
-            shared, a, b = both[first, second], called[first], called[second]
+            shared, a, b = both[first, second % both.shape[1]], called[first], called[second]
             neither = np.maximum(total[first] - a - b + shared, 0)
             tables.append((shared, np.maximum(a - shared, 0), np.maximum(b - shared, 0), neither))
         return correlation((one[3], one[4]), (other[3], other[4]), tables[0], tables[1])

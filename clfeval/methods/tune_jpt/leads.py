@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
-from clfeval.methods.estimates import Cells, column
+from clfeval.methods.estimates import Cells, column, end_to_end
 from clfeval.methods.tune_jpt.contest import (
     Contest,
-    Crossing,
+    Course,
+    Crossings,
     crossings,
     rates_together,
     settled,
 )
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep
-from clfeval.methods.tune_jpt.tables import Place, places_of
+from clfeval.methods.tune_jpt.tables import places_of
 from clfeval.methods.verdict import EQUIVALENT, NOT_WORSE, UNDECIDED, verdict
 from clfeval.result import Estimate, Row, Rows
 
@@ -35,29 +36,46 @@ def contest_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return which model leads where, over the swept odds or else over the full range."""
     populations = (*(options.swept or sweep(FULL_SWEEP, 2)), *options.populations)
     looked_at = [one.ratio for one in populations]
-    crossovers: list[Row] = []
-    winners: list[Row] = []
+    crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    winners: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    alike: dict[int, list[str | None]] = {}  # slices of as many models are judged at one level
     for label, counts in given.slices.items():
-        both = _shared_answers(given.patterns.get(label))
-        level = options.confidence if given.sampled else None
-        name, rest = str(options.compared), (options.beta, options.stakes)
-        rates = rates_together(given.patterns.get(label))
-        contest = Contest(name, counts, both, level, *rest, rates)
-        if options.crossover is not None or len(counts.models) <= MOST_PAIRED:
-            crossovers += crossover_rows(label, contest, (min(looked_at), max(looked_at)))
-        places = places_of(given, label, options)
+        alike.setdefault(len(counts.models), []).append(label)
+    for many, labels in alike.items():
+        contest = _contest(given, labels, options)
+        if options.crossover is not None or many <= MOST_PAIRED:
+            ends = min(looked_at), max(looked_at)
+            for label, row in crossover_rows(labels, contest, ends):
+                crossovers[label].append(row)
+        places = [places_of(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
-            winners += winner_rows(
-                label, contest, [one for one in places if one[0] in kinds], options.margin
-            )
-    tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
-    return tables | {"winners": winners}
+            chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
+            for label, row in winner_rows(labels, contest, chosen, options.margin):
+                winners[label].append(row)
+    joined = [[row for rows in table.values() for row in rows] for table in (crossovers, winners)]
+    tables: dict[str, Rows] = {"crossovers": joined[0]} if joined[0] else {}
+    return tables | {"winners": joined[1]}
 
 
-def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | None:
+def _contest(given: Sample, labels: Sequence[str | None], options: TuneOptions) -> Contest:
+    """Return the contest of slices of equally many models."""
+    known = given.patterns
+    patterns = [known[label] for label in labels if label in known]
+    shared = [_shared_answers(one) for one in patterns]
+    rates = [one for one in map(rates_together, patterns) if one is not None]
+    _, counts = end_to_end({label: given.slices[label] for label in labels})
+    return Contest(
+        str(options.compared), counts,
+        (np.concatenate([one for one, _ in shared]), np.concatenate([one for _, one in shared]))
+        if shared
+        else None,
+        options.confidence if given.sampled else None, options.beta, options.stakes,
+        np.stack(rates) if rates else None, parts=len(labels),
+    )  # fmt: skip
+
+
+def _shared_answers(patterns: PatternCounts) -> tuple[Floats, Floats]:
     """Return how many positives, and negatives, each two models both call positive: (k, k) each."""
-    if patterns is None:
-        return None
     sides = []
     for rows in (patterns.truth, ~patterns.truth):
         votes = patterns.votes[rows].astype(np.float64)
@@ -66,53 +84,55 @@ def _shared_answers(patterns: PatternCounts | None) -> tuple[Floats, Floats] | N
 
 
 def winner_rows(
-    label: str | None, contest: Contest, places: Sequence[Place], margin: float | None = None
-) -> list[Row]:
-    """Return, per population, the model with the best value; a winner only if it beats every other.
+    labels: Sequence[str | None], contest: Contest, places: Sequence[tuple[int, str, Population]],
+    margin: float | None = None,
+) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
+    """Yield, per population of a part, the model with the best value, a winner only if surely so.
 
     `winner` is that model where the interval of each difference, paired on the rows the models
     share, excludes 0; else None, and `undecided` names the models it does not beat for sure. The
     intervals of a row hold together, those of swept rows over the whole sweep. With a margin also
     the verdict on the leader against all others, those that are `equivalent` to it, and those that
     `may_be_better` by as much as matters.
+
+    places: the part, the kind (all swept, or none) and the population of each row.
     """
     if not places:
-        return []
-    names = contest.counts.models
-    contest = contest.together(len(names) - 1, everywhere=places[0][0] == "sweep")
-    ratios = np.array([population.ratio for _, population in places])
-    values = contest.values(ratios)
+        return
+    k, names = contest.each, contest.counts.models
+    contest = contest.together(k - 1, everywhere=places[0][1] == "sweep")
+    ratios = np.array([population.ratio for *_, population in places])
+    start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
+    every = (start[:, None] + np.arange(k)).ravel()
+    standing = contest.standing(every, np.repeat(ratios, k))
+    values = standing[0].reshape(len(places), k)
     ranked = np.where(np.isnan(values), -np.inf, contest.sign * values)
     leaders = ranked.argmax(axis=1)
-    k = len(names)
-    every = np.tile(np.arange(k), len(places))
-    standing, at = contest.standing(every, np.repeat(ratios, k)), np.arange(len(places))
     ahead = standing[:, np.repeat(at * k + leaders, k)]
-    _, low, high = contest.compare(np.repeat(leaders, k), every, ahead, standing)
+    _, low, high = contest.compare(np.repeat(start + leaders, k), every, ahead, standing)
     low, high = (end.reshape(len(places), k) for end in (low, high))
-    sure = low > 0
-    cells = Cells.picked(contest.counts, leaders, ratios)
+    cells = Cells.picked(contest.counts, start + leaders, ratios)
     best = column(values[at, leaders], None, cells, CATALOG[contest.name].tuned)
-    rows: list[dict[str, Any]] = []
-    for g, (kind, population) in enumerate(places):
-        leader = int(leaders[g])
-        others = [j for j in range(k) if j != leader and not np.isnan(values[g, j])]
-        undecided = [names[j] for j in others if not sure[g, j]]
-        defined = not np.isnan(values[g, leader])
+    columns = (places, best, *(x.tolist() for x in (start, leaders, np.isnan(values), low, high)))
+    for (part, kind, population), value, first, leader, unknown, lows, highs in zip(
+        *columns, strict=True
+    ):
+        its = names[first : first + k]
+        others = [j for j in range(k) if j != leader and not unknown[j]]
+        undecided = [its[j] for j in others if not lows[j] > 0]
+        defined = not unknown[leader]
         called = defined and not undecided and bool(others) and contest.level is not None
-        rows.append(
-            {
-                "slice": label, "measure": contest.name, "population": kind,
-                "prevalence": population.prevalence, "odds": population.odds,
-                "ratio": population.ratio, "leader": names[leader] if defined else None,
-                "value": best[g], "winner": names[leader] if called else None,
-                "undecided": undecided if defined else [],
-            }
-        )  # fmt: skip
+        row: dict[str, Any] = {
+            "slice": labels[part], "measure": contest.name, "population": kind,
+            "prevalence": population.prevalence, "odds": population.odds,
+            "ratio": population.ratio, "leader": its[leader] if defined else None,
+            "value": value, "winner": its[leader] if called else None,
+            "undecided": undecided if defined else [],
+        }  # fmt: skip
         if margin is not None:
-            ends = {names[j]: (low[g, j].item(), high[g, j].item()) for j in others if defined}
-            rows[-1] |= _that_matters(ends, margin)
-    return list(rows)
+            ends = {its[j]: (lows[j], highs[j]) for j in others if defined}
+            row |= _that_matters(ends, margin)
+        yield labels[part], row
 
 
 def _that_matters(ends: Mapping[str, tuple[float, float]], margin: float) -> dict[str, Any]:
@@ -134,85 +154,91 @@ def _that_matters(ends: Mapping[str, tuple[float, float]], margin: float) -> dic
     }
 
 
-def crossover_rows(label: str | None, contest: Contest, ends: tuple[float, float]) -> list[Row]:
-    """Return a row for every crossing of every pair of models, and one for a pair without any.
+def crossover_rows(
+    labels: Sequence[str | None], contest: Contest, ends: tuple[float, float]
+) -> Iterator[tuple[str | None, Row]]:
+    """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
     The limits of a crossing are the prevalences, on either side of it, from which on the interval
     of the difference excludes 0; None where it covers 0 up to the end of the range. `ends` are
     odds, the lower first. The value is a prevalence inside them, or None and the reason: `none`,
-    `identical`, `invariant` or `undefined`. All intervals hold together, over every class ratio
-    and every pair: with probability `level` no lead at all is called certain that is none.
+    `identical`, `invariant` or `undefined`. All intervals of a part hold together, over every class
+    ratio and every pair: with probability `level` no lead at all is called certain that is none.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    names = contest.counts.models
-    pairs = list(combinations(range(len(names)), 2))
+    k, names = contest.each, contest.counts.models
+    pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
     contest = contest.together(len(pairs), everywhere=True)
-    ratios = np.geomspace(*ends, _GRID)
-    values = contest.values(ratios)
-    found = crossings(contest, ratios, values, pairs)
-    judged = iter(settled(contest, [one for pair in pairs for one in found[pair]], ends))
-    certain = _certainty(contest, ends)
-    rows: list[Row] = []
-    for i, j in pairs:
+    every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
+    first, second = every[:, 0], every[:, 1]
+    found, rest, seen = crossings(contest, np.geomspace(*ends, _GRID), first, second)
+    cells = [*_crossed(contest, settled(contest, found, ends))]
+    cells += _uncrossed(contest, ends, first[rest], second[rest], seen)
+    order = np.argsort(np.concatenate([found.pair, rest]), kind="stable")
+    who = list(zip(first.tolist(), second.tolist(), strict=True))
+    whose = np.concatenate([found.pair, rest]).tolist()
+    for place in order.tolist():
+        i, j = who[whose[place]]
+        label = labels[i // k]
         head = {"slice": label, "measure": contest.name, "first": names[i], "second": names[j]}
-        rows += [{**head, **_crossed(contest, next(judged))} for _ in found[i, j]]
-        if not found[i, j]:
-            rows.append({**head, **_uncrossed(contest, ends, values, i, j, certain)})
-    return rows
+        yield label, {**head, **cells[place]}
 
 
-def _crossed(contest: Contest, one: Crossing) -> dict[str, Any]:
-    low, high = (None if r is None else r / (1 + r) for r in (one.low, one.high))
-    below, above = (contest.counts.models[i] for i in (one.below, one.above))
-    at = Population.of_ratio(one.ratio)
-    verdict = f"{below} leads below prevalence {at.prevalence:.3g} ({at.rough}), {above} above"
-    if contest.level is not None and None in (low, high):
-        sure = f"only the lead of {below if low is not None else above}"
-        verdict += f"; {'no lead' if low is high else sure} is certain"
-    return {
-        "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
-        "leads_above": above, "verdict": verdict,
-    }  # fmt: skip
+def _crossed(contest: Contest, found: Crossings) -> Iterator[dict[str, Any]]:
+    """Yield what is said of each crossing."""
+    names = contest.counts.models
+    parts = (found.below, found.above, found.ratio, found.low, found.high)
+    for i, j, ratio, *limits in zip(*(part.tolist() for part in parts), strict=True):
+        low, high = (None if r != r else r / (1 + r) for r in limits)
+        below, above, at = names[i], names[j], Population.of_ratio(ratio)
+        where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
+        verdict = f"{below} leads {where}, {above} above"
+        if contest.level is not None and None in (low, high):
+            sure = f"only the lead of {below if low is not None else above}"
+            verdict += f"; {'no lead' if low is high else sure} is certain"
+        yield {
+            "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
+            "leads_above": above, "verdict": verdict,
+        }  # fmt: skip
 
 
 def _uncrossed(
-    contest: Contest, ends: tuple[float, float], values: Floats, i: int, j: int,
-    certain: Bools | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Say why there is no crossing, who leads throughout, and how surely."""
-    signs = contest.signs(values[:, i], values[:, j])
+    contest: Contest, ends: tuple[float, float], first: Ints, second: Ints, seen: Course
+) -> Iterator[dict[str, Any]]:
+    """Yield why pairs have no crossing, who leads throughout, and how surely."""
     low, high = (Population.of_ratio(end).rough for end in ends)
-    reason, leader, words = "none", None, ""
-    if np.isnan(signs).all():
-        reason, words = "undefined", "undefined for one of them at least"
-    elif not signs[~np.isnan(signs)].any():
-        reason, words = "identical", "equal at every class ratio"
-    else:
-        ahead, behind = (i, j) if np.nansum(signs) > 0 else (j, i)
-        leader = contest.counts.models[ahead]
-        if CATALOG[contest.name].invariant:
-            reason, words = "invariant", "does not move with the class ratio; "
-        words += f"{leader} leads from {low} to {high}"
-        if certain is not None:
-            sure = certain[:, ahead, behind]
-            how = "for certain" if sure.all() else "in part for certain" if sure.any() else ""
-            words += f", {how or 'nowhere for certain'}"
-    return {
-        "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": leader,
-        "leads_above": leader, "verdict": f"none: {words}",
-    }  # fmt: skip
+    ahead = np.where(seen.ahead > 0, first, second)
+    sure = _certainty(contest, ends, ahead, first + second - ahead)
+    everywhere, anywhere = sure.all(axis=0), sure.any(axis=0)
+    parts = (seen.defined, seen.differ, ahead, everywhere, anywhere)
+    for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
+        reason, name, words = "none", None, ""
+        if not defined:
+            reason, words = "undefined", "undefined for one of them at least"
+        elif not differ:
+            reason, words = "identical", "equal at every class ratio"
+        else:
+            name = contest.counts.models[leader]
+            if CATALOG[contest.name].invariant:
+                reason, words = "invariant", "does not move with the class ratio; "
+            words += f"{name} leads from {low} to {high}"
+            if contest.level is not None:
+                how = "for certain" if all_of_it else "in part for certain" if some else ""
+                words += f", {how or 'nowhere for certain'}"
+        yield {
+            "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
+            "leads_above": name, "verdict": f"none: {words}",
+        }  # fmt: skip
 
 
-def _certainty(contest: Contest, ends: tuple[float, float]) -> Bools | None:
-    """Return at a few odds which model's lead over which excludes 0: (looks, k, k)."""
-    k = len(contest.counts.models)
-    if contest.level is None:
-        return None
-    every = np.arange(k)
-    first, second = np.repeat(every, k), np.tile(every, k)
-    sure = np.empty((_LOOKS, k, k), bool)
-    for place, ratio in enumerate(np.geomspace(*ends, _LOOKS)):
-        here = contest.standing(every, np.full(k, ratio))
-        low = contest.compare(first, second, here[:, first], here[:, second])[1]
-        sure[place] = (low > 0).reshape(k, k)
+def _certainty(contest: Contest, ends: tuple[float, float], ahead: Ints, behind: Ints) -> Bools:
+    """Return at a few odds whether the lead of each model over another excludes 0: (looks, q)."""
+    sure = np.zeros((_LOOKS, len(ahead)), bool)
+    if contest.level is None or not len(ahead):
+        return sure
+    some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
+    one, other = place.reshape(2, -1)
+    for look, ratio in enumerate(np.geomspace(*ends, _LOOKS)):
+        here = contest.standing(some, np.full(len(some), ratio))
+        sure[look] = contest.compare(ahead, behind, here[:, one], here[:, other])[1] > 0
     return sure
