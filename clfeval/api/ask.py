@@ -19,6 +19,7 @@ from clfeval.tables.source import read_once
 from clfeval.tables.taken import Facts, Read
 
 MOST = 25  # questions in a row
+ALONE = ("features", "cluster")  # what a column is taken for by them is left out by no other option
 OnOpen = Callable[[Read], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
 
@@ -74,9 +75,10 @@ def _all(
     known = {name for option in command.options() for name in option.names}
 
     def answers(error: ClfevalError) -> dict[str, Any]:
-        """Return what answers it in this command; what are features are no models."""
+        """Return what answers it in this command: one of the first options alone, if it has any."""
         mine = {name: value for name, value in error.fixes.items() if name in known}
-        return {"features": True} if "features" in mine else mine
+        alone = next((name for name in ALONE if name in mine), None)
+        return mine if alone is None else {alone: mine[alone]}
 
     parts, fixes, told = [first], answers(first), {str(first)}
     settled = not fixes

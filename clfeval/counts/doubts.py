@@ -22,11 +22,14 @@ HALF = 0.005  # of the last of two decimal places
 FAR = 20  # times as wide: measurements differ so, scores of models hardly
 
 
-def refuse_stray(settled: Settled, votes: Sequence[Collection[Any]]) -> None:
+def refuse_stray(
+    settled: Settled, votes: Sequence[Collection[Any]], unbounded: Collection[str]
+) -> None:
     """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
 
     A flag would become a model and change what the others alone find; who names the models is not
     asked. votes: per model the values that stand in its column, of scores the first ones.
+    unbounded: models whose scores have no known scale; fewer of them than labels are the strays.
     """
     roles, columns = settled.roles, settled.columns
     if roles.model or roles.kind or columns.answer:
@@ -37,7 +40,10 @@ def refuse_stray(settled: Settled, votes: Sequence[Collection[Any]]) -> None:
         and {*map(as_text, said)} <= {None, *BITS}
         for model, said in zip(columns.models, votes, strict=True)
     }
-    others = [model.kind for model in columns.models if not bits[model.name]]
+    rest = [model for model in columns.models if not bits[model.name]]
+    if {model.name for model in rest} <= {*unbounded} and len(rest) <= len(bits) - len(rest):
+        return
+    others = [model.kind for model in rest]
     scored = len(others) > others.count("label")
     strays = [
         model.columns[0]
@@ -74,6 +80,9 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
     ids = [name for name in names if settled.peeks[name].distinct] if columns.id is None else []
     rest = tuple(name for name in names if name not in ids[:1])
     fixes: dict[str, Any] = ({"id": ids[0]} if ids else {}) | ({"ignore": rest} if rest else {})
+    shared = [name for name in rest if shares(settled, name)]
+    if shared and columns.cluster is None:
+        fixes["cluster"] = shared[0]
     raise DataError(
         [
             Problem(f"no value is one of truth's labels {listing(known)}: "
@@ -138,10 +147,12 @@ def _scale(
     inside = [m for m in settled.columns.models if m.kind != "label" and m not in found]
     labels = [m for m in settled.columns.models if m.kind == "label"]
     cut = f"if it is a model, --threshold '{first}=T' says from which score on it is positive"
-    if wide and (inside or labels):
+    if wide and (inside or len(labels) >= len(found)):
         ways = _ways(settled, first) + ", " if shares(settled, first) else ""
         hint = f"{ways}--ignore '{first}' leaves it out; {cut}"
-        return hint, {"ignore": tuple(columns)}
+        shared = [name for name in columns if shares(settled, name)]
+        cluster = {"cluster": shared[0]} if shared and settled.columns.cluster is None else {}
+        return hint, {"ignore": tuple(columns), **cluster}
     highs = [max(abs(end) for end in ends) for ends in found.values()]
     whole = [
         model.columns[0] for model, ends in found.items()

@@ -242,6 +242,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
             votes if model.kind == "label" else settled.texts(model)
             for model, votes in zip(settled.columns.models, grouped.votes, strict=True)
         ],
+        judged.unbounded,
     )
     refuse_twins(
         name, settled.columns.truth, judged.rows, settled.roles,

@@ -195,6 +195,27 @@ def test_a_flag_beside_scores_is_asked_about() -> None:
     assert set(found(model="*")) == {"rf", "gb", "is_test"}
 
 
+def test_a_number_beside_labels_is_no_model() -> None:
+    rows = "".join(f"{i % 2},{i % 3 % 2},{i % 5 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
+    lines = asked(f"truth,rf,gb,age\n{rows}")
+    assert lines[0].startswith("t.csv: column 'age': scores from 20 to ")
+    assert lines[-1] == "try: clfeval mars t.csv -q --ignore age"
+
+
+@pytest.mark.parametrize("name", ["P{}", "{}"])
+def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
+    rows = "".join(
+        f"{name.format(i // 2 + 7)},{i % 2},{i % 3 % 2},{i % 5 % 2}\n" for i in range(30)
+    )
+    lines = asked(f"patient,truth,rf,gb\n{rows}")
+    assert "--cluster 'patient' (mars, phidelta, tune-jpt)" in lines[-2]
+    assert lines[-1] == "try: clfeval mars t.csv -q --cluster patient"
+    # mlcps has no clusters
+    done = program("mlcps", "t.csv", "--from", "predictions", "--metric", "recall", "--metric",
+                   "accuracy", "--metric", "f1", "-q")  # fmt: skip
+    assert done.err.splitlines()[-1].endswith(" -q --ignore patient")
+
+
 def test_a_tree_that_is_sure_of_everything_is_no_flag() -> None:
     write("t.csv", "truth,rf,tree\n1,.7,1.0\n0,.2,0.0\n1,.3,0.0\n")
     assert found()["tree"] == (1, 0, 1, 1)
