@@ -264,12 +264,18 @@ class Sample:
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             found["rows left out"] = dropped
-        sides = ((self.positive,), counts.positives), (self.negative, counts.negatives)
+        sides = (
+            ((self.positive,), counts.shown("positives")),
+            (self.negative, counts.shown("negatives")),
+        )
         for word, (names, totals) in zip(("positive", "negative"), sides, strict=True):
             numbers = sorted({*totals.tolist()})
             said = "to".join(f"{number:,.10g}" for number in {*numbers[:1], *numbers[-1:]})
             found[f"{word}: {listing(names)}"] = said
         found["models"] = len(counts.models)
+        whole = self.patterns.get(None)
+        if whole is not None and whole.clusters is not None:
+            found["clusters"] = len(whole.clusters)
         cuts = {cut for cut in self.thresholds.values() if cut is not None}
         if cuts:
             found["thresholds"] = joined([f"{cut:g}" for cut in sorted(cuts)])

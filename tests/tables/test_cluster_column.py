@@ -68,6 +68,8 @@ def test_a_dry_run_names_its_role() -> None:
     roles = {row["column"]: (row["taken"], row["why"]) for row in result.tables["reading"]}
     assert roles["patient"] == ("cluster", "--cluster")
     assert roles["id"][0] == "id"
+    plan = {row["what"]: row["value"] for row in result.tables["plan"]}
+    assert plan["clusters"] == "3"
     # called like an id, and without a value twice
     alone = write("i.csv", "case_id,truth,a\n1,1,1\n2,0,0\n3,1,1\n")
     roles = {
@@ -86,6 +88,8 @@ def test_weights_that_are_fractions_have_no_intervals_of_clusters() -> None:
         assert found.summary["clusters"] == 2
         assert found.summary["design_effect"] is None
         assert found.summary["positives"] == 1
+        plan = command(table, cluster="patient", weight="w", interval="none", dry_run=True)
+        assert {row["what"]: row["value"] for row in plan.tables["plan"]}["negative: '0'"] == "1.25"
 
 
 def test_an_unknown_column_is_named() -> None:
