@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,12 @@ from clfeval.inference.special import halved, level_together
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
+from clfeval.measures.record import Measure
 from clfeval.methods.estimates import Cells, limits
 
 _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit
+_SPARE = 1e-6  # of two distances, far more than rounding
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
 _STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
@@ -179,7 +182,7 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     while len(looking):
         at, last = start[looking] + side[looking] * step, end[looking]
         at = np.where(side[looking] < 0, np.maximum(at, last), np.minimum(at, last))
-        sure = contest.duel(leaders[looking], others[looking], np.exp(at))[1] > 0
+        sure = contest.sure(leaders[looking], others[looking], np.exp(at))
         far[looking[sure]], near[looking[~sure]] = at[sure], at[~sure]
         looking = looking[~sure & (at != last)]
         step *= _GROWTH
@@ -187,7 +190,7 @@ def settled(contest: Contest, found: Crossings, ends: tuple[float, float]) -> Cr
     leaders, others = leaders[some], others[some]
     if len(some):
         _, far[some] = halved(
-            lambda at: ~(contest.duel(leaders, others, np.exp(at))[1] > 0), near[some], far[some],
+            lambda at: ~contest.sure(leaders, others, np.exp(at)), near[some], far[some],
             times=_SETTLED,
         )  # fmt: skip
     low, high = np.exp(far).reshape(2, -1)
@@ -209,13 +212,18 @@ def _linear_weight(contest: Contest) -> float | None:
 
     So are those whose limits are derived from a linear one, which they rise with.
     """
-    measure = CATALOG[contest.name]
-    if measure.interval == "derived" and measure.base is not None:
-        measure = CATALOG[measure.base]
+    measure = _settles(contest.name)
     if measure.interval != "linear":
         return None
     a, b, _ = measure.given(beta=contest.beta, stakes=contest.stakes).terms(0.5, 0.5)
     return float(-b / a)
+
+
+def _settles(name: str) -> Measure:
+    """Return the measure itself, or that from whose limits its own are derived."""
+    measure = CATALOG[name]
+    derived = measure.interval == "derived" and measure.base is not None
+    return CATALOG[str(measure.base)] if derived else measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,20 +288,53 @@ class Contest:
             same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
         return np.where(same | (a == b), 0.0, np.sign(gap))
 
-    def standing(self, models: Ints, ratios: Floats) -> Standing:
-        """Return what is to be said of models at ratios, (m,) each, before they are compared."""
+    def standing(self, models: Ints, ratios: Floats, by: str | None = None) -> Standing:
+        """Return what is to be said of models at ratios, (m,) each, before they are compared.
+
+        by: how limits are found, as for `limits`.
+        """
         cells = Cells.picked(self.counts, models, ratios)
         value = self.measure(cells.tuned)
         found = np.full((5, len(ratios)), np.nan)
         found[0] = value
         if self.level is None:
             return found
-        low, high = limits(self.name, cells, level=self.level, beta=self.beta, stakes=self.stakes)
+        settings: dict[str, Any] = {"beta": self.beta, "stakes": self.stakes, "by": by}
+        low, high = limits(self.name, cells, level=self.level, **settings)
         found[1:3] = np.minimum(low, value), np.maximum(high, value)
         if self.both is not None:
             of = self.measure
             found[3:] = slopes(lambda tp, fp: of(Confusion.of_rates(tp, fp, ratios)), *cells.rates)
         return found
+
+    def sure(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
+        """Return whether the interval of how much better `first` is excludes 0: (m,)."""
+        sure, left = np.zeros(len(first), bool), np.arange(len(first))
+        if self.level is not None and _settles(self.name).interval == "region":
+            both = (self.standing(models, ratios, "within") for models in (first, second))
+            left = np.flatnonzero(~self._hopeless(first, second, *both))
+        if len(left):
+            sure[left] = self.duel(first[left], second[left], ratios[left])[1] > 0
+        return sure
+
+    def _hopeless(self, first: Ints, second: Ints, one: Standing, other: Standing) -> Bools:
+        """Return where the interval covers 0 even with limits that lie too near.
+
+        Distances x >= a and y >= b to them make a third side of square x² - 2 rho x y + y², least
+        at x = a or at y = b.
+        """
+        rho = self._correlation(first, second, one, other)
+        with np.errstate(invalid="ignore"):
+            lead = self.sign * (one[0] - other[0])
+            a, b = one[0] - one[1], other[2] - other[0]
+            if self.sign < 0:
+                a, b = one[2] - one[0], other[0] - other[1]
+            sides = [
+                np.hypot(x - rho * far, far * np.sqrt(1 - rho**2))
+                for far, x in ((a, np.maximum(b, rho * a)), (b, np.maximum(a, rho * b)))
+            ]
+            least = np.minimum(*sides) - _SPARE * (a + b)
+        return np.asarray(np.isfinite(lead) & (least >= lead))
 
     def duel(self, first: Ints, second: Ints, ratios: Floats) -> tuple[Floats, Floats, Floats]:
         """Return by how much `first` is better than `second` at ratios, with limits: (m,) each."""
