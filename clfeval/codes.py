@@ -45,7 +45,7 @@ ERRORS: Mapping[str, str] = {
     "fractional-weights": "Weights are not whole numbers, and what was asked needs rows.",
     "infinite-value": "A cell is infinite where a finite number is needed.",
     "is-directory": "The name leads to a directory.",
-    "label-twins": "Labels differ only by case or by spaces around them.",
+    "label-twins": "Labels differ only by capitals or by spaces around them.",
     "labels-differ": "A model's labels are not its scores cut at one threshold.",
     "long-row": "A line has more fields than the header.",
     "missing-value": "A cell is empty or holds a text that means missing.",

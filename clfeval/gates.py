@@ -9,6 +9,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import partial
 
+from clfeval import COMMANDS
 from clfeval.baseline import (
     baseline_rows,
     best_of,
@@ -22,8 +23,9 @@ from clfeval.baseline import (
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
+from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Gate, Result, Row
-from clfeval.schema import BASELINE
+from clfeval.schema import BASELINE, gated
 
 
 def judged(result: Result, gates: Gates) -> Result:
@@ -79,8 +81,9 @@ def _judge_one(
     known = [name for name, cell in cells.items() if _is_number(cell)]
     if metric not in known:
         what = f"--{limit.kind}: no metric '{limit.metric}'"
-        close = _left_out(result, limit.metric) or suggestion(limit.metric, known)
-        raise UsageError.of(what, "unknown-metric", hint=close or f"metrics: {listing(known)}")
+        close = _left_out(result, limit.metric) or _elsewhere(result.command, metric)
+        close = close or suggestion(limit.metric, known) or f"metrics: {listing(known)}"
+        raise UsageError.of(what, "unknown-metric", hint=close)
     # the reference has no difference from itself
     rows = {model: row for model, row in rows.items() if metric in row}
     if not rows:
@@ -175,6 +178,13 @@ def _models(result: Result) -> Mapping[str, Row]:
                 more = {name: cell for name, cell in row.items() if name.endswith("_difference")}
                 rows[label] = {**rows[label], **more}
     return rows
+
+
+def _elsewhere(command: str, metric: str) -> str | None:
+    """Say which other commands have a measure that this one has not."""
+    names = {metric, *same_measure(metric)}
+    others = [n for n in COMMANDS if n != command and not names.isdisjoint(gated(page_of(n)))]
+    return f"{command} has none; {' and '.join(others)} can limit it" if others else None
 
 
 def _left_out(result: Result, metric: str) -> str | None:

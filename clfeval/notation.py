@@ -85,7 +85,12 @@ def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
         except ValueError:
             value = float("nan")
         if value != value:
-            raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER")
+            hint = None
+            if number.endswith("%") and number[:-1].replace(".", "", 1).isdecimal():
+                hint = (
+                    f"{number[:-1]} % of 0..1 is {flag} {model}{equals}{float(number[:-1]) / 100:g}"
+                )
+            raise bad_option(f"{flag} '{text}' is not a number or MODEL=NUMBER", hint)
         found[model if equals else None] = value
     return found
 

@@ -51,7 +51,8 @@ def test_messages_and_headings_say_row() -> None:
     found = {
         str(path.relative_to(ROOT)): words
         for path in sorted((ROOT / "clfeval").rglob("*.py"))
-        if path.name != "completions.py"  # whose shells have `case`
+        # shells have `case`, tables of others have classes and columns of such names
+        if path.name not in ("completions.py", "positive.py", "remedy.py")
         for text in literals(path)
         if text not in names and (words := other_words(text))
     }

@@ -48,7 +48,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "schema": ({"result"}, set()),
     "pages": ({"codes", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
-    "gates": ({"baseline", "errors", "limits", "measures", "result", "schema"}, set()),
+    "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}

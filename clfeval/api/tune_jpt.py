@@ -14,6 +14,7 @@ from clfeval.methods.tune_jpt.result import of_counts, of_rates, of_table, tune_
 from clfeval.options import changed
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
+from clfeval.tables.source import paths_of
 
 
 @entry(TUNE_JPT)
@@ -44,7 +45,11 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
         hint = "a table of predictions or counts, or --counts TP,FP,FN,TN, or --sensitivity and "
         raise UsageError.of("nothing to tune", "no-input", hint=f"{hint}--specificity")
     if len(said_by) > 1:
-        raise bad_option(f"{' and '.join(said_by)} each say what to tune: give one")
+        commas = None
+        if options.counts and all(path.isdecimal() for path in paths_of(table)):
+            first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
+            commas = f"the four counts with commas: --counts {','.join([first, *paths_of(table)])}"
+        raise bad_option(f"{' and '.join(said_by)} each say what to tune: give one", commas)
     if table is None:
         for option in changed(said):
             if option.field != "positive":

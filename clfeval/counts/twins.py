@@ -14,7 +14,7 @@ def refuse_twins(
     file: str, truth: str, classes: Mapping[str, int], roles: Input,
     others: Mapping[str, Collection[str]] | None = None,
 ) -> None:  # fmt: skip
-    """Raise for labels that differ only by case or by spaces around them.
+    """Raise for labels that differ only by capitals or by spaces around them.
 
     classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
     Labels that are all declared are meant to be apart.
@@ -38,7 +38,7 @@ def refuse_twins(
         ]
     if not found:
         return
-    what = "labels that differ only by case or outer spaces: "
+    what = "labels that differ only by capitals or outer spaces: "
     problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
     every = list(dict.fromkeys(label for _, _, same in found for label in same))
     keep = " ".join(f"--labels '{label}'" for label in every[:NAMED])

@@ -70,7 +70,7 @@ class Input:
     ] = "."
     fold_labels: Annotated[
         bool,
-        Opt("Labels that differ only by case or outer spaces are one.", READING, signed="fold"),
+        Opt("Labels that differ only by capitals or outer spaces are one.", READING, signed="fold"),
     ] = False
     renormalize: Annotated[
         bool,

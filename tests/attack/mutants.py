@@ -22,7 +22,7 @@ def tables() -> dict[str, pl.DataFrame]:
     dice = random.Random(1)
     rows = range(24)
     truth = [i % 2 for i in rows]
-    wide = {"id": list(rows), "truth": truth, "a": [dice.randint(0, 1) for _ in rows]}
+    wide = {"id": list(rows), "truth": truth, "a": [round(dice.random(), 2) for _ in rows]}
     scores = [round(dice.random(), 3) for _ in rows]
     long = [(i, m, dice.randint(0, 1), truth[i]) for i in range(12) for m in ("a", "b")]
     return {

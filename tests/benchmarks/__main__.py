@@ -18,6 +18,7 @@ from tests.benchmarks.features import (
     sparse_features,
     wide_features,
 )
+from tests.benchmarks.growth import growth
 from tests.benchmarks.measure import THREADS
 from tests.benchmarks.ranking import rank_models
 from tests.benchmarks.startup import start_up
@@ -31,7 +32,7 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to L")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to M")
     parser.add_argument(
         "--rows",
         type=int,
@@ -55,6 +56,7 @@ def main() -> int:
         "J": lambda: roc_curves(rows),
         "K": lambda: best_thresholds(rows),
         "L": rank_models,
+        "M": growth,
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

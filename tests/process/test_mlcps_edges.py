@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from tests.process.program import Done, clfeval
 from tests.process.test_mlcps import TABLE, document
@@ -48,8 +49,8 @@ def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
     assert (done.code, done.err) == (0, "")
 
 
-def test_a_resample_may_be_infinite() -> None:
-    # two errors in 60: one resample in e² has none, and the odds of F1 are infinite
+def test_ratios_keep_finite_limits_where_a_resample_may_be_infinite() -> None:
+    # two errors in 60: one resample in e² has none, and its odds of F1 are infinite
     rows = ["1,1"] * 29 + ["1,0", "0,1"] + ["0,0"] * 29
     Path("p.csv").write_text("\n".join(["truth,a", *rows, ""]), encoding="utf-8")
     chosen = ["--metric", "f_odds", "--metric", "lr_pos", "--metric", "mcc"]
@@ -57,7 +58,10 @@ def test_a_resample_may_be_infinite() -> None:
     done = rank("p.csv", "--from", "predictions", *chosen, *scales)
     cells = {row["metric"]: row["value"] for row in document(done)["tables"]["profile"]}
     assert cells["f_odds"]["value"] == pytest.approx(58 / 2)
-    assert cells["f_odds"]["high"] is None
+    # of 31 rows that are or are called positive 29 are both: odds 2 j / (1 - j) of its limits
+    ends = [stats.beta.ppf(0.025, 29, 3), stats.beta.ppf(0.975, 30, 2)]
+    found = [cells["f_odds"][name] for name in ("low", "high")]
+    assert found == pytest.approx([2 * j / (1 - j) for j in ends])
     # the ratio of the two rates has limits of its own: the log's
     ratio, spread = (29 / 30) / (1 / 30), math.sqrt(1 / 29 - 1 / 30 + 1 - 1 / 30)
     assert cells["lr_pos"]["value"] == pytest.approx(ratio)

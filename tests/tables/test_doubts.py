@@ -45,8 +45,8 @@ def found(name: str = "t.csv", **options: Any) -> dict[str, tuple[int, int, int,
 def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
     content = "truth,rf\n default,default\ndefault,default\npaid,paid\npaid,default\n"
     assert asked(content, "--positive", "default") == [
-        "t.csv: column 'truth': labels that differ only by case or outer spaces: ' default' (1), "
-        "'default' (1) [label-twins]",
+        "t.csv: column 'truth': labels that differ only by capitals or outer spaces: "
+        "' default' (1), 'default' (1) [label-twins]",
         "hint: --fold-labels takes them for one; --labels ' default' --labels 'default' keeps them "
         "apart",
         "try: clfeval mars t.csv --positive default -q --fold-labels",
@@ -59,9 +59,9 @@ def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
 def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
     content = "truth,rf\nDefault,default\nDefault,DEFAULT\npaid,Paid\npaid,paid\n"
     assert asked(content, "--positive", "Default")[:2] == [
-        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'Default', "
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'Default', "
         "'DEFAULT', 'default' [label-twins]",
-        "t.csv: column 'rf': labels that differ only by case or outer spaces: 'paid', 'Paid' "
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'paid', 'Paid' "
         "[label-twins]",
     ]
     assert found(positive="Default", fold_labels=True) == {"rf": (2, 0, 0, 2)}
@@ -314,6 +314,21 @@ def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
     write("t.csv", "truth,rf,g b\n1,1,1\n0,1,0\n")
     done = program("mars", "t.csv", "--model", "rf,g b")
     assert done.err.splitlines()[-1] == "hint: one each time: --model rf --model 'g b'"
+
+
+@pytest.mark.parametrize(("words", "hint"), [
+    (("mars", "t.csv", "--threshold", "50%"), "50 % of 0..1 is --threshold 0.5"),
+    (("mars", "t.csv", "--threshold", "a=12.5%"), "12.5 % of 0..1 is --threshold a=0.125"),
+    (("tune-jpt", "--counts", "67", "5", "33", "95"),
+     "the four counts with commas: --counts 67,5,33,95"),
+    (("mars", "t.csv", "-q", "--fail-under", "f1=0.8"),
+     "mars has none; phidelta and tune-jpt can limit it"),
+    (("mars", "t.csv", "-q", "--fail-under", "recall=70"), "70 % is 0.7"),
+])  # fmt: skip
+def test_what_is_nearly_right_is_told_how_it_is_written(words: tuple[str, ...], hint: str) -> None:
+    write("t.csv", "truth,a\n1,.7\n0,.2\n1,.6\n")
+    done = program(*words)
+    assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: {hint}")
 
 
 def test_features_are_proposed_to_be_features() -> None:

@@ -150,7 +150,7 @@ def test_a_quoted_nothing_is_a_label_and_an_empty_field_is_missing() -> None:
 
 def test_a_label_is_told_from_the_same_label_with_spaces() -> None:
     assert data_message("truth,a\ny, y\nn,n\n", positive="y") == (
-        "t.csv: column 'a': labels that differ only by case or outer spaces: 'y', ' y' "
+        "t.csv: column 'a': labels that differ only by capitals or outer spaces: 'y', ' y' "
         "[label-twins]\n"
         "hint: --fold-labels takes them for one; --labels 'y' --labels ' y' keeps them apart"
     )

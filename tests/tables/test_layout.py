@@ -138,7 +138,8 @@ def test_counts_of_several_models_do_not_say_what_they_share() -> None:
     assert data_message("model,TP,FP,FN,TN\na,1,2,3,4\nb,2,1,2,5\n") == (
         "t.csv: counts per model ('a', 'b') do not say which rows the models share "
         "[needs-predictions]\n"
-        "hint: give the predictions themselves, one column per model"
+        "hint: give the predictions themselves, one column per model, or one --model; clfeval "
+        "phidelta and clfeval tune-jpt take counts of several"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.features.held import best_place, held_out
+from clfeval.counts.features.held import UNDEALT, best_place, held_out
 from clfeval.counts.group import weighed
 from clfeval.counts.judge import HINTS, raise_found
 from clfeval.counts.patterns import same_unit
@@ -267,7 +267,8 @@ class FeatureCounts:
     tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
     positives, negatives: those whose value is not missing; missing: rows without a value.
     A feature that is constant has no soft votes: NaN. Weights are in units of which `unit` are one.
-    held_tp, held_fp: see `held_out`, NaN where no cut was chosen by the classes.
+    held_tp, held_fp: see `held_out`, NaN where no cut was chosen by the classes, infinite where the
+    rows cannot be dealt.
     """
 
     names: tuple[str, ...]
@@ -293,8 +294,10 @@ class FeatureCounts:
         """Put features behind one another."""
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
+        nowhere = (np.nan, np.nan)
         # rows are dealt, and a part of a row is none
-        held = [one.held if unit == 1 and one.held else (np.nan, np.nan) for one in splits]
+        dealt = (one.held if unit == 1 or one.held is None else UNDEALT for one in splits)
+        held = [one or nowhere for one in dealt]
         return cls(
             names,
             columns,

@@ -13,6 +13,7 @@ from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.folds import deal
 from clfeval.methods.mars.coverage import (
     ENUMERATED,
+    GREEDY,
     Choice,
     best_subsets,
     best_within_effort,
@@ -65,14 +66,24 @@ def cross_fitted(
 def judged_best(
     counts: TargetCounts, choices: Sequence[Choice], sizes: int, rng: np.random.Generator
 ) -> list[tuple[Estimate, Estimate]]:
-    """Return, for each chosen set of --best, what such a one finds elsewhere, and its yield."""
+    """Return, for each chosen set of --best, what such a one finds elsewhere, and its yield.
+
+    Of a greedy set that stands beside the best one nothing is said.
+    """
     sizes = min(sizes, len(counts.models))
 
     def choose(rest: TargetCounts) -> Bools:
-        return np.vstack([one.scores.members for one in best_subsets(rest, sizes)])
+        found = (one for one in best_subsets(rest, sizes) if one.method != GREEDY)
+        return np.vstack([one.scores.members for one in found])
 
+    never = Estimate(None, reason="too_many_subsets")
+    best = [one for one in choices if one.method != GREEDY]
+    if len(best) != sizes:
+        return [(never, never)] * len(choices)
     k = len(counts.models)
-    return _judged(counts, choices, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng)
+    judged = _judged(counts, best, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng)
+    found = iter(judged)
+    return [(never, never) if one.method == GREEDY else next(found) for one in choices]
 
 
 def judged_within(

@@ -154,8 +154,9 @@ def chances(ranked: Ranked) -> Floats:
 
 def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:
     """Return TP and FP, of a chosen cut those of rows that did not choose it."""
-    free = np.isnan(counts.held_tp)
-    return np.where(free, counts.tp, counts.held_tp), np.where(free, counts.fp, counts.held_fp)
+    free, undealt = np.isnan(counts.held_tp), np.isinf(counts.held_tp)
+    tp, fp = (np.where(undealt, np.nan, part) for part in (counts.held_tp, counts.held_fp))
+    return np.where(free, counts.tp, tp), np.where(free, counts.fp, fp)
 
 
 def role(phi: Estimate, delta: Estimate, *, told: bool | None = None) -> str | None:
@@ -257,8 +258,10 @@ def _strongest_by_chance(ranked: Ranked, level: float | None) -> bool:
 
 def _estimate(ranked: Ranked, i: int, places: Floats) -> Estimate:
     value, low, high = map(_number, places[i].tolist())
-    why = "too_few_rows" if value is None else None
-    return Estimate(value, low, high, CONSTANT if ranked.constant[i] else why)
+    why = CONSTANT if ranked.constant[i] else None
+    if value is None and why is None:
+        why = "too_few_rows" if ranked.counts.unit == 1 else "fractional_weights"
+    return Estimate(value, low, high, why)
 
 
 def _number(number: float) -> float | None:

@@ -96,7 +96,8 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     if len(confusions) != 1:
         names = listing(item.model for item in confusions)
         what = f"counts per model ({names}) do not say which rows the models share"
-        hint = "give the predictions themselves, one column per model"
+        hint = "give the predictions themselves, one column per model, or one --model; clfeval "
+        hint += "phidelta and clfeval tune-jpt take counts of several"
         raise DataError.of(what, "needs-predictions", file.name, hint=hint)
     one = confusions[0]
     yes = roles.positive or "1"

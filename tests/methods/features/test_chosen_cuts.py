@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import clfeval
 from clfeval.arrays import Counts
-from clfeval.counts.features.held import held_out
+from clfeval.counts.features.held import UNDEALT, held_out
 from clfeval.result import estimate
 from tests.methods.features.door import features, rows_of
 
@@ -47,7 +47,7 @@ def test_each_half_is_judged_by_the_cut_of_the_other(seed: int) -> None:
 
 
 def test_too_few_rows_have_no_halves() -> None:
-    assert held_out(np.array([0, 1]), np.array([2, 3])) is None
+    assert held_out(np.array([0, 1]), np.array([2, 3])) == UNDEALT
     weights = {"truth": [1, 1, 0, 0], "x": [1.5, 2.5, 0.5, 2.0], "w": [0.5, 1.5, 2.0, 3.5]}
     given = {"features": True, "cut": "best", "weight": "w", "interval": "none"}
     (row,) = clfeval.phidelta(pl.DataFrame(weights), **given).tables["features"]

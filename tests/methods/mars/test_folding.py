@@ -143,6 +143,20 @@ def test_why_there_is_none() -> None:
                              rng=np.random.default_rng(0))  # fmt: skip
 
 
+def test_a_greedy_set_beside_the_best_is_not_judged() -> None:
+    """Of 21 models: one finds 5 of 8 rows, two others 4 and 4, which together find all."""
+    rows = np.repeat(np.arange(8), 9)
+    hits = np.column_stack([rows < 5, rows % 2 == 0, rows % 2 == 1, *[rows == 9] * 18])
+    counts = targets(np.ones(len(rows)), hits)
+    choices = coverage.best_subsets(counts, 2)
+    assert [one.method for one in choices].count(coverage.GREEDY) == 1
+    found = folding.judged_best(counts, choices, 2, np.random.default_rng(0))
+    known = [one[0].value for one in found]
+    # whatever nine tenths of the rows are, the same sets are best: 45 and 72 rows
+    assert known == [45, 72, None]
+    assert found[2][0].reason == "too_many_subsets"
+
+
 def table(n: int = 80, k: int = 4, seed: int = 5) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     truth = rng.random(n) < 0.4

@@ -190,7 +190,7 @@ def test_clipped_probabilities_are_counted() -> None:
 def test_labels_have_no_scores(name: str) -> None:
     frame = scored().drop("n").with_columns(c=pl.col("truth"))
     with pytest.raises(UsageError, match=f"{name} needs scores, but 'c' holds labels") as caught:
-        measures(frame, "f1", name)
+        measures(frame, "f1", name, model=("a", "c"))
     assert caught.value.problems[0].code == "needs-scores"
 
 

@@ -114,7 +114,7 @@ def test_slices_have_the_curves_of_their_own_rows() -> None:
 
 
 def test_models_of_labels_beside_scores_have_no_curve() -> None:
-    result = clfeval.phidelta(MANY.select("truth", "s", "label"), curve=True)
+    result = clfeval.phidelta(MANY.select("truth", "s", "label"), curve=True, model="*")
     assert [row["model"] for row in result.tables["models"]] == ["s", "label"]
     assert [row["model"] for row in result.tables["curves"]] == ["s"]
 

@@ -93,7 +93,7 @@ def test_three_classes_need_a_positive_one() -> None:
     frame = pl.DataFrame({"truth": ["cat", "dog", "eel"], "m": ["cat", "cat", "eel"]})
     error = refusal(frame)
     assert isinstance(error, clfeval.DataError)
-    assert "which class is positive? truth has 'cat', 'dog', 'eel'" in str(error)
+    assert "which class is positive? truth has 'cat' (1 row), 'dog' (1 row)" in str(error)
     assert "--positive" in str(error.hint)
     result = clfeval.phidelta(frame, positive="cat")
     assert result.parameters["positive"] == "cat"

@@ -168,7 +168,7 @@ def test_scores_that_are_no_probabilities_need_a_threshold() -> None:
     content = "truth,s\n1,3.5\n0,-2\n1,.4\n0,.7\n"
     message = data_message(content)
     assert "column 's'" in message
-    assert "--threshold 's=0'" in message
+    assert "--threshold 0 cuts" in message
     result = tuned("t.csv", threshold=0.5)
     assert cells(result) == {"s": (1, 1, 1, 1)}
     assert {row["fixed_threshold"] for row in result.tables["thresholds"]} == {0.5}
