@@ -53,10 +53,9 @@ METHODS = {  # by --interval
         "dor, dp": "log (Woolf)",
         "j_index, phi, delta; tar, tor, cost, net benefit elsewhere": "square-and-add of Wilson "
         "limits",
-        "f_beta, mcc, ic, epa": "range over the score region (Newcombe)",
+        "f_beta, mcc, ic, epa; dor of empty cells": "range over the score region (Newcombe)",
         "ppv, npv, their odds elsewhere, lr_pos, lr_neg: with fewer than 30 rows of a class, or a "
         "rate within 3 standard errors of 0 or 1": "range over the score region (Newcombe)",
-        "dor, dp with an empty cell": "range over the score region (Newcombe)",
         "differences of models": "square-and-add with the correlation of the rows they share, at a "
         "level at which all of a row, and of a sweep, hold together",
     },
