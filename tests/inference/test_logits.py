@@ -13,7 +13,7 @@ from scipy.stats import binom
 from statsmodels.stats.contingency_tables import Table2x2
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from clfeval.inference.shares import odds_ratio, predictive_value, rate_ratio
+from clfeval.inference.shares import odds_ratio, predictive_value, rate_ratio, unsure
 from clfeval.inference.special import critical_value
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -232,3 +232,23 @@ def test_coverage_is_near_the_level(p1: float, p2: float) -> None:
     chance = binom.pmf(k1, n1, p1) * binom.pmf(k2, n2, p2) * ~np.isnan(low)
     inside = (low <= p1 / p2) & (p1 / p2 <= high)
     assert 0.94 < (chance * inside).sum() / chance.sum() < 0.97
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "expected"),
+    [
+        (15, 29, True),  # fewer than 30 rows
+        (15, 30, False),
+        (6, 30, True),  # .2 < 3 sqrt(.2 .8 / 30) = .2191
+        (7, 30, False),  # .2333 > 3 sqrt(.2333 .7667 / 30) = .2316
+        (23, 30, False),
+        (24, 30, True),
+        (0, 1000, True),
+        (1000, 1000, True),
+        (8, 1000, True),  # .008 < 3 sqrt(.008 .992 / 1000) = .00845
+        (9, 1000, False),  # .009 > 3 sqrt(.009 .991 / 1000) = .00896
+    ],
+)
+def test_an_error_is_unsure_of_few_rows_and_next_to_an_end(k: int, n: int, expected: bool) -> None:
+    assert bool(unsure(k, n)) is expected
+    assert bool(unsure([k, 50], [n, 100])[0]) is expected

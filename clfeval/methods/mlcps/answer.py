@@ -44,7 +44,7 @@ def mlcps_answer(
     return (
         Answer("first", text, best, *numbers),
         *_told_apart(result, best, equal),
-        *_borne_out(result, best, places, rows),
+        *_borne_out(result, best, places, rows, equal or ()),
         *_compared(result, best),
     )
 
@@ -99,9 +99,14 @@ Said = tuple[bool, str]  # whether it bears out who is first, and the words
 
 
 def _borne_out(
-    result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row]
-) -> Iterator[Answer]:
-    """Say under which other conditions the same model is first, and under which another is."""
+    result: Result, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
+    equal: Sequence[int],
+) -> Iterator[Answer]:  # fmt: skip
+    """Say under which other conditions the same model is first, and under which another is.
+
+    equal: as for `mlcps_answer`. Of models that are as good, one is first in most resamples too:
+    their share bears out nothing where another cannot be told from it.
+    """
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
     who = "it" if one else "one of them"
     said = [*_orders(result, best, by=by)]
@@ -113,7 +118,14 @@ def _borne_out(
     share = value_of(rows[0].get("first"))
     if one and share is not None:
         sure = share >= result.parameters["level"]
-        said.append(_tries(who, sure, f"in {close(100 * share, 1)} % of the resamples"))
+        where = f"in {close(100 * share, 1)} % of the resamples"
+        if sure and equal:
+            alike = named(
+                [str(result.tables["models"][i]["model"]) for i in equal], most=3, word="or"
+            )
+            said.append((False, f"that it is first {where} does not tell it from {alike}"))
+        else:
+            said.append(_tries(who, sure, where))
     firm, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if firm:
         text = f"{who[0].upper()}{who[1:]} is first {listed(firm)}."

@@ -8,22 +8,18 @@ import numpy as np
 
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.delong import BORDER, TIED, delong_auc
+from clfeval.inference.delong import delong_auc
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import Cells, Limits, exact_limits, limits
-
-FEW = 30  # rows of a class, below which the error of an area is itself too unsure
-NEAR = 3  # standard errors from the end of the range, within which it is too
 
 
 def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> Limits:
     """Return lower and upper limits of measures (k, n), NaN where draws have to tell.
 
     Shares of rows: exact (Clopper and Pearson). Measures that do not change with the class ratio:
-    as everywhere, from the two rates. The area under the ROC curve and Gini: DeLong's on the logit
-    scale where both classes have 30 rows and the area lies 3 standard errors from 0 and 1; the
-    exact bound where nothing or everything is in order, or all scores tie. Other measures change
-    with the class ratio, which is as random as the rows are: NaN.
+    as everywhere, from the two rates. The area under the ROC curve and Gini: those of `delong_auc`,
+    NaN with one row of a class. Other measures change with the class ratio, which is as random as
+    the rows are: NaN.
 
     Source: each method's own, see `inference`.
     """
@@ -48,17 +44,14 @@ def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> 
 
 
 def _areas(joint: JointCounts, level: float) -> Limits:
-    """Return the limits of each model's area, NaN where they would be too narrow."""
+    """Return the limits of each model's area, NaN where nothing tells."""
     ends = np.full((2, len(joint.models)), np.nan)
     positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
-    few = min(positives.sum(), negatives.sum())
-    if joint.scores is None or not few:
+    if joint.scores is None or not positives.any() or not negatives.any():
         return ends[0], ends[1]
     for i, scores in enumerate(joint.scores.T):
         _, place = np.unique(scores, return_inverse=True)
         sides = (np.bincount(place, weights=one) for one in (positives, negatives))
         area = delong_auc(*sides, level=level)
-        near = min(area.value, 1 - area.value) < NEAR * np.sqrt(area.variance)
-        if area.method in (BORDER, TIED) or (few >= FEW and not near):
-            ends[:, i] = area.low, area.high
+        ends[:, i] = area.low, area.high
     return ends[0], ends[1]

@@ -41,7 +41,8 @@ INTERVAL_METHODS = {
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson limits",
     "differences on the same rows": "Newcombe paired square-and-add; p values by Holm's rule",
     "other measures": "range over the score region (Newcombe 2011)",
-    "gini, roc_auc": "DeLong, logit",
+    "gini, roc_auc": "DeLong, logit; with fewer than 30 rows of a class, or within 3 standard "
+    "errors of 0 or 1, out to Newcombe's score limits",
     "means over runs": "corrected resampled t (Nadeau-Bengio)",
     "joint region": "two Clopper-Pearson intervals at the square root of the level",
 }

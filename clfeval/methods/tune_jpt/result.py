@@ -49,10 +49,13 @@ METHODS = {  # by --interval
     "exact": {
         "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
         "ppv, npv and their odds elsewhere": "Mercaldo logit",
-        "lr_pos, lr_neg, dor, dp": "log (Woolf)",
+        "lr_pos, lr_neg": "log (Katz)",
+        "dor, dp": "log (Woolf)",
         "j_index, phi, delta; tar, tor, cost, net benefit elsewhere": "square-and-add of Wilson "
         "limits",
-        "f_beta, mcc, ic, epa; ratios with an empty cell": "range over the score region (Newcombe)",
+        "f_beta, mcc, ic, epa; dor of empty cells": "range over the score region (Newcombe)",
+        "ppv, npv, their odds elsewhere, lr_pos, lr_neg: with fewer than 30 rows of a class, or a "
+        "rate within 3 standard errors of 0 or 1": "range over the score region (Newcombe)",
         "differences of models": "square-and-add with the correlation of the rows they share, at a "
         "level at which all of a row, and of a sweep, hold together",
     },

@@ -15,8 +15,8 @@ from clfeval.methods.estimates import Cells, Design, Limits, exact_limits, limit
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
-ROWS, PREVALENCES = (60, 120, 300), (0.1, 0.3, 0.5)
-RATES = ((0.8, 0.9), (0.95, 0.98), (0.6, 0.7))  # sensitivity, specificity
+ROWS, PREVALENCES = (60, 120, 300), (0.1, 0.2, 0.3, 0.5)
+RATES = ((0.8, 0.9), (0.9, 0.8), (0.95, 0.98), (0.6, 0.7))  # sensitivity, specificity
 TARGET = 0.01
 FREE = ("delta", "phi")
 UNBIASED = ("precision", "npv", "f1", "mcc", "mutual_information")
@@ -29,7 +29,7 @@ Find = Callable[[Cells], Limits]
 
 
 def lines(replicates: int) -> list[Line]:
-    """Return a line per interval, design and number of rows: the lowest of its nine cells."""
+    """Return a line per interval, design and number of rows: the lowest of its sixteen cells."""
     rng = np.random.default_rng(13)
     found: dict[tuple[str, str, int], list[tuple[float, float, str]]] = {}
     for rows, prevalence, (sensitivity, specificity) in product(ROWS, PREVALENCES, RATES):
@@ -45,7 +45,7 @@ def lines(replicates: int) -> list[Line]:
     out = []
     for (name, totals, rows), cells in sorted(found.items()):
         covered, width, where = min(cells)
-        setting = f"totals {totals}, {rows} rows; least of 9: {where}"
+        setting = f"totals {totals}, {rows} rows; least of 16: {where}"
         out.append(Line(name, setting, replicates, covered, least=LEAST, width=width))
     return out
 

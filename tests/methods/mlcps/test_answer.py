@@ -240,10 +240,20 @@ def test_a_first_place_in_few_resamples_does_not_bear_itself_out() -> None:
 
 
 def test_a_first_place_bears_out_at_the_level_of_the_intervals() -> None:
-    """At 95 %: 949 of 1,000 resamples do not."""
+    """At 95 %, and of a model told from all others: 949 of 1,000 resamples do not."""
     for share, code in ((0.949, "fragile"), (0.95, "firm"), (0.7, "fragile")):
         result = changed(RESULTS["predictions"], "models", {"rf": {"first": Estimate(share)}})
-        assert f"in {100 * share:.1f} % of the resamples" in text(result, code)
+        names = [row["model"] for row in result.tables["models"]]
+        first, alike = names.index("rf"), names.index("svm")
+        told = {one.code: one.text for one in mlcps_answer(result, [first], [])}
+        assert f"in {100 * share:.1f} % of the resamples" in told[code]
+        same = {one.code: one.text for one in mlcps_answer(result, [first], [alike])}
+        assert "resamples" not in same["firm"]
+        if code == "firm":
+            words = "and that it is first in 95.0 % of the resamples does not tell it from svm."
+            assert same["fragile"].endswith(words)
+        else:
+            assert f"first only in {100 * share:.1f} % of the resamples" in same["fragile"]
 
 
 def test_a_rank_no_weights_change_is_said_so() -> None:

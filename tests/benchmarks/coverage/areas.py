@@ -1,0 +1,43 @@
+"""Areas under the ROC curve of one model: near an end, with few rows, of classes spread unalike."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtr
+
+from clfeval.inference.delong import delong_auc
+from tests.benchmarks.coverage import Line
+
+LEVEL, LEAST = 0.95, 0.92
+SIZES = (60, 150, 300)
+# prevalence, distance of the normal scores, standard deviation of the positives (negatives 1)
+SETTINGS = (
+    (0.15, 2.9, 1.0), (0.5, 3.93, 1.0), (0.3, 2.0, 1.0), (0.3, 0.8, 1.0), (0.15, 4.5, 2.0),
+    (0.85, 2.25, 0.5),
+)  # fmt: skip
+
+
+def lines(replicates: int) -> list[Line]:
+    """Return a line per setting and number of rows."""
+    return [_line(rows, *setting, replicates) for setting, rows in product(SETTINGS, SIZES)]
+
+
+def _line(rows: int, prevalence: float, far: float, spread: float, replicates: int) -> Line:
+    rng, inside, widths = np.random.default_rng([6, rows]), 0, []
+    area = float(ndtr(far / np.hypot(1, spread)))
+    while len(widths) < replicates:
+        truth = rng.random(rows) < prevalence
+        if not 1 < truth.sum() < rows - 1:
+            continue  # with one row of a class there is no interval
+        scores = rng.standard_normal(rows) * np.where(truth, spread, 1) + far * truth
+        positive = truth[np.argsort(scores)]
+        found = delong_auc(positive, ~positive, level=LEVEL)
+        inside += found.low <= area <= found.high
+        widths.append(found.high - found.low)
+    setting = f"{rows} rows, prevalence {prevalence:g}, area {area:.3f}, spread {spread:g} to 1"
+    if min(widths) <= 0:
+        raise AssertionError(f"an interval of width zero: {setting}")
+    covered, width = inside / replicates, np.mean(widths).item()
+    return Line("ROC AUC", setting, replicates, covered, least=LEAST, width=width)
