@@ -19,6 +19,7 @@ from clfeval.tables.prediction import ModelColumns
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 HALF = 0.005  # of the last of two decimal places
+RATED = 20  # whole numbers up to which are ratings and no percentages
 FAR = 20  # times as wide: measurements differ so, scores of models hardly
 
 
@@ -147,6 +148,9 @@ def _scale(
     inside = [m for m in settled.columns.models if m.kind != "label" and m not in found]
     labels = [m for m in settled.columns.models if m.kind == "label"]
     cut = f"if it is a model, --threshold '{first}=T' says from which score on it is positive"
+    odd = [model.columns[0] for model in found if wide and settled.peeks[model.columns[0]].whole]
+    if wide and inside and len(odd) < len(columns):
+        return _halves(found, odd, cut)
     if wide and (inside or len(labels) >= len(found)):
         ways = _ways(settled, first) + ", " if shares(settled, first) else ""
         hint = f"{ways}--ignore '{first}' leaves it out; {cut}"
@@ -166,6 +170,8 @@ def _scale(
         return hint, {"features": True, **others}
     if mixed:
         return f"--ignore '{whole[0]}' leaves it out; {cut}", others
+    if percent and wide and high <= RATED and len(whole) == len(columns):
+        return f"ratings? --threshold 'T' says from which one on all are positive; {cut}", {}
     if percent:
         hint = "percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1"
         return hint, {"threshold": {None: 50.0}}
@@ -175,6 +181,22 @@ def _scale(
         )
         return hint, {"threshold": {None: 0.0}}
     return f"{cut}; --labels declares them as classes that truth lacks", {}
+
+
+def _halves(
+    found: Mapping[ModelColumns, tuple[float, float]], odd: Sequence[str], cut: str
+) -> tuple[str, dict[str, Any]]:
+    """Say where scores of another scale than that of other models are cut half-way.
+
+    odd: columns of whole numbers, which are no scores.
+    """
+    cuts = {}
+    for model, (low, high) in found.items():
+        if model.columns[0] not in odd:
+            cuts[model.name] = 0.0 if low < 0 else 50.0 if 2 < high <= 100 else 0.5
+    first = next(iter(cuts.items()))
+    hint = f"another scale? --threshold '{first[0]}={first[1]:g}' cuts it half-way; {cut}"
+    return hint, {"threshold": cuts, **({"ignore": tuple(odd)} if odd else {})}
 
 
 def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:

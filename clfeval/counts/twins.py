@@ -1,13 +1,30 @@
-"""Labels that are nearly the same: by case, or by spaces around them."""
+"""Labels that are doubtful: nearly the same as others, or words for missing values."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
 from clfeval.errors import DataError, Problem, joined, listing
+from clfeval.tables.cells import means_missing
 from clfeval.tables.input import Input
 
 NAMED = 4  # labels in a hint
+
+
+def refuse_gaps(file: str, truth: str, classes: Mapping[str, int], roles: Input) -> None:
+    """Raise for a word of missing values that would be a class beside two others.
+
+    One that is declared, or the positive one, is meant to be a class.
+    """
+    said = {*roles.labels, roles.positive}
+    words = [name for name in classes if means_missing(name) and name not in said]
+    if words and len(classes) - len(words) > 1:
+        rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
+        what = f"a class, or missing: {rows}?"
+        flags = " ".join(f"--labels '{word}'" for word in words)
+        hint = f"--null-value '{words[0]}' says that it is missing; {flags} that it is a class"
+        fixes = {"null_value": tuple(words)}
+        raise DataError.of(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
 
 
 def refuse_twins(
@@ -19,6 +36,7 @@ def refuse_twins(
     classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
     Labels that are all declared are meant to be apart.
     """
+    refuse_gaps(file, truth, classes, roles)
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         alike: dict[str, list[str]] = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from clfeval.errors import DataError, listing
-from clfeval.tables.input import Names, find
+from clfeval.errors import DataError, Problem, listing
+from clfeval.tables.input import Input, Names, find
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
@@ -15,8 +15,12 @@ _LIKELY = (
     "class", "y", "diagnosis", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard",
     "ground_truth", "groundtruth", "reference", "reference_standard", "true", "observed", "obs",
     "expected", "response", "status", "disease", "category", "y_test", "annotation", "correct",
-    "result", "event",
+    "result", "event", "truth label", "truth_label", "true label", "label_true", "true_class",
+    "actual_class", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
+    "died", "death", "mortality", "relapse", "malignant", "cancer", "relevant", "relevance",
+    "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
+_METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)|(?:Unnamed: \d+)?", re.IGNORECASE)
 
 
@@ -26,15 +30,30 @@ def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
     named = find(others, Names.ID)
     if named is not None:
         return named
-    known = peeks[truth].texts
+    known = peeks[truth].texts if truth in peeks else frozenset()
     called = [name for name in others if name and _ID.fullmatch(name)]
     ids = (name for name in called if peeks[name].distinct and not peeks[name].texts & known)
     return next(ids, None)
 
 
+def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) -> None:
+    """Raise where another column is called like truth too, and would be a model."""
+    others = [name for name in free if name.strip().casefold() in Names.TRUTH]
+    if others and roles.truth is None and not roles.model:
+        what = f"called like truth, as '{truth}' is: which of them is it?"
+        raise DataError(
+            [Problem(what, "two-truths", file, None, name) for name in others],
+            hint=f"--truth '{truth}' makes models of the others; --ignore leaves them out",
+            fixes={"truth": truth, "ignore": tuple(others)},
+        )
+
+
 def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     """Build the error for a table in which no column is known to be truth; one is proposed."""
     what = f"no truth column; columns: {listing(peeks)}"
+    if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
+        hint = "a table of metrics? clfeval mlcps ranks its models; else --truth COLUMN"
+        return DataError.of(what, "no-truth", file, hint=hint)
     guess = likely_truth(peeks)
     if guess is None:
         return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
@@ -50,7 +69,7 @@ def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
         return named, "its name"
     # its classes are what other columns say
     said = {
-        name: sum(other.texts <= column.texts for key, other in few.items() if key != name)
+        name: sum(other.texts == column.texts for key, other in few.items() if key != name)
         for name, column in few.items()
     }
     most = max(said.values(), default=0)

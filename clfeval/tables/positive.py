@@ -12,22 +12,23 @@ PAIRS = (
 )  # fmt: skip
 # names that say which class is looked for, or which is the rest
 _SOUGHT = {
-    "yes", "y", "true", "t", "1", "1.0", "positive", "pos", "p", "+", "case", "cases", "event",
+    "yes", "y", "true", "t", "positive", "pos", "p", "+", "case", "cases", "event",
     "malignant", "cancer", "tumor", "tumour", "disease", "diseased", "sick", "ill", "abnormal",
     "dead", "died", "deceased", "relapse", "default", "defaulted", "bad", "fraud", "fraudulent",
     "spam", "churn", "churned", "attack", "anomaly", "anomalous", "outlier", "defect", "defective",
     "fail", "failed", "failure", "faulty", "relevant", "include", "included", "hit", "toxic",
     "hate", "offensive", "fake", "phishing", "malware", "intrusion", "match", "duplicate",
-    "success", "present", "detected", "infected", "bankrupt", "late", "alert",
+    "unsafe", "unhealthy", "hiv+", "ja", "oui", "si", "krank", "success", "present", "detected",
+    "infected", "bankrupt", "late", "alert",
 }  # fmt: skip
 _REST = {
-    "no", "n", "false", "f", "0", "-1", "0.0", "-1.0", "negative", "neg", "-", "none", "control",
+    "no", "n", "false", "f", "negative", "neg", "-", "none", "control",
     "controls", "benign", "normal", "healthy", "well", "alive", "survived", "paid", "repaid",
     "good", "ok", "okay", "legit", "legitimate", "genuine", "ham", "stayed", "retained", "pass",
     "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
     "unmatched", "rest", "background", "nonevent", "censored",
 }  # fmt: skip
-_NOT = r"(?:not|non|no|un|in|ab)[ _-]?"
+_NOT = r"(?:not|non|no)[ _-]?"
 
 
 def partners(labels: Collection[str]) -> set[str]:
@@ -53,7 +54,9 @@ def default_positive(classes: Collection[str]) -> str | None:
 def guess_positive(classes: Mapping[str, int]) -> tuple[str, str]:
     """Return the class that is most likely meant by positive, of counted ones, and why."""
     plain = {name: sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
-    sought = [name for name, word in plain.items() if word in _SOUGHT]
+    # of 1 and 2 some programs mean the one, some the other
+    known = _SOUGHT if "2" in classes else _SOUGHT | {"1"}
+    sought = [name for name, word in plain.items() if word in known]
     if len(sought) == 1:
         return sought[0], "its name says so"
     if len(classes) == 2:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, listing, no_table, unknown_column
+from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
@@ -216,14 +216,21 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     columns = list(peeks)
     ignored = match_names(file, columns, roles.ignore, what="column")
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
-    for name in (roles.truth, roles.id, roles.weight, *roles.by, roles.cluster):
-        if name is not None and name not in peeks and name != FILE_NAME:
-            raise unknown_column(file, name, columns)
+    used = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
+            "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
+    for flag, names in used.items():
+        for name in names:
+            if name in ignored:
+                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
+            if name is not None and name not in peeks and name != FILE_NAME:
+                raise unknown_column(file, name, columns)
     wanted = roles.layout
     for layout in layouts():
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
+                if roles.cluster is not None and roles.cluster == found.truth:
+                    raise bad_option(f"--cluster '{found.truth}' is the column of true labels")
                 if roles.decimal == ".":
                     _refuse_commas(file, found, peeks, roles)
                 return layout, replace(

@@ -83,7 +83,8 @@ def test_the_positive_class_that_is_proposed_is_the_one_that_is_looked_for() -> 
     ({"no": 3, "yes": 9}, "yes"), ({"benign": 1, "malignant": 2}, "malignant"),
     ({"z": 2, "a": 3}, "z"), ({"b": 3, "a": 3}, "a"), ({"good": 4, "bad": 3}, "bad"),
     ({"not_spam": 2, "spam": 7}, "spam"), ({"relapse": 9, "remission": 5}, "relapse"),
-    ({"eligible": 4, "ineligible": 1}, "eligible"), ({"ham": 9, "eggs": 1}, "eggs"),
+    ({"safe": 9, "unsafe": 2}, "unsafe"), ({"1": 2, "2": 5}, "1"), ({"1": 5, "2": 2}, "2"),
+    ({"ham": 9, "eggs": 1}, "eggs"),
     ({"x": 5, "y z": 2, "w": 9}, "y z"), ({"healthy": 2, "dx": 7}, "dx"),
 ])  # fmt: skip
 def test_which_class_is_proposed(classes: dict[str, int], positive: str) -> None:
@@ -102,6 +103,18 @@ def test_one_is_positive_however_it_is_written(pair: tuple[str, str]) -> None:
 def test_a_float_truth_of_a_frame_is_1_and_0() -> None:
     frame = pl.DataFrame({"truth": [1.0, 0.0, 1.0], "a": [1, 1, 0]})
     assert confusion(clfeval.mars(frame)) == {"a": (1, 1, 1, 0)}
+
+
+def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
+    rows = "1,1,0\n0,0,0\nn/a,1,1\n1,n/a,1\n0,0,1\n"
+    lines = asked(f"truth,a,b\n{rows}")
+    assert lines[:2] == [
+        "t.csv: column 'truth': a class, or missing: 'n/a' (1)? [missing-word]",
+        "hint: --null-value 'n/a' says that it is missing; --labels 'n/a' that it is a class",
+    ]
+    assert lines[-1] == "try: clfeval mars t.csv -q --null-value n/a --missing drop"
+    assert found(null_value="n/a", missing="drop") == {"a": (1, 0, 0, 2), "b": (0, 1, 1, 1)}
+    assert found(labels="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
 
 
 # ------------------------------------------------------------------ probabilities
@@ -267,6 +280,23 @@ def test_a_column_of_another_scale_is_no_model() -> None:
     assert lines[-1] == "try: clfeval mars t.csv -q --ignore age"
 
 
+def test_scores_of_another_scale_than_the_others_have_a_cut_of_their_own() -> None:
+    rows = "1,.7,70.5,2.5\n0,.2,20.5,-1.5\n1,.8,55.5,.5\n0,.4,45.5,-.5\n"
+    lines = asked(f"truth,a,b,c\n{rows}")
+    assert lines[-1] == "try: clfeval mars t.csv -q --threshold b=50 --threshold c=0"
+    assert found(threshold={"b": 50, "c": 0}) == dict.fromkeys("abc", (2, 0, 0, 2))
+    write("t.csv", "truth,a,b\n1,.7,1.02\n0,.2,.5\n1,.8,.4\n")
+    assert program("mars", "t.csv", "-q").err.splitlines()[-1].endswith(" -q --threshold b=0.5")
+
+
+def test_ratings_are_no_percentages() -> None:
+    write("t.csv", "truth,a,b\n1,5,4\n0,1,2\n1,3,5\n0,2,1\n")
+    done = program("mars", "t.csv", "-q")
+    assert done.code == 3
+    assert "hint: ratings? --threshold 'T'" in done.err
+    assert START not in done.err
+
+
 # ------------------------------------------------------------------ columns
 
 
@@ -282,6 +312,31 @@ def test_everything_is_asked_at_once() -> None:
     assert lines[-1] == (
         "try: clfeval mars t.csv -q --truth Class --positive bad --id loan --ignore region"
     )
+
+
+def test_two_columns_called_like_truth_are_asked_about() -> None:
+    lines = asked("label,target,a\n1,1,1\n0,0,0\n0,1,1\n")
+    assert lines[0] == (
+        "t.csv: column 'label': called like truth, as 'target' is: which of them is it? "
+        "[two-truths]"
+    )
+    assert lines[-1] == "try: clfeval mars t.csv -q --truth target --ignore label"
+    assert found(truth="label") == {"target": (1, 1, 0, 1), "a": (1, 1, 0, 1)}
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--cluster", "truth"), "--cluster 'truth' is the column of true labels [bad-option]"),
+    (("--ignore", "b", "--by", "b"), "--ignore leaves out 'b', and --by names it [bad-option]"),
+])  # fmt: skip
+def test_a_column_has_one_part(words: tuple[str, ...], message: str) -> None:
+    write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n")
+    done = program("mars", "t.csv", *words)
+    assert (done.code, done.err.splitlines()[0]) == (2, message)
+
+
+def test_a_table_of_metrics_is_told_its_command() -> None:
+    write("t.csv", "model,accuracy,f1\nrf,.8,.7\ngb,.9,.6\n")
+    assert "clfeval mlcps ranks its models" in program("mars", "t.csv").err
 
 
 def test_an_id_that_is_called_so_needs_no_question() -> None:

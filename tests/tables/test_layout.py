@@ -171,7 +171,10 @@ def test_truth_is_the_first_of_the_usual_names(names: list[str]) -> None:
     for position, name in enumerate(names):
         header = ["m", *reversed(names[position:])]  # the later names come first in the file
         content = f"{','.join(header)}\n{','.join('1' * len(header))}\n"
-        assert opened(write("t.csv", content)).columns.truth == name
+        others = names[position + 1 :]
+        assert opened(write("t.csv", content), ignore=others).columns.truth == name
+        if others:  # who names none is asked
+            assert "[two-truths]" in data_message(content)
 
 
 def test_truth_outranks_the_usual_names_when_given() -> None:

@@ -135,7 +135,9 @@ def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> lis
     for row in compared:
         sure = estimate(row["delta_adjusted"])
         by_more = min(abs(sure.low or 0.0), abs(sure.high or 0.0)) > margin
-        kinds.setdefault((str(row["verdict"]), by_more), []).append(str(row["model"]))
+        found = str(row["verdict"])
+        surely = by_more and found in (BETTER, WORSE)
+        kinds.setdefault((found, surely), []).append(str(row["model"]))
     to, said = quoted(reference), []
     for kind, words in (
         ((BETTER, True), f"better than {to} by more"),

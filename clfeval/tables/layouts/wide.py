@@ -19,7 +19,7 @@ from clfeval.tables.diagnose import (
 )
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.models import HARD, found_models
-from clfeval.tables.names import likely_id, no_truth
+from clfeval.tables.names import likely_id, no_truth, refuse_two_truths
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
@@ -43,6 +43,7 @@ def _models(
     row_id = roles.id or likely_id(spare, truth)
     taken = {truth, row_id, roles.weight, *roles.by, roles.cluster, ""}
     free = [name for name in columns if name not in taken]
+    refuse_two_truths(file, free, truth, roles)
     classes = frozenset(known_labels(peeks[truth].texts, roles))
     return (truth, row_id), list(found_models(free, peeks, classes, roles).values())
 
