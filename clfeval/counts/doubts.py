@@ -7,20 +7,18 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from clfeval.counts.scales import shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
-from clfeval.tables.input import Names, find
 from clfeval.tables.prediction import ModelColumns
 
 # as flags are written; a tree that is sure of everything says 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
 HALF = 0.005  # of the last of two decimal places
-RATED = 20  # whole numbers up to which are ratings and no percentages
-FAR = 20  # times as wide: measurements differ so, scores of models hardly
 
 
 def refuse_stray(
@@ -91,21 +89,9 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
                     None, model.columns[0])
             for model in foreign
         ],
-        hint=f"is it no model? {_ways(settled, names[0])}, or --ignore '{names[0]}'",
+        hint=f"is it no model? {ways_of(settled, names[0])}, or --ignore '{names[0]}'",
         fixes=fixes,
     )  # fmt: skip
-
-
-def _ways(settled: Settled, name: str) -> str:
-    """Say what a column may be instead of a model."""
-    if shares(settled, name):
-        return f"--cluster '{name}' (mars, phidelta, tune-jpt)"
-    return f"--id '{name}', --by '{name}'"
-
-
-def shares(settled: Settled, name: str) -> bool:
-    """Tell whether a column is called as if rows of one value belonged together, and has such."""
-    return bool(find([name], Names.CLUSTER)) and not settled.peeks[name].distinct
 
 
 def refuse_unbounded(
@@ -134,69 +120,8 @@ def refuse_unbounded(
                 settled.columns.source(models[name]))
         for name, ends in found.items()
     ]  # fmt: skip
-    hint, fixes = _scale(settled, {models[name]: ends for name, ends in found.items()})
+    hint, fixes = taken_for(settled, {models[name]: ends for name, ends in found.items()})
     raise DataError(problems, hint=hint, fixes=fixes)
-
-
-def _scale(
-    settled: Settled, found: Mapping[ModelColumns, tuple[float, float]]
-) -> tuple[str, dict[str, Any]]:
-    """Say what numbers beyond 0..1 may be, and which options take them so."""
-    columns = [model.columns[0] for model in found]
-    first, wide = columns[0], not settled.columns.answer
-    low, high = min(ends[0] for ends in found.values()), max(ends[1] for ends in found.values())
-    inside = [m for m in settled.columns.models if m.kind != "label" and m not in found]
-    labels = [m for m in settled.columns.models if m.kind == "label"]
-    cut = f"if it is a model, --threshold '{first}=T' says from which score on it is positive"
-    odd = [model.columns[0] for model in found if wide and settled.peeks[model.columns[0]].whole]
-    if wide and inside and len(odd) < len(columns):
-        return _halves(found, odd, cut)
-    if wide and (inside or len(labels) >= len(found)):
-        ways = _ways(settled, first) + ", " if shares(settled, first) else ""
-        hint = f"{ways}--ignore '{first}' leaves it out; {cut}"
-        shared = [name for name in columns if shares(settled, name)]
-        cluster = {"cluster": shared[0]} if shared and settled.columns.cluster is None else {}
-        return hint, {"ignore": tuple(columns), **cluster}
-    highs = [max(abs(end) for end in ends) for ends in found.values()]
-    whole = [
-        model.columns[0] for model, ends in found.items()
-        if wide and ends[0] >= 0 and settled.peeks[model.columns[0]].whole
-    ]  # fmt: skip
-    percent = low >= 0 and high <= 100
-    mixed = bool(whole) and len(whole) < len(columns) and not percent
-    others = {"ignore": tuple(whole)} if mixed else {}
-    if wide and len(found) > 2 and max(highs) > FAR * min(highs):
-        hint = f"measurements? clfeval phidelta --features takes columns as features; {cut}"
-        return hint, {"features": True, **others}
-    if mixed:
-        return f"--ignore '{whole[0]}' leaves it out; {cut}", others
-    if percent and wide and high <= RATED and len(whole) == len(columns):
-        return f"ratings? --threshold 'T' says from which one on all are positive; {cut}", {}
-    if percent:
-        hint = "percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1"
-        return hint, {"threshold": {None: 50.0}}
-    if low < 0:
-        hint = (
-            f"log-odds or margins? --threshold 0 cuts where the classes are equally likely; {cut}"
-        )
-        return hint, {"threshold": {None: 0.0}}
-    return f"{cut}; --labels declares them as classes that truth lacks", {}
-
-
-def _halves(
-    found: Mapping[ModelColumns, tuple[float, float]], odd: Sequence[str], cut: str
-) -> tuple[str, dict[str, Any]]:
-    """Say where scores of another scale than that of other models are cut half-way.
-
-    odd: columns of whole numbers, which are no scores.
-    """
-    cuts = {}
-    for model, (low, high) in found.items():
-        if model.columns[0] not in odd:
-            cuts[model.name] = 0.0 if low < 0 else 50.0 if 2 < high <= 100 else 0.5
-    first = next(iter(cuts.items()))
-    hint = f"another scale? --threshold '{first[0]}={first[1]:g}' cuts it half-way; {cut}"
-    return hint, {"threshold": cuts, **({"ignore": tuple(odd)} if odd else {})}
 
 
 def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:

@@ -264,7 +264,8 @@ def test_a_decimal_comma_is_asked_about() -> None:
 def test_scores_from_0_to_100_are_cut_half_way() -> None:
     lines = asked("truth,rf,gb\n1,70,4\n0,20,3\n1,80,60\n0,55,1\n")
     assert lines[2:] == [
-        "hint: percentages? --threshold 50 cuts them half-way; divided by 100 they are scores 0..1",
+        "hint: percentages? --threshold 50 cuts half-way; else --threshold 'rf=T' says from which "
+        "score on it is positive; divided by 100 they are scores 0..1",
         "try: clfeval mars t.csv -q --threshold 50",
     ]
     assert found(threshold=50)["rf"] == (2, 1, 0, 1)
@@ -289,11 +290,19 @@ def test_scores_of_another_scale_than_the_others_have_a_cut_of_their_own() -> No
     assert program("mars", "t.csv", "-q").err.splitlines()[-1].endswith(" -q --threshold b=0.5")
 
 
+def test_one_model_of_a_long_table_has_another_scale() -> None:
+    rows = "".join(
+        f"{i},rf,{i * 37 % 100 / 100},{i % 2}\n{i},lr,{i * 53 % 100}.5,{i % 2}\n" for i in range(20)
+    )
+    lines = asked(f"id,model,score,truth\n{rows}")
+    assert lines[-1] == "try: clfeval mars t.csv -q --threshold lr=50"
+
+
 def test_ratings_are_no_percentages() -> None:
     write("t.csv", "truth,a,b\n1,5,4\n0,1,2\n1,3,5\n0,2,1\n")
     done = program("mars", "t.csv", "-q")
     assert done.code == 3
-    assert "hint: ratings? --threshold 'T'" in done.err
+    assert "hint: ratings, or another scale? --threshold 'a=T'" in done.err
     assert START not in done.err
 
 

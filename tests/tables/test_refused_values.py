@@ -183,8 +183,8 @@ def test_scores_outside_zero_to_one_need_a_threshold() -> None:
         "understood [needs-threshold]\n"
         "t.csv: column 'c': scores from 1 to 7e+09 are no probabilities, so no threshold is "
         "understood [needs-threshold]\n"
-        "hint: another scale? --threshold 'a=0' cuts it half-way; if it is a model, --threshold "
-        "'a=T' says from which score on it is positive"
+        "hint: log-odds or margins? --threshold 'a=0' cuts half-way; else --threshold 'a=T' says "
+        "from which score on it is positive"
     )
     assert counted("t.csv", threshold={"a": 0, "c": 0})["a"] == (0, 1, 1, 0)
     assert counted("t.csv", threshold=0)["a"] == (0, 1, 1, 0)

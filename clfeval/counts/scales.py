@@ -1,0 +1,81 @@
+"""What numbers beyond 0..1 may be: scores of another scale, ratings, measurements, strays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clfeval.counts.settle import Settled
+from clfeval.tables.input import Names, find
+from clfeval.tables.prediction import ModelColumns
+
+OVER = 1.5  # numbers up to which are probabilities that rounding or a slip has carried beyond 1
+RATED = 20  # numbers up to which are ratings and no percentages
+SPREAD, MANY = 2, 10  # measurements are that much wider than each other, or that many
+Range = tuple[float, float]
+Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
+
+
+def ways_of(settled: Settled, name: str) -> str:
+    """Say what a column may be instead of a model."""
+    if shares(settled, name):
+        return f"--cluster '{name}' (mars, phidelta, tune-jpt)"
+    return f"--id '{name}', --by '{name}'"
+
+
+def shares(settled: Settled, name: str) -> bool:
+    """Tell whether a column is called as if rows of one value belonged together, and has such."""
+    return bool(find([name], Names.CLUSTER)) and not settled.peeks[name].distinct
+
+
+def half_way(low: float, high: float) -> float | None:
+    """Return the cut that is half-way on the scale that numbers from low to high seem to have."""
+    if low < 0 < high:
+        return 0.0  # log-odds, margins
+    if low >= 0 and high <= OVER:
+        return 0.5
+    return 50.0 if low >= 0 and RATED < high <= 100 else None
+
+
+def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
+    """Say what models may be that say numbers beyond 0..1, and which options take them so."""
+    wide, others = not settled.columns.answer, settled.columns.models
+    inside = [m for m in others if m.kind != "label" and m not in found]
+    labels = [m for m in others if m.kind == "label"]
+    cuts = {model: half_way(*ends) for model, ends in found.items()}
+    first, names = next(iter(found)), [model.columns[0] for model in found]
+    whole = [n for m, n in zip(found, names, strict=True)
+             if wide and found[m][0] >= 0 and settled.peeks[n].whole]  # fmt: skip
+    percent = {*cuts.values()} == {50.0}
+    if not (inside or (len(whole) < len(names) and not percent)):
+        whole = []
+    if wide and len(labels) >= len(found):
+        whole = names
+    cut = f"--threshold '{first.name}=T' says from which score on it is positive"
+    fixes: dict[str, Any] = {}
+    if whole:
+        hint = f"--ignore '{whole[0]}' leaves it out; if it is a model, {cut}"
+        shared = [name for name in whole if shares(settled, name)]
+        if shared:
+            hint = f"{ways_of(settled, shared[0])}, {hint}"
+        fixes["ignore"] = tuple(whole)
+        if shared and settled.columns.cluster is None:
+            fixes["cluster"] = shared[0]
+    scores = {m: c for m, c in cuts.items() if m.columns[0] not in whole and c is not None}
+    if scores:
+        alone = not (inside or whole) and len({*scores.values()}) == 1 and len(scores) == len(found)
+        middle = next(iter(scores.values()))
+        fixes["threshold"] = {None: middle} if alone else {m.name: c for m, c in scores.items()}
+        said = f"{middle:g}" if alone else f"'{next(iter(scores)).name}={middle:g}'"
+        kind = {50.0: "percentages", 0.0: "log-odds or margins"}.get(middle, "slips beyond 1")
+        hint = f"{kind}? --threshold {said} cuts half-way; else {cut}"
+        if percent and alone:
+            hint += "; divided by 100 they are scores 0..1"
+    elif not whole:
+        hint = f"ratings, or another scale? {cut}; --labels declares them as classes"
+    highs = [max(abs(end) for end in ends) for ends in found.values()]
+    apart = max(highs) > SPREAD * min(highs) or (len(found) >= MANY and not percent)
+    if wide and len(found) > 2 and apart:
+        hint = f"measurements? clfeval phidelta --features takes columns as features; {hint}"
+        fixes["features"] = True
+    return hint, fixes
