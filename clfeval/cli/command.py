@@ -145,7 +145,8 @@ def _called(command: Command) -> Callable[..., None]:
             return result
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
-        run(command.name, [*tables, *others], output, taken(Gates, given), compute)
+        limits, dry = taken(Gates, given), bool(given["dry_run"])
+        run(command.name, [*tables, *others], output, limits, compute, dry=dry)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

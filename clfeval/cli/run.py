@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -22,7 +23,6 @@ from clfeval.cli.output import (
 )
 from clfeval.errors import ExitCode
 from clfeval.limits import Gates
-from clfeval.pages import DRY_RUN
 from clfeval.views.files import SavedFiles, known_table
 
 if TYPE_CHECKING:
@@ -41,12 +41,13 @@ def missed_gates(result: Result) -> list[str]:
 
 def run(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Result],
+    compute: Callable[[], Result], *, dry: bool = False,
 ) -> None:  # fmt: skip
     """Compute, judge, save, print and say what a command line asks for.
 
     All that can be refused without the table is refused before `compute` reads it; `compute`
-    imports its public function itself. Raises typer.Exit when a gate is missed.
+    imports its public function itself. A dry run writes no file, and shows all it has. Raises
+    typer.Exit when a gate is missed.
     """
     limited = bool(gates.limits)
     screen, wanted = screen_for(output.color), wanted_of(output, command)
@@ -56,17 +57,20 @@ def run(
 
             stop_at_once()
             result = compute()
-        dry = result.command == DRY_RUN
         if not dry and (limited or gates.baseline is not None):
             from clfeval.gates import judged
 
             result = judged(result, gates)
+        if dry:  # the rest of the line is about the result
+            table = output.table if output.table in result.tables else None
+            output = replace(output, show=(), table=table)
+            wanted = replace(wanted, names=(), table=table)
         known_table(result, output.table)  # before any file is put in place
         if output.show:
             from clfeval.views.render import check_shown
 
             check_shown(result, output.show)
-        written = files.write(result, wanted)
+        written = [] if dry else files.write(result, wanted)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
     _say(result, written, output, screen)

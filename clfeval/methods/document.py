@@ -65,7 +65,8 @@ def at_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer
     (cut, *others) = {*thresholds.values()} or {None}
     if cut is None or others or not said.models:
         return said
-    return replace(said, text=f"At threshold {exact(cut)} {said.text}")
+    text = "no" + said.text[2:] if said.text.startswith("No ") else said.text
+    return replace(said, text=f"At threshold {exact(cut)} {text}")
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:

@@ -33,14 +33,22 @@ class CsvHead:
 
 
 def with_comments(source: SourceFile) -> SourceFile:
-    """Return the source with the lines on top that begin with `#` and have not as many fields."""
+    """Return the source with the comments on top: lines that begin with `#`, and blank ones.
+
+    `#id,truth` above as many fields is a header, `# id, truth` is none.
+    """
     with source.path.open("rb") as stream:
         lines = [stream.readline(HEAD_BYTES)]
-        while lines[-1].startswith(b"#"):
-            lines.append(stream.readline(HEAD_BYTES))
+        start = lines[0].removeprefix(codecs.BOM_UTF8)
+        while start.startswith(b"#") or (start and not start.strip() and len(lines) > 1):
+            lines.append(start := stream.readline(HEAD_BYTES))
     *comments, header = lines
-    delimiter = source.delimiter.encode()
-    if any(line.count(delimiter) == header.count(delimiter) for line in comments):
+    fields = header.count(source.delimiter.encode())
+    named = (line.removeprefix(codecs.BOM_UTF8) for line in comments if line.strip())
+    if any(
+        line.count(source.delimiter.encode()) == fields and not line.startswith(b"# ")
+        for line in named
+    ):
         return source
     return replace(source, comments=b"".join(comments))
 

@@ -6,6 +6,7 @@ What a refusal proposes is run, and finds nothing more to ask.
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -378,6 +379,9 @@ def test_comments_on_top_are_passed_over() -> None:
     write("u.csv", "# made by me\n" + body + "1,x,0\n")
     error = program("mars", "u.csv").err
     assert "u.csv:6: column 'a': 'x' is not among truth's labels '0', '1' [unknown-label]" in error
+    for mark in ("\ufeff# by me\n", "# by me, a, b\n", "# by\n\n# me\n\n", "#a\r\n#b\r\n"):
+        write("w.csv", mark + body)
+        assert found("w.csv") == found()
     write("v.csv", "#truth,a\n1,1\n0,1\n")
     assert found("v.csv", truth="#truth") == {"a": (1, 1, 0, 0)}
 
@@ -476,6 +480,18 @@ def test_every_command_has_a_dry_run(command: str) -> None:
     again = program(*shlex.split(last.removeprefix(START)), "--dry-run", "-f", "json")
     assert again.code == 0
     assert '"plan": [\n' in again.out
+
+
+def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
+    write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n0,1,1\n")
+    words = ("mars", "t.csv", "--show", "pairs", "--table", "models", "--save", "o.json",
+             "--fail-under", "recall=0.99", "--dry-run")  # fmt: skip
+    done = program(*words)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Dry run of mars: nothing was computed\n")
+    assert not Path("o.json").exists()
+    plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--table", "plan")
+    assert plan.out.startswith("what,value\nrows,3\n")
 
 
 # ------------------------------------------------------------------ any of it together

@@ -193,7 +193,7 @@ def _pair(
         f"{alone} alone{chance}, and calls {called:,.10g} {options.target}"
     )
     same = [one for one in judged if one["models"] == row["models"]]
-    text += f"; {_elsewhere(same[0], counts)}." if same else "."
+    text += f"; {_elsewhere(same[0], counts)}." if same else ", chosen on these rows."
     return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
 
 

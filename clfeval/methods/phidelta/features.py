@@ -104,6 +104,8 @@ def feature_table(
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
     held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
     told = told_apart(ranked, level)
+    if honest and told is None:  # nothing tells a cut that was chosen from chance
+        told = [False] * len(counts)
 
     def make(i: int) -> Row:
         rows, missing = totals[i].tolist()

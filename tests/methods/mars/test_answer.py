@@ -133,7 +133,7 @@ def test_the_best_pair_gains_what_the_second_adds() -> None:
     said = answered("abc", {"a": 10, "b": 3, "c": 2, "": 5})
     assert said["best-pair"].text == (
         f"The best pair, a + b, finds 13 (recall {exact(13, 20)}), 3 more than a alone, and calls "
-        "13 positive."
+        "13 positive, chosen on these rows."
     )
     assert (said["best-pair"].models, said["best-pair"].value) == (("a", "b"), 13 / 20)
 

@@ -205,7 +205,8 @@ def test_the_best_pair_of_the_answer_is_judged_where_sets_are_asked_for() -> Non
     share = honest(result)[1] / result.summary["positives"]
     assert pair.text.endswith(f"; a set chosen so finds {share:.3f} of rows it was not chosen on.")
     plain = next(one for one in of().answer if one.code == "best-pair")
-    assert pair.text.startswith(plain.text.rstrip("."))
+    assert plain.text.endswith(", chosen on these rows.")
+    assert pair.text.startswith(plain.text.removesuffix(", chosen on these rows."))
 
 
 def test_seeds_and_slices() -> None:
