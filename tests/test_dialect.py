@@ -41,8 +41,8 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
         "hint: source='predictions' measures the models of a prediction table",
     ),
     "a name in a hint": (
-        clfeval.mars, TABLE.rename({"truth": "t"}), {}, "hint: --truth 'a': others answer",
-        "hint: truth='a': others answer",
+        clfeval.mars, TABLE.rename({"truth": "y"}), {}, "hint: --truth 'y': its name",
+        "hint: truth='y': its name",
     ),
     "a text in a hint": (
         clfeval.mars, TABLE, {}, "is declared with --labels 'x'", "is declared with labels='x'",

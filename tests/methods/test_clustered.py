@@ -110,7 +110,7 @@ def test_slices_are_judged_by_their_own_clusters() -> None:
 
 
 def test_another_population() -> None:
-    frame = table()
+    frame = table(150)  # enough of them for the logit
     found = tune_jpt(frame, cluster="patient", odds="1:3", sweep=None)
     row = first(found, population="target", model="a")
     low, high = linear(frame, 0.25, -0.75)

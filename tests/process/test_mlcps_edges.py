@@ -62,10 +62,16 @@ def test_ratios_keep_finite_limits_where_a_resample_may_be_infinite() -> None:
     ends = [stats.beta.ppf(0.025, 29, 3), stats.beta.ppf(0.975, 30, 2)]
     found = [cells["f_odds"][name] for name in ("low", "high")]
     assert found == pytest.approx([2 * j / (1 - j) for j in ends])
-    # the ratio of the two rates has limits of its own: the log's
-    ratio, spread = (29 / 30) / (1 / 30), math.sqrt(1 / 29 - 1 / 30 + 1 - 1 / 30)
-    assert cells["lr_pos"]["value"] == pytest.approx(ratio)
-    assert cells["lr_pos"]["high"] == pytest.approx(ratio * math.exp(1.959963985 * spread))
+    assert cells["lr_pos"]["value"] == pytest.approx(29)
+    assert 29 < cells["lr_pos"]["high"] < 1000
+    # away from the ends of the rates, their ratio has the limits of its logarithm
+    rows = ["1,1"] * 24 + ["1,0"] * 16 + ["0,1"] * 16 + ["0,0"] * 24
+    Path("p.csv").write_text("\n".join(["truth,a", *rows, ""]), encoding="utf-8")
+    done = rank("p.csv", "--from", "predictions", *chosen, *scales)
+    cells = {row["metric"]: row["value"] for row in document(done)["tables"]["profile"]}
+    spread = math.sqrt(1 / 24 - 1 / 40 + 1 / 16 - 1 / 40)
+    assert cells["lr_pos"]["value"] == pytest.approx(1.5)
+    assert cells["lr_pos"]["high"] == pytest.approx(1.5 * math.exp(1.959963985 * spread))
 
 
 @pytest.mark.parametrize("first", ["here.csv", "there.csv"])
