@@ -228,8 +228,11 @@ def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         x = over(excess, e)
         near = e * _bend(x)
+        beyond = (q > 0) & ~(np.abs(x) < _FAR)
+        if not beyond.any():  # nearly always, and logarithms are dear
+            return near
         far = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
-    return np.where((q > 0) & ~(np.abs(x) < _FAR), far, near)
+    return np.where(beyond, far, near)
 
 
 def _bend(x: Floats) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import IO, TYPE_CHECKING, TypeAlias
 
-from clfeval.errors import KEPT, DataError, Problem, listing
+from clfeval.errors import KEPT, DataError, Problem
 from clfeval.tables.source import SourceFile
 
 if TYPE_CHECKING:
@@ -128,17 +128,6 @@ def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
 ENCODING_HINT = "often it is Latin-1: iconv -f LATIN1 -t UTF-8 FILE > NEW"
 NAMES_HINT = "give every column a plain name of its own"
 NUL_HINT = r"remove them: tr -d '\0' < FILE > NEW"
-
-
-def one_column_hint(columns: tuple[str, ...], delimiter: str) -> str | None:
-    """Say which delimiter the file seems to have when it was read as a single column."""
-    if len(columns) > 1:
-        return None
-    for other in (";", "\t", "|", ","):
-        if other != delimiter and other in columns[0]:
-            shown = r"'\t'" if other == "\t" else f"'{other}'"
-            return f"only one column was found; is the delimiter another? --delimiter {shown}"
-    return f"only one column was found: {listing(columns)}"
 
 
 TRIED = 50  # lines
