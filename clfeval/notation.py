@@ -22,6 +22,21 @@ def count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
     raise bad_option(f"{flag} '{text}' is neither a whole number from 1 up nor all")
 
 
+def count_all_or_list(flag: str, texts: Sequence[str]) -> int | str | list[float]:
+    """Parse a whole number, `all`, or numbers with commas between; one with a point is a list."""
+    found: list[float] = []
+    for text in texts:
+        if text == "all" or (text.isascii() and text.isdigit()):
+            return "all" if text == "all" else int(text)
+        for part in text.split(","):
+            try:
+                found.append(float(part))
+            except ValueError:
+                what = f"{flag} '{text}' is neither a count, all, nor thresholds such as 0.1,0.2"
+                raise bad_option(what) from None
+    return found
+
+
 def number_or_word(_: str, texts: Sequence[str]) -> float | str:
     """Parse a number; words are judged later."""
     try:

@@ -1,0 +1,33 @@
+"""`clfeval.report`: everything that matters of a table of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from clfeval.api.ask import OnOpen, Ready
+from clfeval.api.entry import entry
+from clfeval.counts.count import read_sample
+from clfeval.methods.report.options import REPORT, ReportOptions
+from clfeval.methods.report.result import report_result
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import open_predictions
+
+
+@entry(REPORT)
+def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> Iterator[Ready]:
+    """Assess predictions: ranking, probabilities, decisions at a threshold, errors.
+
+    Every measure of `metrics` has its interval and the method of it: exact for shares of rows,
+    DeLong's for the area under the ROC curve, influence values for means over rows and what is
+    made of them, a bootstrap elsewhere. `models` has one row a model, `decision` the net benefit at
+    each threshold probability, `curves`, `thresholds` and `distribution` what scores do.
+
+    `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed). The
+    options are those of `clfeval report`. Raises UsageError and DataError.
+    Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
+    """
+    with open_predictions(table, said, keep_counts=True) as predictions:
+        on_open(predictions)
+        sample = read_sample(predictions)
+        yield Ready(lambda: report_result(sample, options), sample.facts)

@@ -1,0 +1,103 @@
+"""The rows themselves, of several scored models at once: what they share no counts of one tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.kept import Kept
+from clfeval.counts.scores import ScoreCounts, slice_masks
+from clfeval.late import nw
+from clfeval.tables.cells import as_text
+from clfeval.tables.scan import collect
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRows:
+    """Every row of a table of k scored models, as they stand in it.
+
+    models: the places of these models among all; scores: one (n,) of each; truth (n,); weights
+    (n,), in units of which `unit` are one, None where each row counts once; masks: the rows of each
+    slice; owners (n,): the cluster of each row, None where rows are taken as independent.
+    """
+
+    models: tuple[int, ...]
+    scores: tuple[Floats, ...]
+    truth: Bools
+    weights: Counts | None
+    masks: Mapping[str, Bools]
+    owners: Ints | None
+    unit: float = 1
+
+    def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
+        """Return the scores of a model as counted, and the place of each row's among them, (n,)."""
+        x = self.scores[j]
+        order = np.argsort(x)
+        ordered = x[order]
+        new = np.ones(len(x), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        place = np.empty(len(x), np.int64)
+        place[order] = np.cumsum(new) - 1
+        n = None if self.weights is None else self.weights[order]
+        counts = ScoreCounts.of_rows(ordered, self.truth[order], n, self.unit)
+        return self._owned(counts, place, self.truth), place
+
+    def within(self, j: int, label: str) -> ScoreCounts:
+        """Return the scores of a model as counted in a slice."""
+        rows = self.masks[label]
+        x, truth = self.scores[j][rows], self.truth[rows]
+        counts = ScoreCounts.of_rows(
+            x, truth, None if self.weights is None else self.weights[rows], self.unit
+        )
+        if self.owners is None:
+            return counts
+        part = replace(
+            self, owners=self.owners[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )  # fmt: skip
+        return part._owned(counts, np.searchsorted(counts.scores, x), truth)
+
+    def _owned(self, counts: ScoreCounts, place: Ints, truth: Bools) -> ScoreCounts:
+        """Say of counts which cluster each is of, where rows belong to some."""
+        if self.owners is None:
+            return counts
+        m = len(counts.scores)
+        n = np.ones(len(place), np.int64) if self.weights is None else self.weights
+        at = np.where(truth, place, place + m)
+        names = list(map(str, self.owners.tolist()))
+        return replace(counts, clusters=ClusterCounts.of(names, at, n))
+
+
+def scored_rows(kept: Kept) -> ScoredRows:
+    """Read the rows that were counted, with the scores of every model that has them: one pass."""
+    columns = kept.settled.columns
+    scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
+    owned = columns.cluster is not None
+    names = [*(f"s{i}" for i in scored), *(f"b{j}" for j in range(len(columns.by)))]
+    picked = [*names, *(["w"] if columns.weight else []), *(["c"] if owned else [])]
+    tables = [
+        collect(frame.select(*picked, t=nw.col("t").cast(nw.Int8)))
+        for frame in kept.frames(scores=scored, by=True, cluster=True)
+    ]
+
+    def column(name: str) -> Floats:
+        parts = [table[name].to_numpy() for table in tables]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    owners = None
+    if owned:
+        texts = [as_text(value) for table in tables for value in table["c"].to_list()]
+        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    return ScoredRows(
+        scored,
+        tuple(column(f"s{i}") for i in scored),
+        column("t").astype(bool),
+        column("w").astype(np.int64) if columns.weight else None,
+        slice_masks(tables, columns.by),
+        owners,
+        kept.settled.unit,
+    )

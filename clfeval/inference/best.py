@@ -1,0 +1,100 @@
+"""Which of several estimates may be the best, and how much too good the best one looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats
+from clfeval.inference.special import critical_value, tail_of
+
+DRAWS = 10_000
+POWER = 0.8
+_ROUNDING = 1e-12  # of a variance, relative: two estimates that never differ
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaders:
+    """What is known of which of k estimates is the largest.
+
+    may_be_best, first (k,): whether it may be, and in what share of draws it is (equal ones share).
+    winner: the place of the largest. optimism: how much too large it is expected to be. low, high:
+    its limits, moved by as much. error: the standard error of a difference, the median of all
+    pairs; NaN for one estimate.
+    """
+
+    may_be_best: Bools
+    first: Floats
+    winner: int
+    optimism: float
+    error: float
+
+
+def contest(
+    values: ArrayLike, covariance: ArrayLike, *, level: float, rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Leaders:  # fmt: skip
+    """Return which of k estimates may be the largest, and what its being chosen adds to it.
+
+    Z ~ N(0, V)   d_i = the quantile at `level` of max_j (Z_j - Z_i) / s_ij
+    i may be the best where x_i - x_j + d_i s_ij >= 0 for all j, s_ij² = V_ii + V_jj - 2 V_ij
+    optimism = mean of (x + Z)_w - x_w, w the largest of the draw
+
+    The set holds the largest true value with probability `level` at least. Where two estimates
+    cannot differ (s_ij = 0), the larger one is larger.
+
+    Shapes: values (k,), covariance (k, k). The set is never empty: the largest is in it.
+    Errors: ValueError unless 0 < level < 1, and for values that are not finite.
+    Source: Hsu 1981, Annals of Statistics 9:1026 (multiple comparisons with the best); the
+    optimism: Efron 2011, Journal of the American Statistical Association 106:1602, by draws.
+    """
+    tail_of(level)
+    x, v = np.asarray(values, np.float64), np.asarray(covariance, np.float64)
+    if x.ndim != 1 or not len(x) or not np.isfinite(x).all() or not np.isfinite(v).all():
+        raise ValueError("values and covariances must be finite")
+    k, winner = len(x), int(x.argmax())
+    variance = np.diag(v)
+    squares = variance[:, None] + variance[None] - 2 * v
+    least = _ROUNDING * (variance[:, None] + variance[None])
+    apart = np.sqrt(np.where(squares > least, squares, 0.0))
+    z = _normal(v, draws, rng)
+    may = np.empty(k, bool)
+    for i in range(k):
+        s = apart[i]
+        moves = s > 0
+        known = x[i] >= x[~moves]  # of what it cannot differ from
+        reach = 0.0
+        if moves.any():
+            most = ((z[:, moves] - z[:, i : i + 1]) / s[moves]).max(axis=1)
+            reach = max(0.0, float(np.quantile(most, level)))
+        may[i] = bool(known.all() and (x[i] - x[moves] + reach * s[moves] >= 0).all())
+    drawn = x + z
+    top = drawn.max(axis=1, keepdims=True)
+    leads = drawn >= top
+    first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
+    at = drawn.argmax(axis=1)
+    optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
+    pairs = apart[np.triu_indices(k, 1)]
+    error = float(np.median(pairs)) if len(pairs) else float("nan")
+    return Leaders(may, first, winner, max(0.0, optimism), error)
+
+
+def detectable(error: float, *, level: float, power: float = POWER) -> float:
+    """Return the smallest true difference that is found with a probability of `power`.
+
+    (z at (1 + level) / 2 + z at power) x standard error of the difference
+
+    Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
+    """
+    from clfeval.inference.special import normal_quantile
+
+    return (critical_value(level) + normal_quantile(power)) * error
+
+
+def _normal(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw from N(0, V), (draws, k), also of a V that is singular."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(rng.standard_normal((draws, len(values))) @ root.T)

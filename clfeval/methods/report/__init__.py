@@ -1,0 +1,1 @@
+"""`clfeval report`: the full assessment of a table of predictions."""

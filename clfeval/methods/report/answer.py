@@ -1,0 +1,154 @@
+"""What the report answers: who may be best, how lucky that is, whether to believe and to act."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from clfeval.inference.best import POWER, detectable
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.report.together import Race
+from clfeval.result import Answer, Estimate, Row, estimate, whole
+from clfeval.words import between, named, number, quoted
+
+LISTED = 6  # models that may be as good, by name
+FEW = 3  # models from which on luck is worth a word
+
+
+def report_answer(
+    models: Sequence[Row], lead: str, race: Race | None, decision: Sequence[Row],
+    level: float | None,
+) -> tuple[Answer, ...]:  # fmt: skip
+    """Say it in at most five sentences: best, luck, probabilities, decisions, limits."""
+    ranked = _ranked(models, lead)
+    if not ranked:
+        text = f"{CATALOG[lead].title} is undefined for every model: a class has no row."
+        return (Answer("no-leader", text),)
+    best = str(ranked[0]["model"])
+    said = [_best(ranked, lead, race, level)]
+    if race is not None and len(race.models) >= FEW:
+        said.append(_luck(ranked[0], lead, race))
+    said += _believable(ranked[0])
+    said += _helps(best, whole(decision), level)
+    said += _cannot_tell(race, lead, level)
+    return tuple(said)
+
+
+def _ranked(rows: Sequence[Row], name: str) -> list[Row]:
+    """Sort models by a measure, the best first; those without it are left out."""
+    sign = -1 if CATALOG[name].best == "max" else 1
+    there = [row for row in rows if estimate(row.get(name)).value is not None]
+    return sorted(there, key=lambda row: sign * (estimate(row[name]).value or 0.0))
+
+
+def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | None) -> Answer:
+    """Name the model with the best value, and those that may be as good."""
+    top = estimate(ranked[0][lead])
+    value, title = top.value or 0.0, CATALOG[lead].title
+    leaders = [str(row["model"]) for row in ranked if estimate(row[lead]).value == value]
+    has = "has" if len(leaders) == 1 else "have"
+    said = between(value, top.low, top.high)
+    first = f"{named(leaders)} {has} the largest {title}, {said}"
+    if len(ranked) == 1:
+        first = f"{named(leaders)} has {title} {said}"
+        return Answer("best", f"{first}.", tuple(leaders), lead, value, top.low, top.high)
+    if len(leaders) == len(ranked):
+        first = f"No model has a larger {title} than another: {said} each"
+    if race is None:
+        why = "no intervals are computed" if level is None else "their rows may differ"
+        more = f"whether that is chance is not tested: {why}"
+    else:
+        others = [
+            name
+            for name, may in zip(race.models, race.found.may_be_best.tolist(), strict=True)
+            if may and name not in leaders
+        ]
+        more = f"{named(others, most=LISTED)} may be the best as well" if others else (
+            "no other model may be the best" if len(leaders) < len(ranked) else "")  # fmt: skip
+        if len(others) == len(ranked) - len(leaders) > LISTED:
+            more = f"any of the {len(others):,} others may be the best as well"
+    text = f"{first}; {more}." if more else f"{first}."
+    return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
+
+
+def _luck(first: Row, lead: str, race: Race) -> Answer:
+    """Say how much of the winner's value is luck of the best of so many on the same rows."""
+    top, luck = estimate(first[lead]), race.found.optimism
+    value = (top.value or 0.0) - luck
+    low, high = (None if end is None else end - luck for end in (top.low, top.high))
+    count = len(race.models)
+    text = (
+        f"As the best of {count} on the same rows it looks better than it is, by about "
+        f"{number(luck)}: expect {CATALOG[lead].title} {between(value, low, high)}."
+    )
+    return Answer("luck", text, (str(first["model"]),), lead, value, low, high)
+
+
+def _believable(first: Row) -> list[Answer]:
+    """Say whether the probabilities of the best model can be believed: Cox's slope and level."""
+    slope = estimate(first.get("calibration_slope"))
+    level = estimate(first.get("calibration_in_the_large"))
+    if slope.value is None or level.value is None:
+        return []
+    wrong = []
+    if _outside(slope, 1):
+        wrong.append("too extreme" if slope.value < 1 else "not extreme enough")
+    if _outside(level, 0):
+        wrong.append("too low on average" if level.value > 0 else "too high on average")
+    name = quoted(str(first["model"]))
+    facts = f"calibration slope {between(slope.value, slope.low, slope.high)}"
+    if slope.low is None:
+        text = f"{name}: {facts}; whether its probabilities can be believed is not tested."
+    elif wrong:
+        text = f"Its probabilities cannot be taken as they are: {' and '.join(wrong)} ({facts})."
+    else:
+        text = f"Nothing here speaks against its probabilities: {facts}."
+    return [Answer("probabilities", text, (str(first["model"]),), "calibration_slope",
+                   slope.value, slope.low, slope.high)]  # fmt: skip
+
+
+def _outside(one: Estimate, ideal: float) -> bool:
+    """Tell whether an interval excludes the ideal value."""
+    return (one.low is not None and one.low > ideal) or (one.high is not None and one.high < ideal)
+
+
+def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answer]:
+    """Say at which threshold probabilities acting on the model beats treating all and none."""
+    mine = [row for row in decision if row["model"] == best]
+    if not mine or level is None:
+        return []
+    at = [float(str(row["threshold"])) for row in mine if row["helps"]]
+    name = quoted(best)
+    if not at:
+        text = f"Acting on {name} is at no threshold probability surely better than treating all " \
+               "or none."  # fmt: skip
+        return [Answer("helps-nowhere", text, (best,), "net_benefit")]
+    ranges = _ranges(at)
+    shown = " and ".join(
+        f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges[:3]
+    )
+    text = f"Acting on {name} beats treating all and none at threshold probabilities {shown}."
+    return [Answer("helps", text, (best,), "net_benefit", None, ranges[0][0], ranges[-1][1])]
+
+
+def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
+    """Join neighbouring hundredths."""
+    found: list[tuple[float, float]] = []
+    for t in at:
+        if found and t - found[-1][1] < 0.0101:
+            found[-1] = found[-1][0], t
+        else:
+            found.append((t, t))
+    return found
+
+
+def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
+    """Say which differences are too small to be seen in this table."""
+    if race is None or level is None or not isfinite(race.found.error) or not race.found.error:
+        return []
+    least = detectable(race.found.error, level=level)
+    text = (
+        f"Differences of {CATALOG[lead].title} below {number(least)} are seldom seen in so few "
+        f"rows (power {POWER:g})."
+    )
+    return [Answer("resolution", text, (), lead, least)]

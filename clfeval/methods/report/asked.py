@@ -1,0 +1,107 @@
+"""The measures a report is asked for: ids, aliases and sets, with the parameters in their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clfeval.errors import UsageError, suggestion
+from clfeval.measures.catalog import CATALOG, find_measure, spellings
+from clfeval.measures.record import Measure
+
+NEEDS = {  # of the sets
+    "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
+    "all": ("confusion", "scores", "probabilities"),
+}  # fmt: skip
+HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "mcc", "f1", "kappa",
+        "accuracy")  # fmt: skip
+OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
+             "calibration_intercept", "calibration_in_the_large", "net_benefit")  # fmt: skip
+DEFAULT = (*OF_SCORES, *HARD)
+SETS = ("default", *NEEDS)
+REFUSED = {
+    "nri": "a miscalibrated model gains by it; compare net_benefit or log_loss instead",
+    "idi": "a miscalibrated model gains by it; compare net_benefit or log_loss instead",
+    "c_index": "it is of times to an event, and this table has none; roc_auc is of two classes",
+}
+NEVER = {"hosmer_lemeshow"}  # in a set
+FLAG = "--measure"
+NET_BENEFIT = "net_benefit"  # at the threshold in force, of scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A measure with its parameters; name: how it is called in tables."""
+
+    name: str
+    measure: Measure
+
+    @property
+    def needs(self) -> str:
+        """The statistic it is made of."""
+        return self.measure.needs
+
+
+def asked_of(names: Sequence[str]) -> tuple[Asked, ...]:
+    """Return the measures of the default set, then those asked for, each once; UsageError."""
+    found: dict[str, Asked] = {}
+    for name in ("default", *names):
+        for one in _one(name):
+            found.setdefault(one.name, one)
+    return tuple(found.values())
+
+
+def _one(text: str) -> Iterator[Asked]:
+    name, _, settings = text.strip().partition(":")
+    folded = name.casefold()
+    if folded == "default":
+        yield from (
+            Asked(one, CATALOG[one]) for one in DEFAULT if one in CATALOG and CATALOG[one].of
+        )
+        return
+    if folded in NEEDS:
+        for measure in CATALOG.values():
+            plain = measure.of is not None and measure.twin is None and not measure.takes
+            if plain and measure.needs in NEEDS[folded] and measure.id not in NEVER:
+                yield Asked(measure.id, measure)
+        return
+    if folded in REFUSED:
+        why = REFUSED[folded]
+        raise UsageError.of(f"{FLAG}: no {name.upper()} here", "refused-measure", hint=why)
+    yield _named(text, name, settings)
+
+
+def _named(text: str, name: str, settings: str) -> Asked:
+    measure = find_measure(name)
+    computable = ("confusion", "scores", "probabilities")
+    if measure is None or measure.of is None or measure.needs not in computable:
+        what = f"no measure '{name}'"
+        if measure is not None:
+            what = f"{measure.id} is not measured on a table of predictions of two classes"
+        known = [one.id for one in CATALOG.values() if one.of and one.needs in computable]
+        hint = suggestion(name, [*spellings(known), *SETS])
+        hint = hint or "clfeval report --list-measures"
+        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=hint)
+    given = _settings(text, settings, measure)
+    label = measure.id
+    if given:
+        label += ":" + ",".join(f"{key}={value:g}" for key, value in sorted(given.items()))
+    return Asked(label, measure.given(**given))
+
+
+def _settings(text: str, settings: str, measure: Measure) -> dict[str, float]:
+    """Return the parameters in a measure's name."""
+    found: dict[str, float] = {}
+    for part in filter(None, settings.split(",")):
+        key, _, value = part.partition("=")
+        if key.strip() not in measure.takes:
+            takes = ", ".join(measure.takes) or "none"
+            what = f"{FLAG} '{text}': {measure.id} has no parameter '{key.strip()}'"
+            raise UsageError.of(what, "bad-option", hint=f"its parameters: {takes}")
+        try:
+            found[key.strip()] = float(value)
+        except ValueError:
+            what = f"{FLAG} '{text}': '{value}' is not a number"
+            hint = f"for example {measure.id}:{key.strip()}=0.1"
+            raise UsageError.of(what, "bad-option", hint=hint) from None
+    return found

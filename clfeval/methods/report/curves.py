@@ -1,0 +1,259 @@
+"""What a model's scores do at every threshold: curves, tables of thresholds, decisions, spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, nan
+from typing import Any, Literal
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
+from clfeval.inference.special import critical_value, tail_of
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.methods.estimates import Cells, Design, column, exact_limits
+from clfeval.methods.roc import RocPoints, roc_points
+from clfeval.result import Estimate, Row
+
+MOST_POINTS = 500  # of a curve, unless all are asked for
+BINS = 20  # of a distribution
+GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
+SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
+
+
+def chosen(points: RocPoints, most: int | Literal["all"] | None) -> Ints:
+    """Return which points of a curve to list: at even steps of both rates, both ends among them.
+
+    So many steep and so many flat parts are kept that a picture does not change.
+    """
+    m, limit = len(points.thresholds), MOST_POINTS if most is None else most
+    if limit == "all" or m <= limit:
+        return np.arange(m)
+    along = over(points.tp, points.tp[-1]) + over(points.fp, points.fp[-1])
+    along = np.nan_to_num(along) + np.arange(m) / m
+    at = np.searchsorted(along, np.linspace(0, along[-1], limit))
+    return np.unique(np.concatenate([[0], np.minimum(at, m - 1), [m - 1]]))
+
+
+def curve_rows(
+    label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
+) -> list[Row]:
+    """Return points of the ROC, precision-recall, gain and lift curves: one row a threshold.
+
+    claimed: share of rows called positive; lift: precision / prevalence.
+    """
+    every = roc_points(counts)
+    points = every.at(chosen(every, most))
+    p, n = every.tp[-1].item(), every.fp[-1].item()
+    tp, fp = points.tp.astype(np.float64), points.fp.astype(np.float64)
+    precision = over(tp, tp + fp)
+    columns = {
+        "threshold": points.thresholds, "tp": shown(points.tp, counts.unit),
+        "fp": shown(points.fp, counts.unit), "sensitivity": over(tp, p),
+        "fpr": over(fp, n), "precision": precision, "claimed": over(tp + fp, p + n),
+        "lift": over(precision * (p + n), p),
+    }  # fmt: skip
+    lists = [[_none(one) for one in np.asarray(values).tolist()] for values in columns.values()]
+    who = {"slice": label, "model": model}
+    return [{**who, **dict(zip(columns, cells, strict=True))} for cells in zip(*lists, strict=True)]
+
+
+def _none(value: Any) -> Any:
+    """Return None for what is undefined, or above every score."""
+    return value if not isinstance(value, float) or isfinite(value) else None
+
+
+def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
+    """Return the thresholds of a table: those listed, all scores, or about so many quantiles."""
+    if asked == "all":
+        return counts.scores[::-1]
+    if not isinstance(asked, int):
+        return np.array(sorted({*map(float, asked)}, reverse=True))
+    m = len(counts.scores)
+    if m <= asked:
+        return counts.scores[::-1]
+    rows = np.cumsum((counts.positives + counts.negatives)[::-1])
+    at = np.searchsorted(rows, rows[-1] * np.arange(1, asked + 1) / (asked + 1))
+    chosen_cuts: Floats = counts.scores[::-1][np.unique(at)]
+    return chosen_cuts
+
+
+def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
+    """Return the 2 x 2 tables at thresholds, (t,), with what clusters add to their intervals."""
+    m = len(counts.scores)
+    first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
+    tp, fp = (_above(part, first) for part in (counts.positives, counts.negatives))
+    p, n = (np.full(len(cuts), part.sum()) for part in (counts.positives, counts.negatives))
+    sums = None
+    if counts.clusters is not None:
+        ones, none = np.ones(m), np.zeros(m)
+        totals = counts.clusters.totals(
+            np.array([np.concatenate([ones, none]), np.concatenate([none, ones])])
+        )
+        sums = np.empty((len(cuts), 4, 4))
+        for i, start in enumerate(first.tolist()):
+            said = (np.arange(m) >= start).astype(np.float64)
+            mine = np.array([np.concatenate([said, none]), np.concatenate([none, said])])
+            each = np.concatenate([counts.clusters.totals(mine), totals])
+            sums[i] = each @ each.T
+    names = tuple(map(repr, cuts.tolist()))
+    return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+
+
+def _above(part: Counts, first: Ints) -> Counts:
+    """Return how many rows have a score at one of these places or behind it."""
+    up_to = np.concatenate([[0], np.cumsum(part)]).astype(part.dtype)
+    found: Counts = up_to[-1] - up_to[first]
+    return found
+
+
+def threshold_rows(
+    label: str | None, model: str, counts: ScoreCounts, cuts: Floats, level: float | None,
+    design: Design,
+) -> list[Row]:  # fmt: skip
+    """Return what each threshold does: its 2 x 2 table, rates with exact intervals, F1, MCC."""
+    found = confusions_at(counts, cuts)
+    cells = Cells.at_prevalence(found)
+    table = Confusion(*(np.asarray(one, np.float64) for one in (
+        found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
+    columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
+    columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
+    columns["claimed"] = over(table.tp + table.fp, table.total).tolist()
+    for name in SHARES:
+        measure = CATALOG[name]
+        bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
+        columns[name] = column(measure.function(table), bounds, cells, measure.undefined)
+    for name in ("f1", "mcc"):
+        columns[name] = column(CATALOG[name].function(table), None, cells, CATALOG[name].undefined)
+    who = {"slice": label, "model": model}
+    return [
+        {**who, **dict(zip(columns, one, strict=True))}
+        for one in zip(*columns.values(), strict=True)
+    ]
+
+
+def decision_rows(
+    label: str | None, model: str, counts: ScoreCounts, level: float | None
+) -> list[Row]:
+    """Return the decision curve: net benefit at each threshold probability t, and what it adds.
+
+    NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
+    the larger of these two; helps: its interval lies above 0. Each is the mean of what the rows
+    add, and has that mean's interval; in clusters that of their sums, with t.
+
+    Scores must be probabilities. Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    """
+    found = confusions_at(counts, GRID)
+    mine, everyone = _weighed(GRID)
+    treat_all = _means(found, everyone)
+    gained = np.where(treat_all > 0, mine - everyone, mine)
+    clusters = None if counts.clusters is None else len(counts.clusters)
+    benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
+    who = {"slice": label, "model": model}
+    return [
+        {
+            **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
+            "helps": None if more.low is None else more.low > 0,
+        }
+        for t, worth, every, more in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+                                         strict=True)
+    ]  # fmt: skip
+
+
+def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
+    """Return the net benefit of acting on scores from t on, and its standard error."""
+    if not 0 < t < 1:
+        return Estimate(None, reason="not_probabilities"), nan
+    at = np.array([t])
+    found, clusters = confusions_at(counts, at), counts.clusters
+    many = None if clusters is None else len(clusters)
+    value = _estimates(found, _weighed(at)[0], level, many)[0]
+    return value, float(_errors(found, _weighed(at)[0], many)[0])
+
+
+def _weighed(t: Floats) -> tuple[Floats, Floats]:
+    """Return what TP, FP, P and N add where a model is followed, and where everybody is treated."""
+    odds, one, none = t / (1 - t), np.ones(len(t)), np.zeros(len(t))
+    return np.array([one, -odds, none, none]), np.array([none, none, one, -odds])
+
+
+def _means(found: ConfusionCounts, each: Floats) -> Floats:
+    """Return the mean of what rows add, by whether they are of TP, FP, P and N: (4, t) to (t,)."""
+    hit, false, every, other = each
+    # what is added and taken away again leaves nothing
+    positives = hit * found.tp + every * found.positives
+    negatives = false * found.fp + other * found.negatives
+    return over(positives + negatives, found.positives + found.negatives)
+
+
+def _estimates(
+    found: ConfusionCounts, each: Floats, level: float | None, clusters: int | None
+) -> list[Estimate]:
+    values = _means(found, each)
+    if level is None or found.fractional or clusters == 1:
+        return [Estimate(value) for value in values.tolist()]
+    z = critical_value(level)
+    if clusters is not None:
+        from scipy.special import stdtrit
+
+        z = -float(stdtrit(clusters - 1, tail_of(level)))
+    reach = z * _errors(found, each, clusters)
+    ends = zip(values.tolist(), reach.tolist(), strict=True)
+    return [Estimate(value, value - more, value + more) for value, more in ends]
+
+
+def _errors(found: ConfusionCounts, each: Floats, clusters: int | None) -> Floats:
+    """Return the standard errors of the means, (t,)."""
+    around = each - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
+    squares = np.einsum("it,tij,jt->t", around, _products(found), around)
+    if clusters is not None:
+        squares = squares * (clusters / (clusters - 1) if clusters > 1 else nan)
+    return over(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
+
+
+def _products(found: ConfusionCounts) -> Floats:
+    """Return the sums over clusters, or rows, of products of TP, FP, P and N: (t, 4, 4)."""
+    if found.sums is not None:
+        return found.sums
+    sums = np.zeros((len(found.models), 4, 4))
+    for hit, every, part, whole in ((0, 2, found.tp, found.positives),
+                                    (1, 3, found.fp, found.negatives)):  # fmt: skip
+        sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
+        sums[:, every, every] = whole
+    return sums
+
+
+def distribution_rows(
+    label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
+) -> list[Row]:
+    """Return how the scores of each class are spread: rows in bins of equal width.
+
+    classes: the names of the positive and of the negative class. Bins are [low, high), the last
+    one closed; of 0..1, or of the range of finite scores outside of that.
+    """
+    finite = np.isfinite(counts.scores)
+    low, high = 0.0, 1.0
+    if finite.any():
+        least, most = counts.scores[finite].min(), counts.scores[finite].max()
+        if least < 0 or most > 1:
+            low, high = float(least), float(most)
+    edges = np.linspace(low, high, BINS + 1)
+    place = np.clip(np.searchsorted(edges, counts.scores, side="right") - 1, 0, BINS - 1)
+    rows: list[Row] = []
+    for name, part in zip(classes, (counts.positives, counts.negatives), strict=True):
+        found = np.bincount(place, part, BINS)
+        total = found.sum()
+        for i in range(BINS):
+            share = float(found[i] / total) if total else None
+            many = shown(np.rint(found[i]).astype(np.int64), counts.unit).item()
+            rows.append(
+                {
+                    "slice": label, "model": model, "class": name, "from": float(edges[i]),
+                    "to": float(edges[i + 1]), "rows": many, "share": share,
+                }
+            )  # fmt: skip
+    return rows

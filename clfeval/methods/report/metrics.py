@@ -1,0 +1,93 @@
+"""The tidy table of a report: every measure of every model, in the whole table and its slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan, nan
+
+from clfeval.counts.count import Sample
+from clfeval.counts.scores import ScoreCounts
+from clfeval.methods.clustered import cluster_cells
+from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.report import hard, scored
+from clfeval.methods.report.asked import NET_BENEFIT, Asked
+from clfeval.methods.report.curves import net_benefit
+from clfeval.methods.report.options import ReportOptions
+from clfeval.result import Estimate, Row, estimate
+
+TWO_CLASSES = "binary"
+
+
+def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) -> list[Row]:
+    """Return the measures of the 2 x 2 tables of all models, slice by slice."""
+    wanted = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
+    rows: list[Row] = []
+    for label, counts in sample.slices.items():
+        patterns = sample.patterns.get(label)
+        owned = patterns is not None and patterns.clusters is not None
+        many = len(patterns.clusters) if patterns is not None and patterns.clusters else 0
+        models = counts.models
+        sure = hard.HardLimits(
+            options.confidence, options.interval, Design(options.totals), options.resamples,
+            options.seed, [f"{model}\0{label or ''}" for model in models],
+            [cluster_cells(patterns, model) if owned else None for model in models],
+            [many] * len(models),
+        )  # fmt: skip
+        cells = Cells.at_prevalence(counts)
+        found = {one.name: hard.measured(one.measure, cells, sure) for one in wanted}
+        for i, model in enumerate(models):
+            rows += [
+                _row(label, model, name, sample.positive, one.values[i], one.errors[i], one.method)
+                for name, one in found.items()
+            ]
+    return rows
+
+
+def score_rows(
+    label: str | None, model: str, counts: ScoreCounts, positive: str, threshold: float | None,
+    asked: Iterable[Asked], options: ReportOptions,
+) -> list[Row]:  # fmt: skip
+    """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
+    wanted = scored.ScoreLimits(
+        options.confidence, options.interval, options.resamples, options.seed,
+        f"{model}\0{label or ''}",
+    )  # fmt: skip
+    rows = []
+    for one in asked:
+        if one.name == NET_BENEFIT:
+            known = _worth(counts, threshold, options.confidence)
+        elif one.needs in ("scores", "probabilities"):
+            known = scored.measured(one.measure, counts, wanted)
+        else:
+            continue
+        rows.append(_row(label, model, one.name, positive, known.value, known.error, known.method))
+    return rows
+
+
+def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) -> scored.Known:
+    """Return the net benefit of acting on scores from the threshold on, as on probabilities."""
+    m = len(counts.scores)
+    if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
+        return scored.Known(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
+    value, error = net_benefit(counts, 0.5 if threshold is None else threshold, level)
+    return scored.Known(value, error, hard.NONE if level is None else hard.INFLUENCE)
+
+
+def _row(
+    label: str | None, model: str, name: str, positive: str, value: Estimate, error: float,
+    method: str,
+) -> Row:  # fmt: skip
+    return {
+        "slice": label, "model": model, "metric": name, "estimator": TWO_CLASSES,
+        "class": positive, "value": value, "se": None if isnan(error) else float(error),
+        "method": method,
+    }  # fmt: skip
+
+
+def by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, Estimate]]:
+    """Return the estimates by slice and model, then by measure."""
+    found: dict[tuple[str | None, str], dict[str, Estimate]] = {}
+    for row in rows:
+        key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
+        found.setdefault(key, {})[str(row["metric"])] = estimate(row["value"])
+    return found

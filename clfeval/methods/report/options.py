@@ -1,0 +1,97 @@
+"""What the report is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from clfeval import notation
+from clfeval.errors import bad_option
+from clfeval.methods.options import INTERVALS, Level, Sure, Totals
+from clfeval.options import Command, Opt, listed, number
+
+MEASURES, CURVES = "Measures", "Curves"  # panels
+RESAMPLES = 2000
+
+
+def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
+    """Return a count, `all`, or thresholds in order; UsageError for what is none."""
+    if given is None:
+        return 19
+    if given == "all":
+        return "all"
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 1:
+            raise bad_option(f"{flag} {given} is not a number of thresholds from 1 up")
+        return given
+    cuts = tuple(number(flag, one) for one in listed(given))
+    if not cuts:
+        raise bad_option(f"{flag} lists no threshold")
+    return cuts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ReportOptions(Sure):
+    """Which measures, how sure they are to be, and how much of each curve is listed."""
+
+    measure: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Also this measure, by id or alias, with its parameters (f_beta:beta=2), or a set: "
+            "hard, probability, ranking, all; repeat.",
+            MEASURES, metavar="MEASURE[:KEY=V]", completes="measure", stated=True, common=True,
+        ),
+    ] = ()  # fmt: skip
+    thresholds: Annotated[
+        int | Literal["all"] | tuple[float, ...],
+        Opt(
+            "Thresholds of that table: so many, every score, or these (0.1,0.2).",
+            CURVES, metavar="N|all|LIST", parse=notation.count_all_or_list, accept=_cuts,
+            takes=int | Literal["all"] | Sequence[float] | None,
+        ),
+    ] = 19  # fmt: skip
+    points: Annotated[
+        int | Literal["all"] | None,
+        Opt(
+            "How many points of a curve are listed; default up to 500.",
+            CURVES, metavar="N|all", parse=notation.count_or_all, least=2,
+        ),
+    ] = None  # fmt: skip
+    interval: Annotated[
+        Literal["exact", "wilson", "jeffreys", "influence", "bootstrap", "none"],
+        Opt(
+            "Of shares: exact, wilson or jeffreys; influence or bootstrap for every measure; "
+            "or none at all.",
+            INTERVALS, signed="ci", stated=True,
+        ),
+    ] = "exact"  # fmt: skip
+    level: Level = 0.95
+    totals: Totals = "random"
+    resamples: Annotated[
+        int, Opt("Of what is resampled.", INTERVALS, least=100, most=10**6, signed="resamples")
+    ] = RESAMPLES
+    seed: Annotated[
+        int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
+    ] = 0
+
+
+REPORT = Command(
+    "report",
+    (ReportOptions,),
+    have="predictions of models",
+    want="everything that matters, at first sight",
+    help="""Assess a table of predictions: ranking, probabilities, decisions and errors.
+
+    Who may be the best, how sure that is, whether its probabilities can be believed, and where
+    acting on them helps.
+    """,
+    examples="""clfeval report preds.csv --positive malignant
+clfeval report scores.parquet --threshold 0.2 --measure average_precision
+clfeval report preds.csv --show decision --show thresholds
+clfeval report preds.csv --cluster patient -f json | jq .tables.models
+clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
+""",
+    tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
+    "several files of one schema, or a quoted glob.",
+)

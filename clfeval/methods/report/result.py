@@ -1,0 +1,257 @@
+"""From counts to the Result of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.count import Counted, Sample
+from clfeval.counts.patterns import CELLS
+from clfeval.counts.rows import ScoredRows, scored_rows
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.document import (
+    at_threshold,
+    class_totals,
+    counting_notes,
+    cuts_in_force,
+    parameters,
+    signature,
+)
+from clfeval.methods.estimates import Design, fractional_weights
+from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.asked import HARD, OF_SCORES, Asked, asked_of
+from clfeval.methods.report.curves import (
+    curve_rows,
+    cuts_asked,
+    decision_rows,
+    distribution_rows,
+    threshold_rows,
+)
+from clfeval.methods.report.metrics import by_model, hard_rows, score_rows
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
+from clfeval.result import Estimate, Result, Row, Warn
+
+INTERVAL_METHODS = {
+    "shares of rows": "Clopper-Pearson, or as --interval says",
+    "other measures of the 2 x 2 table": "range over the score region, class totals random",
+    "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, out to Newcombe's score limits",
+    "means over rows, and what is made of them": "influence values; bootstrap with fewer than 30 "
+    "rows of a class or within 3 standard errors of an end",
+    "who may be the best": "multiple comparisons with the best (Hsu)",
+}
+LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
+
+
+def report_result(sample: Sample, options: ReportOptions) -> Result:
+    """Compute every table of the report."""
+    asked = asked_of(options.measure)
+    counts = sample.slices[None]
+    if options.confidence is not None and counts.fractional:
+        raise fractional_weights()
+    tables: dict[str, list[Row]] = {
+        name: [] for name in ("metrics", "thresholds", "decision", "distribution", "curves")
+    }
+    rows = hard_rows(sample, asked, options)
+    counted, contestants, digests = sample.counted, None, [counts.digest()]
+    if counted is not None and _scored(sample):
+        more, contestants, scores = _of_scores(sample, counted, asked, options, tables)
+        rows += more
+        digests += scores
+    tables["metrics"] = _in_order(rows, sample, asked)
+    tables = {name: found for name, found in tables.items() if found}
+    lead = LEAD_OF_LABELS if contestants is None else LEAD_OF_SCORES
+    if contestants is None:
+        contestants = _by_votes(sample, options)
+    models = _model_rows(sample, tables["metrics"])
+    confusion = _confusion_rows(sample)
+    first, *others = report_answer(
+        [row for row in models if row["slice"] is None], lead, contestants,
+        tables.get("decision", ()), options.confidence,
+    )  # fmt: skip
+    said = sample.roles
+    statistics = digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
+    found: dict[str, Any] = {
+        "positive": sample.positive,
+        "negative": list(sample.negative),
+        "by": list(said.by),
+    }
+    if options.confidence is not None:
+        found["interval_methods"] = INTERVAL_METHODS
+    return Result(
+        command="report",
+        signature=signature(
+            "cmd pos cut miss weight by cluster ci level totals resamples seed measures",
+            {
+                "cmd": "report", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
+                "miss": said.missing, "weight": "yes" if said.weight else None,
+                "by": ",".join(said.by), "ci": options.interval,
+                "level": f"{options.level:g}", "seed": options.seed,
+                "measures": ",".join(options.measure),
+            },
+            said, options, files=sample.files, statistics=statistics,
+        ),
+        inputs=sample.files,
+        parameters=parameters(
+            "positive negative level interval totals interval_methods missing by cluster measure",
+            found, said, options,
+        ),
+        summary={**class_totals(sample), "models": len(counts.models)},
+        tables={"models": models, **tables, "confusion": confusion},
+        answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
+                *others),
+        warnings=tuple(_warnings(sample)),
+    )  # fmt: skip
+
+
+def _scored(sample: Sample) -> bool:
+    """Tell whether any model has scores."""
+    models = () if sample.counted is None else sample.counted.models
+    return any(model.kind != "label" for model in models)
+
+
+def _of_scores(
+    sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
+    tables: dict[str, list[Row]],
+) -> tuple[list[Row], Race | None, list[str]]:  # fmt: skip
+    """Add what scores tell, one model at a time, and return their measures and who leads."""
+    every = scored_rows(counted.kept)
+    measures, digests = list[Row](), list[str]()
+    names, values, moved = list[str](), list[float](), list[Floats]()
+    area = CATALOG[LEAD_OF_SCORES]
+    for j, i in enumerate(every.models):
+        model = counted.models[i].name
+        whole, place = every.ranked(j)
+        digests.append(f"{model}{whole.digest()}")
+        for label in sample.slices:
+            here = whole if label is None else every.within(j, label)
+            measures += score_rows(
+                label, model, here, sample.positive, sample.thresholds.get(model), asked, options
+            )
+            _curves(label, model, here, options, sample, tables)
+        value = float(area.function(whole.scores, whole.positives, whole.negatives))
+        if np.isfinite(value) and area.influence is not None and options.confidence is not None:
+            each = area.influence(whole.scores, whole.positives, whole.negatives)
+            names.append(model)
+            values.append(value)
+            moved.append(spread(each, place, every.truth))
+    found = _race(every, names, values, moved, options)
+    return measures, found, sorted(digests)
+
+
+def _race(
+    every: ScoredRows, names: Sequence[str], values: Sequence[float], moved: Sequence[Floats],
+    options: ReportOptions,
+) -> Race | None:  # fmt: skip
+    if not names or options.confidence is None:
+        return None
+    covariance = of_rows(np.array(moved), every.weights, every.owners)
+    if not np.isfinite(covariance).all():
+        return None
+    return race(names, LEAD_OF_SCORES, values, covariance, level=options.level, seed=options.seed)
+
+
+def _curves(
+    label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample,
+    tables: dict[str, list[Row]],
+) -> None:  # fmt: skip
+    """Add the curves of one model in one slice."""
+    if not len(here.scores):
+        return
+    level, design = options.confidence, Design(options.totals)
+    negative = sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
+    classes = (sample.positive, negative)
+    tables["distribution"] += distribution_rows(label, model, here, classes)
+    tables["curves"] += curve_rows(label, model, here, options.points)
+    cuts = cuts_asked(here, options.thresholds)
+    tables["thresholds"] += threshold_rows(label, model, here, cuts, level, design)
+    if here.scores[0] >= 0 and here.scores[-1] <= 1:
+        tables["decision"] += decision_rows(label, model, here, level)
+
+
+def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
+    """Return who leads by balanced accuracy; None where nobody knows what rows models share."""
+    patterns = sample.patterns.get(None)
+    if patterns is None or options.confidence is None:
+        return None
+    if not (patterns.truth.any() and not patterns.truth.all()):
+        return None
+    values, covariance = of_patterns(patterns)
+    if not np.isfinite(covariance).all():
+        return None
+    return race(patterns.models, LEAD_OF_LABELS, values.tolist(), covariance,
+                level=options.level, seed=options.seed)  # fmt: skip
+
+
+def _in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> list[Row]:
+    """Sort measures by slice, model, and in the order they were asked for."""
+    slices = {label: i for i, label in enumerate(sample.slices)}
+    models = {model: i for i, model in enumerate(sample.slices[None].models)}
+    names = {one.name: i for i, one in enumerate(asked)}
+    return sorted(
+        rows,
+        key=lambda row: (
+            slices[row["slice"]], models[str(row["model"])], names[str(row["metric"])],  # type: ignore[index]
+        ),
+    )  # fmt: skip
+
+
+def _model_rows(sample: Sample, metrics: Sequence[Row]) -> list[Row]:
+    """Return the first screen: one row a model and slice."""
+    found = by_model(metrics)
+    names = (*OF_SCORES, *HARD) if _scored(sample) else HARD
+    rows: list[Row] = []
+    for label, counts in sample.slices.items():
+        cells = {name: counts.shown(name).tolist() for name in CELLS}
+        for i, model in enumerate(counts.models):
+            mine = found[label, model]
+            rows.append(
+                {
+                    "slice": label, "model": model, "threshold": sample.thresholds.get(model),
+                    **{name: column[i] for name, column in cells.items()},
+                    **{name: mine.get(name, Estimate(None, reason="needs_scores"))
+                       for name in names},
+                }
+            )  # fmt: skip
+    return rows
+
+
+def _confusion_rows(sample: Sample) -> list[Row]:
+    """Return how often each answer was given to each truth."""
+    negative = sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
+    rows: list[Row] = []
+    for label, counts in sample.slices.items():
+        cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
+        for i, model in enumerate(counts.models):
+            for truth, said, name in (
+                (sample.positive, sample.positive, "tp"), (sample.positive, negative, "fn"),
+                (negative, sample.positive, "fp"), (negative, negative, "tn"),
+            ):  # fmt: skip
+                total = cells["tp"][i] + cells["fn"][i]
+                if truth == negative:
+                    total = cells["fp"][i] + cells["tn"][i]
+                many = cells[name][i]
+                rows.append(
+                    {
+                        "slice": label, "model": model, "truth": truth, "predicted": said,
+                        "rows": many, "share": many / total if total else None,
+                    }
+                )  # fmt: skip
+    return rows
+
+
+def _warnings(sample: Sample) -> list[Warn]:
+    counts, said = sample.slices[None], list[Warn]()
+    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+        if not totals.all():
+            text = f"no {name} row: what compares the two classes is undefined"
+            said.append(Warn("single-class", text))
+        elif totals.min() < 30 * counts.unit:
+            text = f"{counts.shown(f'{name}s').min():,.10g} {name} rows tell little"
+            said.append(Warn("small-class", text))
+    return said + ([] if sample.counted is None else counting_notes(sample.counted))

@@ -1,0 +1,151 @@
+"""Measures of one model's scores with what is known of their error: limits, standard error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
+from clfeval.inference.influence import limits_on, standard_error
+from clfeval.inference.resampling import percentiles, resampled_counts, stream
+from clfeval.measures.record import Measure
+from clfeval.methods.estimates import estimate
+from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
+from clfeval.result import Estimate
+
+FEW, NEAR = 30, 3  # rows of a class; standard errors from the end of the range
+MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
+PROBABILITIES = "not_probabilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value, its standard error on the measure's own scale (NaN for none), and the method."""
+
+    value: Estimate
+    error: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLimits:
+    """How sure numbers of scores are to be: level None for no intervals; name: of the stream."""
+
+    level: float | None
+    how: str
+    resamples: int
+    seed: int
+    name: str
+
+
+def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Known:
+    """Return a measure of scores, with limits by the method of its record or the one asked for."""
+    m = len(counts.scores)
+    if (
+        measure.needs == "probabilities"
+        and m
+        and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1)
+    ):
+        return Known(Estimate(None, reason=PROBABILITIES), nan, NONE)
+    value = float(measure.function(counts.scores, counts.positives, counts.negatives))
+    if isnan(value):
+        return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
+    if counts.fractional and measure.influence is None:
+        return Known(estimate(value), nan, NONE)
+    if measure.interval == "delong":
+        return _area(measure, counts, value, wanted)
+    error = nan
+    if measure.influence is not None:
+        each = measure.influence(counts.scores, counts.positives, counts.negatives)
+        error = _error(each, counts)
+    if wanted.level is None:
+        return Known(estimate(value), error, NONE)
+    if wanted.how != "bootstrap" and measure.influence is not None:
+        clusters = None if counts.clusters is None else len(counts.clusters)
+        scale = measure.scale
+        low, high = limits_on(scale, value, error, level=wanted.level, clusters=clusters)
+        sure = wanted.how == "influence" or _enough(measure, counts, value, error)
+        if sure and not isnan(low):
+            return Known(estimate(value, low, high), error, f"{INFLUENCE}, {scale}")
+    low, high = resampled(measure, counts, wanted, wanted.level)
+    return Known(estimate(value, low, high), error, BOOTSTRAP)
+
+
+def _why(measure: Measure, counts: ScoreCounts) -> str:
+    """Return why a measure is undefined: of the reasons it has, the one that holds."""
+    p, n = counts.positives.sum(), counts.negatives.sum()
+    held = {
+        "no_positive_truth": not p, "no_negative_truth": not n, "single_class": not (p and n),
+        "too_few_rows": not (p + n),
+    }  # fmt: skip
+    return next((one for one in measure.undefined if held.get(one)), measure.undefined[-1])
+
+
+def _error(each: Floats, counts: ScoreCounts) -> float:
+    n = np.concatenate([counts.positives, counts.negatives])
+    return float(standard_error(each, n, counts.clusters))
+
+
+def _enough(measure: Measure, counts: ScoreCounts, value: float, error: float) -> bool:
+    """Tell whether a standard error says enough: 30 rows of each class, no end of the range near.
+
+    A value at the end of its range, or one whose error is 0, is never far enough from it.
+    """
+    few = min(counts.positives.sum(), counts.negatives.sum()) < FEW * counts.unit
+    ends = [abs(value - end) for end in (measure.low, measure.high) if np.isfinite(end)]
+    return not few and error > 0 and all(end >= NEAR * error for end in ends)
+
+
+def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
+    """Return the area under the curve, or what is linear in it, by DeLong."""
+    double = measure.low < 0  # gini = 2 AUC - 1
+    if counts.fractional:
+        return Known(estimate(value), nan, NONE)
+    level = wanted.level or 0.95
+    found: AucInterval = (
+        delong_auc(counts.positives, counts.negatives, level=level)
+        if counts.clusters is None
+        else clustered_auc(counts.positives, counts.negatives, counts.clusters.totals, level=level)
+    )
+    error = nan if isnan(found.variance) else (1 + double) * sqrt(max(found.variance, 0.0))
+    if wanted.level is None:
+        return Known(estimate(value), error, NONE)
+    low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
+    if wanted.how == "bootstrap":
+        low, high = resampled(measure, counts, wanted, wanted.level)
+        return Known(estimate(value, low, high), error, BOOTSTRAP)
+    return Known(estimate(value, low, high), error, found.method)
+
+
+def resampled(
+    measure: Measure, counts: ScoreCounts, wanted: ScoreLimits, level: float
+) -> tuple[float, float]:
+    """Return percentile limits over resampled rows, or clusters: draws of the counts."""
+    m = len(counts.scores)
+    n = np.concatenate([counts.positives, counts.negatives])
+    rng = stream(wanted.seed, f"report\0{measure.id}\0{wanted.name}")
+    often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, m)))
+    values: list[Floats] = []
+    if counts.clusters is None:
+        some = n > 0
+        drawn = np.zeros((1, 2 * m), np.int64)
+        for block in resampled_counts(n[some], resamples=often, rng=rng):
+            drawn = np.zeros((len(block), 2 * m), np.int64)
+            drawn[:, some] = block
+            values.append(np.atleast_1d(
+                measure.function(counts.scores, drawn[:, :m], drawn[:, m:])))  # fmt: skip
+    else:
+        owned = counts.clusters
+        sizes = np.diff(owned.starts, append=len(owned.place))
+        for block in resampled_counts(np.ones(len(owned)), resamples=often, rng=rng):
+            for times in block:
+                weights = np.repeat(times, sizes) * owned.n
+                one = np.bincount(owned.place, weights, 2 * m)
+                values.append(np.atleast_1d(
+                    measure.function(counts.scores, one[:m], one[m:])))  # fmt: skip
+    low, high, _ = percentiles(np.concatenate(values), level=level)
+    return float(low), float(high)

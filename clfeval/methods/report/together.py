@@ -1,0 +1,91 @@
+"""What models share on the same rows: one covariance of the measure that decides, and who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.patterns import PatternCounts
+from clfeval.inference.best import Leaders, contest
+from clfeval.inference.resampling import stream
+
+DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Race:
+    """Models that can be compared by one measure, and what is known of who is best.
+
+    values (k,), larger is better; errors (k,): their standard errors.
+    """
+
+    models: tuple[str, ...]
+    measure: str
+    values: Floats
+    errors: Floats
+    found: Leaders
+
+
+def race(
+    models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,
+    level: float, seed: int,
+) -> Race:  # fmt: skip
+    """Compare models by a measure of which more is better, on the same rows."""
+    x = np.array(values, np.float64)
+    found = contest(x, covariance, level=level, rng=stream(seed, f"best\0{measure}"))
+    return Race(tuple(models), measure, x, np.sqrt(np.diag(covariance)), found)
+
+
+def of_rows(each: Floats, weights: Counts | None, owners: Ints | None) -> Floats:
+    """Return the covariance of k estimates from their influence on rows, (k, n): (k, k).
+
+    sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M²
+    """
+    n = np.ones(each.shape[1]) if weights is None else weights.astype(np.float64)
+    total = float(n.sum())
+    if owners is None:
+        sums = (each * n) @ each.T
+    else:
+        c = int(owners.max()) + 1
+        parts = np.array([np.bincount(owners, one * n, c) for one in each])
+        sums = parts @ parts.T * (c / (c - 1) if c > 1 else np.nan)
+    return _rounded(sums / total**2)
+
+
+def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
+    """Return the balanced accuracies of the models of a table of votes, and their covariance.
+
+    f = M / P (tp - sensitivity) / 2 of a positive row, M / N (tn - specificity) / 2 of a negative
+    """
+    n, truth = patterns.n.astype(np.float64), patterns.truth
+    right = (patterns.votes == truth[:, None]).astype(np.float64)
+    total = n.sum()
+    each, values = np.zeros_like(right), np.zeros(right.shape[1])
+    for rows in (truth, ~truth):
+        many = n[rows].sum()
+        share = n[rows] @ right[rows] / many
+        each[rows] = total / many * (right[rows] - share) / 2
+        values += share / 2
+    if patterns.clusters is None:
+        return values, _rounded((each.T * n) @ each / total**2)
+    parts = patterns.clusters.totals(each.T)
+    c = len(patterns.clusters)
+    factor = c / (c - 1) if c > 1 else np.nan
+    return values, _rounded(parts @ parts.T * factor / total**2)
+
+
+def _rounded(covariance: Floats) -> Floats:
+    """Round to so many digits of the largest, so that the order of rows does not show."""
+    largest = float(np.abs(covariance).max(initial=0.0))
+    if not largest or not np.isfinite(largest):
+        return covariance
+    return np.asarray(np.round(covariance, DIGITS - int(np.floor(np.log10(largest)))))
+
+
+def spread(each: Floats, place: Ints, truth: Bools) -> Floats:
+    """Return the influence of rows, (n,), from that of a positive and a negative at each score."""
+    m = len(each) // 2
+    return np.asarray(each[np.where(truth, place, place + m)])

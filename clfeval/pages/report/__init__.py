@@ -1,0 +1,60 @@
+"""How a report reads: the first screen, curves, thresholds, decisions, every measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
+from clfeval.pages.report.charts import charts
+from clfeval.pages.report.sections import shown
+from clfeval.pages.write import class_counts, joined
+from clfeval.result import Result
+from clfeval.schema import Column, Page, Table, of
+
+THRESHOLD = Column("threshold", "cut?")
+OF_SCORES = tuple(
+    replace(column, when="+curves")
+    for column in (
+        *of("share", "roc_auc brier"), *of("estimate", "brier_skill"), *of("amount", "log_loss"),
+        *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large"),
+        *of("estimate", "net_benefit"),
+    )
+)  # fmt: skip
+HARD = (*of("share", "sensitivity specificity precision npv balanced_accuracy"),
+        *of("signed", "mcc"), *of("share", "f1"), *of("signed", "kappa"),
+        *of("share", "accuracy"))  # fmt: skip
+TABLES = (
+    Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD), "", 1),
+    Table("metrics", (
+        SLICE, MODEL, *of("text", "metric estimator class"), *of("estimate", "value"),
+        Column("se", "number?", "standard error"), *of("text", "method"),
+    ), "", 1),
+    Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
+                        Column("share", "part?", "share of the truth")), "", 1),
+    Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
+                     *of("part?", "sensitivity fpr precision claimed"), *of("weight?", "lift"))),
+    Table("thresholds", (
+        SLICE, MODEL, *of("cut", "threshold"), *CELLS, *of("part", "claimed"),
+        *of("share", "sensitivity specificity precision npv f1"), *of("signed", "mcc"),
+    )),
+    Table("decision", (SLICE, MODEL, *of("part", "threshold"), *of("estimate", "net_benefit"),
+                       Column("treat_all", "number", "treating all"),
+                       Column("gain", "estimate", "gain over all and none"),
+                       Column("helps", "flag?"))),
+    Table("distribution", (SLICE, MODEL, *of("text", "class"), *of("number", "from to"),
+                           *of("weight", "rows"), *of("part?", "share"))),
+)  # fmt: skip
+
+
+def headline(result: Result) -> list[str]:
+    """Say what was read and what is positive."""
+    names = joined([item.name for item in result.inputs])
+    return [f"Report of {names}: {class_counts(result)}"]
+
+
+PAGE = Page(
+    "report", TABLES, headline, shown, charts, parts=("probabilities", "errors"),
+    plots=("roc", "pr", "gain", "lift", "benefit", "scores"),
+    glossary=REPORT, headings=REPORT_HEADINGS,
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""The tables of a report in reading order: what decides first, the rest by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.pages.write import at_cut, evenly, exact, without_model
+from clfeval.result import Result, Row, estimate, value_of
+from clfeval.schema import Shown, Source
+from clfeval.words import quoted
+
+LISTED = 30  # rows of a table shown to a person; files get them all
+FEW = 10  # thresholds of a table shown unasked
+BLOCKS = " ▁▂▃▄▅▆▇█"
+LEGEND = ("calibration_slope", "calibration_intercept", "net_benefit", "brier", "mcc", "precision",
+          "npv")  # fmt: skip
+PROBABLE: Mapping[str, Source] = {
+    "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
+    "intercept\n→ 0": "calibration_intercept", "net\nbenefit ↑": "net_benefit",
+}  # fmt: skip
+RATES: Mapping[str, Source] = {
+    "model": "model", "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
+    "NPV ↑": "npv", "MCC ↑": "mcc",
+}  # fmt: skip
+OF_LABELS: Mapping[str, Source] = {
+    "model": "model", "balanced\naccuracy ↑": "balanced_accuracy", "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity", "PPV ↑": "precision", "NPV ↑": "npv", "MCC ↑": "mcc", "F1 ↑": "f1",
+    "kappa ↑": "kappa",
+}  # fmt: skip
+
+
+def shown(result: Result, _digits: int) -> Iterator[Shown]:
+    """Yield the tables in reading order."""
+    models = result.whole("models")
+    scored = [
+        row
+        for row in models
+        if "roc_auc" in row and estimate(row["roc_auc"]).reason != "needs_scores"
+    ]
+    sliced = len(models) < len(result.tables["models"])
+    if scored:
+        yield from _of_scores(result, ranked(models, "roc_auc"))
+    else:
+        rows = ranked(models, "balanced_accuracy")
+        yield Shown(
+            "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
+            total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
+            more="--format csv",
+        )  # fmt: skip
+        yield _confusion(result, rows)
+    if sliced:
+        every: dict[str, Source] = {"slice": "slice", **(PROBABLE if scored else OF_LABELS)}
+        yield Shown("models", "Slices", every, most=LISTED, name="slices", rank="asked",
+                    lead="roc_auc" if scored else "balanced_accuracy")  # fmt: skip
+    yield from _details(result)
+
+
+def ranked(rows: Sequence[Row], name: str) -> list[Row]:
+    """Sort models, the largest value first; those without it last."""
+
+    def size(row: Row) -> float:
+        value = value_of(row[name])
+        return float("inf") if value is None else -value
+
+    return sorted(rows, key=size)
+
+
+def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
+    at = at_cut(rows)
+    yield Shown(
+        "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
+        total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
+        name="probabilities",
+    )  # fmt: skip
+    note = without_model([result.summary.get("prevalence")])
+    yield Shown(
+        "models", f"Errors{at}", RATES, rows[:LISTED], total=len(rows), rank="main", note=note,
+        name="errors", more="--format csv", lead="mcc",
+    )  # fmt: skip
+    if "distribution" in result.tables:
+        yield _spread(result, str(rows[0]["model"]))
+
+
+def _spread(result: Result, model: str) -> Shown:
+    """Draw the scores of each class of the best model: a block a bin, its height the share."""
+    mine = [row for row in result.whole("distribution") if row["model"] == model]
+    classes = list(dict.fromkeys(str(row["class"]) for row in mine))
+    low, high = mine[0]["from"], mine[-1]["to"]
+    lines: list[Row] = []
+    for name in classes:
+        shares = [value_of(row["share"]) or 0.0 for row in mine if row["class"] == name]
+        most = max(shares, default=0.0)
+        blocks = "".join(_block(share, most) for share in shares)
+        lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
+    columns: dict[str, Source] = {"class": "class", "rows by score": "scores"}
+    return Shown(
+        "distribution", f"Scores of {quoted(model)} in each class", columns, lines, rank="main",
+        more="", whole=True,
+    )  # fmt: skip
+
+
+def _block(share: float, most: float) -> str:
+    """Return a block as high as the share of the largest; the lowest for all but none."""
+    if not share or not most:
+        return "·"
+    return BLOCKS[max(1, round(share / most * (len(BLOCKS) - 1)))]
+
+
+def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
+    """Show the 2 x 2 tables side by side."""
+    columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
+    note = without_model([result.summary.get("prevalence")])
+    return Shown("models", "Answers", columns, rows[:LISTED], total=len(rows), rank="main",
+                 note=note, more="--format csv", name="errors", whole=True)  # fmt: skip
+
+
+def _details(result: Result) -> Iterator[Shown]:
+    tables = result.tables
+    columns = "model metric value se? method"
+    yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
+    yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
+                result.whole("confusion"), LISTED)  # fmt: skip
+    for name, title, columns, most in (
+        ("thresholds", "At every threshold asked for",
+         "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
+        ("decision", "Decision curve: net benefit by threshold probability",
+         "model threshold net_benefit treat_all gain helps?", 2 * LISTED),
+        ("curves", "Points of curves", "model threshold sensitivity fpr precision claimed lift",
+         LISTED),
+        ("distribution", "Scores by class", "model class from to rows share", 2 * LISTED),
+    ):  # fmt: skip
+        if name in tables:
+            rows = _some(result.whole(name)) if name == "decision" else result.whole(name)
+            yield Shown(name, title, columns, rows, most, total=len(result.whole(name)),
+                        name=f"{name}" if name != "distribution" else "spread")  # fmt: skip
+
+
+def _some(rows: Sequence[Row]) -> list[Row]:
+    """Keep every fifth hundredth of a decision curve."""
+    kept = evenly(sorted({float(str(row["threshold"])) for row in rows}), 21)
+    return [row for row in rows if row["threshold"] in kept]

@@ -1,0 +1,170 @@
+"""Curves, thresholds, decisions and bins against scikit-learn and counting row by row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.shares import clopper_pearson
+from clfeval.methods.estimates import Design
+from clfeval.methods.report.curves import (
+    GRID,
+    chosen,
+    curve_rows,
+    cuts_asked,
+    decision_rows,
+    distribution_rows,
+    net_benefit,
+    threshold_rows,
+)
+from clfeval.methods.roc import roc_points
+
+
+def drawn(rows: int = 200, digits: int = 2, seed: int = 0) -> tuple[Floats, Bools]:
+    rng = np.random.default_rng(seed)
+    truth = rng.random(rows) < 0.3
+    logits = rng.standard_normal(rows) + np.where(truth, 0.7, -1.0)
+    return np.round(1 / (1 + np.exp(-logits)), digits), truth
+
+
+def counted(x: Floats, truth: Bools) -> ScoreCounts:
+    return ScoreCounts.of_rows(x, truth, None)
+
+
+def test_points_are_those_of_scikit_learn() -> None:
+    x, truth = drawn()
+    rows = curve_rows(None, "m", counted(x, truth), "all")
+    fpr, tpr, cuts = roc_curve(truth, x, drop_intermediate=False)
+    assert [row["fpr"] for row in rows] == pytest.approx(fpr.tolist())
+    assert [row["sensitivity"] for row in rows] == pytest.approx(tpr.tolist())
+    assert [row["threshold"] for row in rows[1:]] == cuts[1:].tolist()
+    precision, recall, _ = precision_recall_curve(truth, x)
+    assert [row["precision"] for row in rows[1:]] == pytest.approx(precision[:-1][::-1].tolist())
+    assert [row["sensitivity"] for row in rows[1:]] == pytest.approx(recall[:-1][::-1].tolist())
+    assert rows[0]["precision"] is None
+    assert rows[0]["threshold"] is None
+
+
+def test_lift_and_share_of_rows_by_hand() -> None:
+    """Two of ten rows are positive; the highest score is one of them: precision 1, lift 5."""
+    x = np.arange(10) / 10
+    truth = np.isin(np.arange(10), [9, 5])
+    rows = curve_rows(None, "m", counted(x, truth), None)
+    assert (rows[1]["precision"], rows[1]["lift"], rows[1]["claimed"]) == (1.0, 5.0, 0.1)
+    assert rows[5]["lift"] == pytest.approx((2 / 5) / 0.2)
+    assert (rows[-1]["lift"], rows[-1]["claimed"]) == (1.0, 1.0)
+
+
+def test_a_thinned_curve_stays_within_a_pixel() -> None:
+    x, truth = drawn(20_000, 9)
+    counts = counted(x, truth)
+    every = roc_points(counts)
+    few = every.at(chosen(every, 200))
+    p, n = every.tp[-1], every.fp[-1]
+    assert (few.tp[0], few.fp[0], few.tp[-1], few.fp[-1]) == (0, 0, p, n)
+    assert len(few.thresholds) <= 203
+    height = np.interp(every.fp / n, few.fp / n, few.tp / p)
+    assert np.abs(height - every.tp / p).max() < 0.02
+
+
+def test_a_threshold_counts_rows_at_or_above_it() -> None:
+    x, truth = drawn()
+    rows = threshold_rows(None, "m", counted(x, truth), np.array([0.7, 0.3, 2.0]), 0.95, Design())
+    for row, cut in zip(rows, (0.7, 0.3, 2.0), strict=True):
+        said = x >= cut
+        cells = [int((said & truth).sum()), int((said & ~truth).sum()),
+                 int((~said & truth).sum()), int((~said & ~truth).sum())]  # fmt: skip
+        assert [row[name] for name in ("tp", "fp", "fn", "tn")] == cells
+        low, high = clopper_pearson(cells[0], cells[0] + cells[2], level=0.95)
+        found: Any = row["sensitivity"]
+        assert (found.low, found.high) == pytest.approx((float(low), float(high)))
+    last: Any = rows[-1]["precision"]
+    assert (last.value, last.reason) == (None, "no_positive_prediction")
+
+
+def test_which_thresholds() -> None:
+    counts = counted(*drawn(500, 6))
+    assert len(cuts_asked(counts, 9)) == 9
+    assert cuts_asked(counts, "all").tolist() == sorted(counts.scores.tolist(), reverse=True)
+    assert cuts_asked(counts, (0.1, 0.7, 0.1)).tolist() == [0.7, 0.1]
+    few = counted(np.array([0.2, 0.4]), np.array([True, False]))
+    assert cuts_asked(few, 19).tolist() == [0.4, 0.2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_net_benefit_is_counted_row_by_row(seed: int) -> None:
+    """NB and what it is more than treating all or none, their errors those of means over rows."""
+    x, truth = drawn(150, 2, seed)
+    rows = decision_rows(None, "m", counted(x, truth), 0.95)
+    assert [row["threshold"] for row in rows] == GRID.tolist()
+    for row in rows:
+        t = float(str(row["threshold"]))
+        odds = t / (1 - t)
+        mine = [(float(y) - odds * (not y)) if s >= t else 0.0 for s, y in zip(x, truth)]  # noqa: B905
+        everyone = [float(y) - odds * (not y) for y in truth]
+        benefit: Any = row["net_benefit"]
+        assert benefit.value == pytest.approx(np.mean(mine))
+        assert row["treat_all"] == pytest.approx(np.mean(everyone))
+        other = everyone if np.mean(everyone) > 0 else [0.0] * len(mine)
+        apart = np.array(mine) - other
+        gain: Any = row["gain"]
+        reach = 1.959964 * apart.std() / math.sqrt(len(apart))
+        assert gain.value == pytest.approx(apart.mean())
+        assert (gain.low, gain.high) == pytest.approx(
+            (apart.mean() - reach, apart.mean() + reach), abs=1e-6
+        )
+        assert row["helps"] == (gain.low > 0)
+
+
+def test_treating_by_a_worthless_score_helps_nowhere() -> None:
+    x, truth = np.full(100, 0.3), np.arange(100) < 30
+    rows = decision_rows(None, "m", counted(x, truth), 0.95)
+    assert not any(row["helps"] for row in rows)
+
+
+def test_clusters_are_what_is_independent() -> None:
+    """Error of a mean over clusters: sqrt(C / (C - 1) sum of (sum of deviations)²) / M."""
+    x, truth = drawn(60, 1)
+    owner = np.repeat(np.arange(12), 5)
+    counts = counted(x, truth)
+    m = len(counts.scores)
+    place = np.searchsorted(counts.scores, x) + np.where(truth, 0, m)
+    clustered = ScoreCounts(
+        counts.scores, counts.positives, counts.negatives,
+        clusters=ClusterCounts.of([str(one) for one in owner], place, np.ones(60, np.int64)),
+    )  # fmt: skip
+    value, error = net_benefit(clustered, 0.3, 0.95)
+    each = np.where(x >= 0.3, np.where(truth, 1.0, -0.3 / 0.7), 0.0)
+    sums = np.bincount(owner, each - each.mean())
+    expected = math.sqrt(12 / 11 * (sums**2).sum()) / 60
+    assert error == pytest.approx(expected)
+    assert value.high is not None
+    assert value.value is not None
+    assert value.high - value.value == pytest.approx(stats.t.ppf(0.975, 11) * expected)
+
+
+def test_bins_hold_every_row_once() -> None:
+    x, truth = drawn(500, 2)
+    x[:2] = 0.0, 1.0
+    rows = distribution_rows(None, "m", counted(x, truth), ("yes", "no"))
+    for name, wanted in (("yes", truth), ("no", ~truth)):
+        mine = [row for row in rows if row["class"] == name]
+        assert sum(int(str(row["rows"])) for row in mine) == wanted.sum()
+        assert sum(float(str(row["share"])) for row in mine) == pytest.approx(1)
+        edges = np.linspace(0, 1, 21)
+        found, _ = np.histogram(x[wanted], edges)
+        assert [row["rows"] for row in mine] == found.tolist()
+
+
+def test_scores_beyond_probabilities_have_bins_of_their_range() -> None:
+    x, truth = np.array([-3.0, 1.0, 5.0]), np.array([False, True, True])
+    rows = distribution_rows(None, "m", counted(x, truth), ("yes", "no"))
+    assert (rows[0]["from"], rows[-1]["to"]) == (-3.0, 5.0)

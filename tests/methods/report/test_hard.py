@@ -1,0 +1,117 @@
+"""Influence of rows on measures of the 2 x 2 table: by hand, by the jackknife, by other programs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
+
+from clfeval.arrays import Floats
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.report.hard import HardLimits, influence, measured, standard_errors
+
+TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
+SMOOTH = ("accuracy", "sensitivity", "specificity", "precision", "npv", "f1", "jaccard", "mcc",
+          "kappa", "j_index", "balanced_accuracy", "g_mean", "fowlkes_mallows", "markedness",
+          "mutual_information")  # fmt: skip
+
+
+def of(cells: tuple[int, int, int, int]) -> Confusion:
+    return Confusion(*(np.array([float(cell)]) for cell in cells))
+
+
+def counts(*tables: tuple[int, int, int, int]) -> ConfusionCounts:
+    return ConfusionCounts.of_cells([f"m{i}" for i in range(len(tables))],
+                                    [(tp, fp, fn, tn) for tp, fp, fn, tn in tables])  # fmt: skip
+
+
+def sure(how: str = "exact", many: int = 1, level: float | None = 0.95) -> HardLimits:
+    names = [f"m{i}" for i in range(many)]
+    return HardLimits(level, how, Design(), 4000, 0, names, [None] * many, [0] * many)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("table", TABLES)
+def test_influence_is_the_derivative_in_the_counts(
+    name: str, table: tuple[int, int, int, int]
+) -> None:
+    """theta is the same of any multiple of the table, so that the influence has mean 0."""
+    measure = CATALOG[name].function
+    found = influence(measure, of(table))[:, 0]
+    n = np.array(table, float)
+    assert float(found @ n) == pytest.approx(0, abs=1e-7 * n.sum())
+    for c in np.flatnonzero(n):
+        step = np.zeros(4)
+        step[c] = 1e-5 * n[c]
+        up, down = (float(measure(of(tuple(n + sign * step)))[0]) for sign in (1, -1))  # type: ignore[arg-type]
+        slope = n.sum() * (up - down) / (2 * step[c])
+        assert found[c] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_the_standard_error_is_near_the_jackknifes(name: str) -> None:
+    measure, table = CATALOG[name].function, (30, 5, 10, 55)
+    n, total = np.array(table, float), sum(table)
+    left: list[float] = []
+    for c in range(4):
+        step = np.zeros(4)
+        step[c] = 1
+        left += [float(measure(of(tuple(n - step)))[0])] * table[c]  # type: ignore[arg-type]
+    spread = (total - 1) / total * sum((one - np.mean(left)) ** 2 for one in left)
+    found = standard_errors(measure, Cells.at_prevalence(counts(table)), [0])
+    assert found[0] == pytest.approx(math.sqrt(spread), rel=0.05)
+
+
+def test_the_standard_error_of_a_share() -> None:
+    """sqrt(p (1 - p) / n), of sensitivity over the positives."""
+    cells = Cells.at_prevalence(counts((30, 5, 10, 55)))
+    for name, k, n in (("accuracy", 85, 100), ("sensitivity", 30, 40), ("precision", 30, 35)):
+        found = standard_errors(CATALOG[name].function, cells, [0])
+        assert found[0] == pytest.approx(math.sqrt(k / n * (1 - k / n) / n), rel=1e-10)
+
+
+def test_the_standard_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
+    tp, fp, fn, tn = TABLES[0]
+    other = cohens_kappa(np.array([[tp, fp], [fn, tn]]))
+    found = standard_errors(CATALOG["kappa"].function, Cells.at_prevalence(counts(TABLES[0])), [0])
+    assert found[0] == pytest.approx(other.std_kappa, rel=1e-9)
+    assert found[0] == pytest.approx(0.0105354058, abs=1e-10)  # AML4TD, Table 15.1
+
+
+@pytest.mark.parametrize(("how", "other"), [("wilson", "wilson"), ("jeffreys", "jeffreys")])
+def test_limits_of_shares_by_name(how: str, other: str) -> None:
+    cells = Cells.at_prevalence(counts((30, 5, 10, 55), (3, 1, 0, 6)))
+    found = measured(CATALOG["sensitivity"], cells, sure(how, 2))
+    for one, (k, n) in zip(found.values, ((30, 40), (3, 3)), strict=True):
+        low, high = proportion_confint(k, n, method=other)
+        assert one.low == pytest.approx(low, abs=1e-10)
+        assert one.high == pytest.approx(1.0 if k == n else high, abs=1e-10)
+    assert found.method == how.capitalize()
+
+
+def test_a_bootstrap_draws_the_four_cells() -> None:
+    """Percentiles of the accuracy of 100 rows are about those of a binomial share."""
+    cells = Cells.at_prevalence(counts((30, 5, 10, 55)))
+    (one,) = measured(CATALOG["accuracy"], cells, sure("bootstrap")).values
+    draws = np.random.default_rng(5).binomial(100, 0.85, 200_000) / 100
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert one.low == pytest.approx(low, abs=0.011)
+    assert one.high == pytest.approx(high, abs=0.011)
+
+
+def test_no_interval_is_asked_for() -> None:
+    cells = Cells.at_prevalence(counts((30, 5, 10, 55)))
+    found = measured(CATALOG["mcc"], cells, sure(level=None))
+    assert (found.values[0].low, found.values[0].high, found.method) == (None, None, "none")
+
+
+def test_influence_of_accuracy_by_hand() -> None:
+    """A right row has 1 - accuracy, a wrong one -accuracy."""
+    found: Floats = influence(CATALOG["accuracy"].function, of((30, 5, 10, 55)))[:, 0]
+    assert found == pytest.approx([0.15, -0.85, -0.85, 0.15], abs=1e-9)
