@@ -9,7 +9,18 @@ from math import inf
 from typing import Any
 
 from clfeval.arrays import Floats, over
-from clfeval.measures import confusion, desirability, odds, plane, polygon, scores
+from clfeval.measures import (
+    calibration,
+    confusion,
+    decision,
+    desirability,
+    odds,
+    plane,
+    polygon,
+    probability,
+    ranking,
+    top,
+)
 from clfeval.measures.record import Measure, Needs
 
 _COHEN = "Cohen 1960, Educational and Psychological Measurement 20:37"
@@ -63,8 +74,12 @@ CATALOG: Mapping[str, Measure] = {
         confusion.INFORMATION_UNBIASED,
         odds.TUNED,
         plane.PLANE,
-        scores.RANKING,
-        scores.PROBABILITIES,
+        ranking.RANKING,
+        top.TOPS,
+        probability.PROBABILITIES,
+        probability.DECOMPOSITION,
+        calibration.CALIBRATION,
+        decision.DECISIONS,
         _ORDINAL,
         _COVERAGE,
         polygon.MEASURES,
