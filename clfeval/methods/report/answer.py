@@ -58,11 +58,8 @@ def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | No
         why = "no intervals are computed" if level is None else "their rows may differ"
         more = f"whether that is chance is not tested: {why}"
     else:
-        others = [
-            name
-            for name, may in zip(race.models, race.found.may_be_best.tolist(), strict=True)
-            if may and name not in leaders
-        ]
+        may_be = race.may_be_best.items()
+        others = [name for name, may in may_be if may and name not in leaders]
         more = f"{named(others, most=LISTED)} may be the best as well" if others else (
             "no other model may be the best" if len(leaders) < len(ranked) else "")  # fmt: skip
         if len(others) == len(ranked) - len(leaders) > LISTED:
@@ -96,13 +93,13 @@ def _believable(first: Row) -> list[Answer]:
     if _outside(level, 0):
         wrong.append("too low on average" if level.value > 0 else "too high on average")
     name = quoted(str(first["model"]))
-    facts = f"calibration slope {between(slope.value, slope.low, slope.high)}"
+    facts = f"slope {between(slope.value, slope.low, slope.high)}"
     if slope.low is None:
         text = f"{name}: {facts}; whether its probabilities can be believed is not tested."
     elif wrong:
         text = f"Its probabilities cannot be taken as they are: {' and '.join(wrong)} ({facts})."
     else:
-        text = f"Nothing here speaks against its probabilities: {facts}."
+        text = f"Nothing here speaks against its probabilities ({facts})."
     return [Answer("probabilities", text, (str(first["model"]),), "calibration_slope",
                    slope.value, slope.low, slope.high)]  # fmt: skip
 
@@ -120,14 +117,14 @@ def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answ
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]
     name = quoted(best)
     if not at:
-        text = f"Acting on {name} is at no threshold probability surely better than treating all " \
-               "or none."  # fmt: skip
+        text = f"Acting on {name} is surely better than treating all or none at no threshold " \
+               "of risk."  # fmt: skip
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
     ranges = _ranges(at)
     shown = " and ".join(
         f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges[:3]
     )
-    text = f"Acting on {name} beats treating all and none at threshold probabilities {shown}."
+    text = f"Acting on {name} beats treating all and treating none at risks of {shown}."
     return [Answer("helps", text, (best,), "net_benefit", None, ranges[0][0], ranges[-1][1])]
 
 

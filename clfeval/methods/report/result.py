@@ -68,7 +68,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     lead = LEAD_OF_LABELS if contestants is None else LEAD_OF_SCORES
     if contestants is None:
         contestants = _by_votes(sample, options)
-    models = _model_rows(sample, tables["metrics"])
+    models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
     first, *others = report_answer(
         [row for row in models if row["slice"] is None], lead, contestants,
@@ -201,9 +201,9 @@ def _in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> li
     )  # fmt: skip
 
 
-def _model_rows(sample: Sample, metrics: Sequence[Row]) -> list[Row]:
+def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
     """Return the first screen: one row a model and slice."""
-    found = by_model(metrics)
+    found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
     names = (*OF_SCORES, *HARD) if _scored(sample) else HARD
     rows: list[Row] = []
     for label, counts in sample.slices.items():
@@ -216,6 +216,7 @@ def _model_rows(sample: Sample, metrics: Sequence[Row]) -> list[Row]:
                     **{name: column[i] for name, column in cells.items()},
                     **{name: mine.get(name, Estimate(None, reason="needs_scores"))
                        for name in names},
+                    "may_be_best": None if label is not None else may.get(model),
                 }
             )  # fmt: skip
     return rows

@@ -28,6 +28,11 @@ class Race:
     errors: Floats
     found: Leaders
 
+    @property
+    def may_be_best(self) -> dict[str, bool]:
+        """Whether each model may be the best."""
+        return dict(zip(self.models, self.found.may_be_best.tolist(), strict=True))
+
 
 def race(
     models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,

@@ -25,7 +25,8 @@ HARD = (*of("share", "sensitivity specificity precision npv balanced_accuracy"),
         *of("signed", "mcc"), *of("share", "f1"), *of("signed", "kappa"),
         *of("share", "accuracy"))  # fmt: skip
 TABLES = (
-    Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD), "", 1),
+    Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD,
+                     Column("may_be_best", "flag?")), "", 1),
     Table("metrics", (
         SLICE, MODEL, *of("text", "metric estimator class"), *of("estimate", "value"),
         Column("se", "number?", "standard error"), *of("text", "method"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.write import at_cut, evenly, exact, without_model
 from clfeval.result import Result, Row, estimate, value_of
-from clfeval.schema import Shown, Source
+from clfeval.schema import Shown, Sign, Source
 from clfeval.words import quoted
 
 LISTED = 30  # rows of a table shown to a person; files get them all
@@ -45,7 +45,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
             total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
-            more="--format csv",
+            more="--format csv", places=_places(rows[:LISTED]),
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
@@ -65,17 +65,26 @@ def ranked(rows: Sequence[Row], name: str) -> list[Row]:
     return sorted(rows, key=size)
 
 
+def _places(rows: Sequence[Row]) -> list[Sign] | None:
+    """Mark the first, and those that may be the best as well, where that is known."""
+    may = [row["may_be_best"] for row in rows]
+    if not any(one is not None for one in may):
+        return None
+    first = next((i for i, one in enumerate(may) if one), 0)
+    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+
+
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     at = at_cut(rows)
     yield Shown(
         "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
-        name="probabilities",
+        name="probabilities", places=_places(rows[:LISTED]),
     )  # fmt: skip
     note = without_model([result.summary.get("prevalence")])
     yield Shown(
         "models", f"Errors{at}", RATES, rows[:LISTED], total=len(rows), rank="main", note=note,
-        name="errors", more="--format csv", lead="mcc",
+        name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
     )  # fmt: skip
     if "distribution" in result.tables:
         yield _spread(result, str(rows[0]["model"]))
@@ -111,7 +120,8 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
     columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
     note = without_model([result.summary.get("prevalence")])
     return Shown("models", "Answers", columns, rows[:LISTED], total=len(rows), rank="main",
-                 note=note, more="--format csv", name="errors", whole=True)  # fmt: skip
+                 note=note, more="--format csv", name="errors", whole=True,
+                 places=[""] * len(rows[:LISTED]))  # fmt: skip
 
 
 def _details(result: Result) -> Iterator[Shown]:
