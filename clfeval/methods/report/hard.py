@@ -18,7 +18,10 @@ from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
-FIXED = "fixed totals"
+OF_KIND = {  # where the class ratio is no matter, or is fixed
+    "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
+    "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "of another, transformed",
+}  # fmt: skip
 WILSON, JEFFREYS = "Wilson", "Jeffreys"
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 _STEP = 0.01  # of a count; extrapolated twice from there
@@ -86,7 +89,7 @@ def _bounds(
         return _around(values, errors, level, sure.many), INFLUENCE
     fixed = sure.design.totals == "fixed" or measure.invariant
     found = limits(measure.id, cells, level=level, design=sure.design)
-    return found, f"{measure.interval}, {FIXED}" if fixed else REGION
+    return found, OF_KIND[measure.interval] if fixed else REGION
 
 
 def _wilson(k: Floats, n: Floats, level: float) -> Limits:

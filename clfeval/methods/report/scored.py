@@ -10,14 +10,14 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
-from clfeval.inference.influence import limits_on, standard_error
+from clfeval.inference.influence import Uncertainty, limits, near_an_end, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import estimate
 from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
 from clfeval.result import Estimate
 
-FEW, NEAR = 30, 3  # rows of a class; standard errors from the end of the range
+FEW = 30  # rows of a class
 MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
 PROBABILITIES = "not_probabilities"
 
@@ -51,26 +51,32 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
         and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1)
     ):
         return Known(Estimate(None, reason=PROBABILITIES), nan, NONE)
-    value = float(measure.function(counts.scores, counts.positives, counts.negatives))
+    parts = (counts.scores, counts.positives, counts.negatives)
+    value = float(measure.function(*parts))
     if isnan(value):
         return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
     if counts.fractional and measure.influence is None:
         return Known(estimate(value), nan, NONE)
     if measure.interval == "delong":
         return _area(measure, counts, value, wanted)
-    error = nan
+    error, found = nan, None
     if measure.influence is not None:
-        each = measure.influence(counts.scores, counts.positives, counts.negatives)
-        error = _error(each, counts)
+        found = _uncertainty(measure.influence(*parts), counts)
+        error = float(found.errors[0])
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
-    if wanted.how != "bootstrap" and measure.influence is not None:
-        clusters = None if counts.clusters is None else len(counts.clusters)
-        scale = measure.scale
-        low, high = limits_on(scale, value, error, level=wanted.level, clusters=clusters)
-        sure = wanted.how == "influence" or _enough(measure, counts, value, error)
-        if sure and not isnan(low):
-            return Known(estimate(value, low, high), error, f"{INFLUENCE}, {scale}")
+    if wanted.how != "bootstrap" and found is not None:
+        ends = {"low": measure.low, "high": measure.high}
+        low, high = (
+            float(end)
+            for end in limits(
+                value, error, scale=measure.scale, level=wanted.level, df=found.df, **ends
+            )
+        )
+        few = min(counts.positives.sum(), counts.negatives.sum()) < FEW * counts.unit
+        unsure = few or bool(near_an_end(value, error, **ends))
+        if not isnan(low) and (wanted.how == "influence" or not unsure):
+            return Known(estimate(value, low, high), error, f"{INFLUENCE}, {measure.scale}")
     low, high = resampled(measure, counts, wanted, wanted.level)
     return Known(estimate(value, low, high), error, BOOTSTRAP)
 
@@ -85,19 +91,10 @@ def _why(measure: Measure, counts: ScoreCounts) -> str:
     return next((one for one in measure.undefined if held.get(one)), measure.undefined[-1])
 
 
-def _error(each: Floats, counts: ScoreCounts) -> float:
+def _uncertainty(each: Floats, counts: ScoreCounts) -> Uncertainty:
     n = np.concatenate([counts.positives, counts.negatives])
-    return float(standard_error(each, n, counts.clusters))
-
-
-def _enough(measure: Measure, counts: ScoreCounts, value: float, error: float) -> bool:
-    """Tell whether a standard error says enough: 30 rows of each class, no end of the range near.
-
-    A value at the end of its range, or one whose error is 0, is never far enough from it.
-    """
-    few = min(counts.positives.sum(), counts.negatives.sum()) < FEW * counts.unit
-    ends = [abs(value - end) for end in (measure.low, measure.high) if np.isfinite(end)]
-    return not few and error > 0 and all(end >= NEAR * error for end in ends)
+    owned = None if counts.clusters is None else counts.clusters.totals
+    return uncertainty(each, n, clusters=owned)
 
 
 def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:

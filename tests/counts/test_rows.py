@@ -1,0 +1,58 @@
+"""The rows of scored models: the same counts as one model at a time, and where each row stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clfeval.counts.count import Counted, count
+from clfeval.counts.rows import scored_rows
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import open_predictions
+
+
+def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(rows) < 0.4).astype(int)
+    return pl.DataFrame(
+        {
+            "truth": truth,
+            "a": np.round(rng.random(rows), 2),
+            "said": rng.integers(0, 2, rows),
+            "b": rng.random(rows),
+            "site": rng.choice(["x", "y"], rows),
+            "patient": rng.integers(0, 40, rows),
+            "n": rng.integers(0, 4, rows),
+        }
+    )
+
+
+def counted(frame: pl.DataFrame, **roles: object) -> Counted:
+    said = Input(model=("a", "said", "b"), **roles)  # type: ignore[arg-type]
+    with open_predictions(frame, said) as opened:
+        return count(opened)
+
+
+@pytest.mark.parametrize(
+    "roles", [{}, {"by": ("site",)}, {"cluster": "patient"}, {"weight": "n"},
+              {"by": ("site",), "cluster": "patient", "weight": "n"}],
+)  # fmt: skip
+def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> None:
+    found = counted(table(), **roles)
+    every = scored_rows(found.kept)
+    assert every.models == (0, 2)
+    for j, i in enumerate(every.models):
+        alone = found.scores(i)
+        whole, place = every.ranked(j)
+        assert whole.digest() == alone[None].digest()
+        assert whole.scores[place].tolist() == every.scores[j].tolist()
+        assert set(every.masks) == set(alone) - {None}
+        for label in every.masks:
+            assert every.within(j, label).digest() == alone[label].digest()
+
+
+def test_rows_that_lack_a_value_are_left_out() -> None:
+    frame = table(50).with_columns(b=pl.when(pl.int_range(50) < 5).then(None).otherwise("b"))
+    found = counted(frame, missing="drop")
+    assert len(scored_rows(found.kept).truth) == 45
