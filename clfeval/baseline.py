@@ -10,7 +10,7 @@ from clfeval.errors import UsageError, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.pages import page_of
-from clfeval.result import POPULATIONS, Estimate, Result, Row, Warn, size_of
+from clfeval.result import POPULATIONS, Cell, Estimate, Result, Row, Rows, Warn, size_of
 
 BETTER, WORSE, OPEN, SAME, MOVED = "better", "worse", "not told apart", "the same", "changed"
 NEW, GONE, UNKNOWN = "new", "gone", "undefined"
@@ -55,7 +55,22 @@ def labelled(result: Result) -> Mapping[str, Row]:
     """Return the rows that speak for the whole table by label: of models, or of features."""
     whole = result.whole("models" if "models" in result.tables else "features")
     several = bool(len(whole)) and whole[0].get("population") == POPULATIONS[0]
-    return {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in whole}
+    found = {f"{name_of(row)} at {row['odds']}" if several else name_of(row): row for row in whole}
+    more = _by_measure(result.whole("metrics"))
+    return {label: {**more.get(label, {}), **row} for label, row in found.items()}
+
+
+def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
+    """Return the values of a table of measures by model; one with parameters by its id alone.
+
+    Of several with one id only the first has that name.
+    """
+    found: dict[str, dict[str, Cell]] = {}
+    for row in tidy:
+        if "model" in row:  # other tables of that name are about measures alone
+            name = str(row["metric"]).partition(":")[0]
+            found.setdefault(str(row["model"]), {}).setdefault(name, row["value"])
+    return found
 
 
 def name_of(row: Row) -> str:
