@@ -331,6 +331,11 @@ REPORT: Mapping[str, str] = {
     "calibration_intercept": "0, beside a slope of 1, where they are calibrated",
     "calibration_in_the_large": "0 where probabilities are right on average; above, too low",
     "net_benefit": "hits a row, less false alarms times threshold / (1 - threshold)",
+    "sensitivity": "share of the positives that are called positive",
+    "specificity": "share of the negatives that are called negative",
+    "precision": "share of the positive answers that are right",
+    "npv": "share of the negative answers that are right",
+    "balanced_accuracy": "mean of sensitivity and specificity",
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
     "class": "the class that the measure is about",
     "metric": "the measure, with its parameters",
@@ -354,8 +359,8 @@ REPORT: Mapping[str, str] = {
     "rows by score": "a block for each twentieth of the scores, its height the share of the class",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
-    "AUC": "roc_auc", "Brier": "brier", "slope → 1": "calibration_slope",
-    "intercept → 0": "calibration_intercept", "net benefit": "net_benefit",
+    "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "intercept": "calibration_intercept", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
     "balanced accuracy": "balanced_accuracy", "treating all": "treat_all",
     "gain over all and none": "gain", "standard error": "se", "share of the truth": "share",

@@ -19,7 +19,7 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
     """Return a count, `all`, or thresholds in order; UsageError for what is none."""
     if given is None:
         return 19
-    if given == "all":
+    if isinstance(given, str) and given == "all":
         return "all"
     if isinstance(given, int) and not isinstance(given, bool):
         if given < 1:
@@ -89,7 +89,7 @@ REPORT = Command(
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
-clfeval report preds.csv --cluster patient -f json | jq .tables.models
+clfeval report preds.csv --by site -f json | jq .tables.models
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "

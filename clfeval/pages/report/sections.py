@@ -126,7 +126,7 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
 
 def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
-    columns = "model metric value se? method"
+    columns = "model metric value method"
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
     yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                 result.whole("confusion"), LISTED)  # fmt: skip
