@@ -7,6 +7,7 @@ from math import inf, isinf, nextafter
 
 from clfeval.errors import DataError
 from clfeval.late import nw
+from clfeval.shell import given
 from clfeval.tables.cells import as_text, is_absent
 from clfeval.tables.input import DEFAULT_THRESHOLD
 from clfeval.tables.prediction import Columns, ModelColumns
@@ -47,7 +48,8 @@ def threshold_beside(
             f"its labels are not '{score}' cut at one threshold: '{positive}' from {least:g} on, "
             f"others up to {most:g}"
         )
-        hint = f"--ignore '{label}' takes the scores, --ignore '{score}' takes the labels"
+        without = given("--ignore", label), given("--ignore", score)
+        hint = f"{without[0]} takes the scores, {without[1]} takes the labels"
         fixes = {"ignore": (label,)}
         raise DataError.of(
             what, "labels-differ", files[0].name, None, label, hint=hint, fixes=fixes

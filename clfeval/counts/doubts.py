@@ -11,6 +11,7 @@ from clfeval.counts.scales import shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
+from clfeval.shell import given
 from clfeval.tables.cells import as_text
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
 from clfeval.tables.prediction import ModelColumns
@@ -89,7 +90,7 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
                     None, model.columns[0])
             for model in foreign
         ],
-        hint=f"is it no model? {ways_of(settled, names[0])}, or --ignore '{names[0]}'",
+        hint=f"is it no model? {ways_of(settled, names[0])}, or {given('--ignore', names[0])}",
         fixes=fixes,
     )  # fmt: skip
 

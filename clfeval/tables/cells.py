@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from clfeval.shell import given
 from clfeval.tables.input import Input
 from clfeval.tables.positive import partners
 
@@ -53,7 +54,7 @@ def means_missing(text: str) -> str | None:
 
 def null_hint(text: str) -> str:
     """Say how a text is made to mean missing."""
-    return f"if '{text}' means missing, add --null-value '{text}'"
+    return f"if '{text}' means missing, add {given('--null-value', text)}"
 
 
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
+from clfeval.shell import given
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.names import likely_truth
 from clfeval.tables.peek import peek
@@ -157,7 +158,7 @@ def _recognised(
         hint = "name it with --truth COLUMN"
         hint += ", or the file that has it with --truth-table FILE" if feature else ""
         guess = None if feature else likely_truth(peek(first, roles.null_value))
-        hint = f"--truth '{guess[0]}': {guess[1]}" if guess else hint
+        hint = f"{given('--truth', guess[0])}: {guess[1]}" if guess else hint
         fixes = {"truth": guess[0]} if guess else {}
         error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
+from clfeval.shell import given
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.peek import Peek
 
@@ -43,7 +44,7 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
         what = f"called like truth, as '{truth}' is: which of them is it?"
         raise DataError(
             [Problem(what, "two-truths", file, None, name) for name in others],
-            hint=f"--truth '{truth}' makes models of the others; --ignore leaves them out",
+            hint=f"{given('--truth', truth)} makes models of the others; --ignore leaves them out",
             fixes={"truth": truth, "ignore": tuple(others)},
         )
 
@@ -57,7 +58,7 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     guess = likely_truth(peeks)
     if guess is None:
         return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    hint = f"--truth '{guess[0]}': {guess[1]}"
+    hint = f"{given('--truth', guess[0])}: {guess[1]}"
     return DataError.of(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
+from clfeval.shell import given
 from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
 from clfeval.tables.damage import blaming
@@ -203,7 +204,7 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
     other = other_delimiter(file.source, file.columns)
     if other is not None:
         shown = r"\t" if other == "\t" else other
-        hint = f"is the delimiter another? --delimiter '{shown}'"
+        hint = f"is the delimiter another? {given('--delimiter', shown)}"
         return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
     if len(file.columns) == 1:
         hint = f"only one column was found: {listing(file.columns)}"

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from clfeval.errors import DataError, listing
+from clfeval.shell import given
 from clfeval.tables.source import SourceFile
 
 LOOKED_AT = 50  # lines
@@ -15,7 +16,7 @@ def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> Data
     """Return an error with the delimiter that the text seems to have."""
     shown = r"\t" if other == "\t" else other
     found = "only one column was found; " if len(columns) == 1 else ""
-    hint = f"{found}is the delimiter another? --delimiter '{shown}'"
+    hint = f"{found}is the delimiter another? {given('--delimiter', shown)}"
     return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
 
 

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.errors import KEPT, DataError, Problem
+from clfeval.shell import word
 from clfeval.tables.cells import means_missing, null_hint
 from clfeval.tables.metric.grid import (
     CODES,
@@ -226,7 +226,7 @@ class _Questions:
 
     def _flags(self, metrics: Bools) -> str:
         names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
-        return " ".join(f"--ignore {quote(name)}" for name in names)
+        return " ".join(f"--ignore {word(name)}" for name in names)
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
         names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())
