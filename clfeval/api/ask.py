@@ -60,10 +60,10 @@ def answered(
             asked = _all(error, command, opening, table, given, seen)
             asked.offer = offer(asked.fixes) if asked.fixes else None
             if taken[0].dry_run and isinstance(error, DataError):
-                return dry_result(command.name, seen[-1:], asked, {})
+                return dry_result(command, taken[1:], seen[-1:], asked, {})
             raise asked from error.__cause__
         if taken[0].dry_run:
-            return dry_result(command.name, seen[-1:], None, ready.facts)
+            return dry_result(command, taken[1:], seen[-1:], None, ready.facts)
         return ready.result()
 
 
