@@ -23,7 +23,8 @@ def word(text: str, *, bare: bool = True) -> str:
 
 def given(flag: str, value: str, *, bare: bool = False) -> str:
     """Write an option with its value in quotes; one that looks like an option stands behind `=`."""
-    return f"{flag}{'=' if value.startswith('-') else ' '}{word(value, bare=bare)}"
+    between = "=" if value.startswith("-") and value != "-" else " "
+    return f"{flag}{between}{word(value, bare=bare)}"
 
 
 def line(words: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from clfeval.tables.taken import Facts, Read
 
 MOST = 25  # questions in a row
 ALONE = ("features", "cluster")  # what a column is taken for by them is left out by no other option
+NOTHING = ("empty-table", "no-models")  # what an answer leaves that is none
 OnOpen = Callable[[Read], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
 
@@ -89,7 +90,7 @@ def _all(
         except ClfevalError as another:
             if str(another) in told:
                 break  # the answer was none
-            if another.problems[0].code == "empty-table":  # it leaves nothing
+            if another.problems[0].code in NOTHING:
                 fixes = {
                     name: value for name, value in fixes.items() if name not in parts[-1].fixes
                 }

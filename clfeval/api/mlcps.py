@@ -120,6 +120,7 @@ def _read(
         inputs=(InputFile(found.display, found.sha256, len(found.models), found.dropped),),
         statistics=_digest(found),
         problem=found.problem,
+        percent=found.percent,
         splits=found.splits,
         by_split=found.by_split,
         sds=found.sds,

@@ -103,10 +103,11 @@ def refuse_unbounded(
     found: the ends of what each model says, beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
+    what = "class probabilities from {} to {}"
     problems = [
-        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", settled.name,
+        Problem(what.format(*settled.ends(models[name], *ends)), "bad-probability", settled.name,
                 None, name)
-        for name, (low, high) in found.items() if models[name].kind == "classes"
+        for name, ends in found.items() if models[name].kind == "classes"
     ]  # fmt: skip
     if problems:
         fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
@@ -115,10 +116,10 @@ def refuse_unbounded(
         raise DataError(problems, hint=hint, fixes=fixes)
     if not found or any_range:
         return
-    what = "scores from {:g} to {:g} are no probabilities, so no threshold is understood"
+    what = "scores from {} to {} are no probabilities, so no threshold is understood"
     problems = [
-        Problem(what.format(*ends), "needs-threshold", settled.name, None,
-                settled.columns.source(models[name]))
+        Problem(what.format(*settled.ends(models[name], *ends)), "needs-threshold", settled.name,
+                None, settled.columns.source(models[name]))
         for name, ends in found.items()
     ]  # fmt: skip
     hint, fixes = taken_for(settled, {models[name]: ends for name, ends in found.items()})
@@ -135,7 +136,8 @@ def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, fl
         allowed = HALF * len(model.columns) + 1e-9
         if {*classes} <= {*model.classes} and off.get(model.name, 0.0) > allowed:
             file, row, total = _worst(settled, model)
-            what = f"the class probabilities of '{model.name}' sum to {total:.4g}, at worst"
+            said = settled.ends(model, float(f"{total:.4g}"))[0]
+            what = f"the class probabilities of '{model.name}' sum to {said}, at worst"
             problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
     if problems:
         hint = "--renormalize divides them by their sum in each row"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from clfeval.counts.beside import threshold_beside
@@ -147,6 +148,12 @@ class Settled:
         models = self.columns.models
         return next(self.columns.source(model) for model in models if model.name == name)
 
+    def ends(self, model: ModelColumns, *values: float) -> list[str]:
+        """Write numbers as the column of a model's answers has them, with its percent signs."""
+        if self.peeks[self.columns.source(model)].percent:
+            return [f"{100 * value:g}%" for value in values]
+        return [f"{value:g}" for value in values]
+
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
         return self.peeks[self.columns.source(model)].texts
@@ -210,7 +217,9 @@ def with_related(settled: Settled) -> Settled:
     columns, cuts = settled.columns, dict(settled.thresholds)
     for model in columns.models:
         if model.beside and not settled.roles.has_threshold(model.name):
-            cut = threshold_beside(settled.files, columns, model, settled.positive)
+            cut = threshold_beside(
+                settled.files, columns, model, settled.positive, partial(settled.ends, model)
+            )
             cuts[model.name] = cuts[model.name] if cut is None else cut
     return replace(settled, thresholds=cuts, related=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from clfeval.tables.input import Input
 from clfeval.tables.positive import partners
 
 FRAME = "<frame>"  # the name of a table that is no file
+COMMA = "has a comma that may be a decimal sign or part thousands"
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 
 
@@ -50,6 +52,18 @@ def counted_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[st
 def means_missing(text: str) -> str | None:
     """Return the hint for a word that programs write for a missing value."""
     return null_hint(text) if text.casefold() in _MISSING_WORDS else None
+
+
+def comma_hint(texts: Sequence[str]) -> str | None:
+    """Say how commas are to be read that may be decimal signs or part thousands.
+
+    None where one of the numbers tells which.
+    """
+    if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
+        return None
+    first = texts[0].strip()
+    decimal, whole = first.replace(",", "."), first.replace(",", "")
+    return f"--decimal ',' reads '{first}' as {decimal}; if it is {whole}, leave out its comma"
 
 
 def null_hint(text: str) -> str:

@@ -11,9 +11,10 @@ from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
 from clfeval.shell import given
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.lines import with_delimiter_hint
 from clfeval.tables.names import likely_truth
 from clfeval.tables.peek import peek
-from clfeval.tables.prediction import open_files, with_delimiter_hint
+from clfeval.tables.prediction import open_files
 from clfeval.tables.scan import TableFile, in_polars
 from clfeval.tables.taken import Taken
 

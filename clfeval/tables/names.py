@@ -41,11 +41,12 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
     """Raise where another column is called like truth too, and would be a model."""
     others = [name for name in free if name.strip().casefold() in Names.TRUTH]
     if others and roles.truth is None and not roles.model:
+        left = [name for name in free if name not in others]
         what = f"called like truth, as '{truth}' is: which of them is it?"
         raise DataError(
             [Problem(what, "two-truths", file, None, name) for name in others],
             hint=f"{given('--truth', truth)} makes models of the others; --ignore leaves them out",
-            fixes={"truth": truth, "ignore": tuple(others)},
+            fixes={"truth": truth} | ({"ignore": tuple(others)} if left else {}),
         )
 
 

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
-from clfeval.shell import given
-from clfeval.tables.cells import FRAME, known_labels
-from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
+from clfeval.tables.cells import COMMA, FRAME, comma_hint, known_labels
+from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names
 from clfeval.tables.layouts import LayoutName, layouts
+from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
@@ -175,41 +175,16 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         for source in sources:
             if source.text:
                 source = with_comments(source)
-                head = read_csv_head(source)
+                try:
+                    head = read_csv_head(source)
+                except DataError as error:
+                    raise titled(source) or error from error
                 check_names(source.name, head.columns, row=head.header_row)
                 files.append(TableFile(source.name, head.columns, source, head=head))
             else:
                 files.append(open_typed(source))
-        _check_same_columns(files)
+        check_same_columns(files)
         yield tuple(files)
-
-
-def _check_same_columns(files: Sequence[TableFile]) -> None:
-    first = files[0]
-    for other in files[1:]:
-        ours, theirs = set(first.columns), set(other.columns)
-        missing = [name for name in first.columns if name not in theirs]
-        extra = [name for name in other.columns if name not in ours]
-        if missing or extra:
-            parts = [f"has no column {listing(missing)}"] if missing else []
-            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            hint = "files read together need one set of columns"
-            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
-
-
-def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
-    """Return the error of a table without its columns as one of its delimiter, if that is why."""
-    if not file.source or not file.source.text:
-        return error
-    other = other_delimiter(file.source, file.columns)
-    if other is not None:
-        shown = r"\t" if other == "\t" else other
-        hint = f"is the delimiter another? {given('--delimiter', shown)}"
-        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
-    if len(file.columns) == 1:
-        hint = f"only one column was found: {listing(file.columns)}"
-        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
-    return error
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
@@ -258,6 +233,13 @@ def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles
     found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
     if found:
         texts = {name: min(peeks[name].texts) for name in found}
+        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
+        if hint := comma_hint(commas):
+            raise DataError(
+                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
+                 for name, text in texts.items()],
+                hint=hint,
+            )  # fmt: skip
         raise DataError(
             [
                 Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,

@@ -244,6 +244,19 @@ def test_percent_signs_are_read() -> None:
     assert found(threshold=0.571) == {"rf": (2, 0, 0, 2), "gb": (1, 0, 1, 2)}
 
 
+def test_percentages_are_quoted_as_they_stand_in_the_file() -> None:
+    lines = asked("truth,rf,gb\n1,150%,20%\n0,57.1%,30%\n1,20%,10%\n")
+    assert lines[0].startswith("t.csv: column 'rf': scores from 20% to 150% are no probabilities")
+    lines = asked("truth,p_a,p_b\na,70%,20%\nb,20%,70%\na,30%,20%\n", "--positive", "a")
+    assert "the class probabilities of 'model' sum to 50%, at worst" in lines[0]
+    lines = asked("y_true,y_pred,y_prob\n1,1,20%\n0,0,57.1%\n1,0,20%\n")
+    assert "'1' from 20% on, others up to 57.1% [" in lines[0]
+    write("m.csv", "model,f1,acc,auc\na,150%,20%,.5\nb,57.1%,-30%,.7\n")
+    done = program("mlcps", "m.csv", "-q")
+    assert "column 'f1': 150% is above 1, and" in done.err
+    assert "column 'acc': -30% is negative: " in done.err
+
+
 def test_a_cell_that_is_no_percentage_is_named() -> None:
     write("t.csv", "truth,rf\n1,70%\n0,x%\n1,57.1%\n0,3%\n")
     done = program("mars", "t.csv")
@@ -261,6 +274,20 @@ def test_a_decimal_comma_is_asked_about() -> None:
         "try: clfeval mars t.csv -d ';' -q --decimal ,",
     ]
     assert found(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
+
+
+def test_a_comma_of_thousands_is_no_decimal_comma() -> None:
+    content = "truth;rf;w\n1;0,7;1,000\n0;0,2;2,000\n"
+    write("t.csv", content.replace("0,7", "1").replace("0,2", "0"))
+    done = program("mars", "t.csv", "-d", ";", "--weight", "w", "-q")
+    assert (done.code, done.err.splitlines()) == (3, [
+        "t.csv: column 'w': '1,000' has a comma that may be a decimal sign or part thousands "
+        "[decimal-comma]",
+        "hint: --decimal ',' reads '1,000' as 1.000; if it is 1000, leave out its comma",
+    ])  # fmt: skip
+    # 0,7 tells which
+    lines = asked(content, "-d", ";", "--weight", "w", "--interval", "none")
+    assert lines[-1] == "try: clfeval mars t.csv -d ';' --weight w --interval none -q --decimal ,"
 
 
 def test_scores_from_0_to_100_are_cut_half_way() -> None:
@@ -335,6 +362,18 @@ def test_two_columns_called_like_truth_are_asked_about() -> None:
     assert found(truth="label") == {"target": (1, 1, 0, 1), "a": (1, 1, 0, 1)}
 
 
+def test_an_answer_that_leaves_no_model_is_not_proposed() -> None:
+    write("t.csv", "truth,name\n" + "".join(f"{i % 2},N{i}\n" for i in range(24)))
+    assert program("mars", "t.csv", "-q").err.splitlines() == [
+        "t.csv: column 'name': no value is one of truth's labels '0', '1': 'N0', 'N1', 'N10' and "
+        "21 more [unknown-label]",
+        "hint: is it no model? --id 'name', --by 'name', or --ignore 'name'",
+    ]
+    lines = asked("truth,target\n1,1\n0,0\n0,1\n")
+    assert lines[-1] == "try: clfeval mars t.csv -q --truth truth"
+    assert found(truth="truth") == {"target": (1, 1, 0, 1)}
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("--cluster", "truth"), "--cluster 'truth' is the column of true labels [bad-option]"),
     (("--ignore", "b", "--by", "b"), "--ignore leaves out 'b', and --by names it [bad-option]"),
@@ -385,6 +424,45 @@ def test_comments_on_top_are_passed_over() -> None:
         assert found("w.csv") == found()
     write("v.csv", "#truth,a\n1,1\n0,1\n")
     assert found("v.csv", truth="#truth") == {"a": (1, 1, 0, 0)}
+
+
+@pytest.mark.parametrize("mark", ["sep=;\n", '"sep=;"\r\n', "\ufeffSEP=;\n"])
+def test_the_line_that_tells_excel_the_delimiter_is_passed_over(mark: str) -> None:
+    write("t.csv", mark + "truth;a;b\n1;1;0\n0;0;0\n0;1;x\n".replace("x", "1"))
+    assert found() == {"a": (1, 1, 0, 1), "b": (0, 1, 1, 1)}
+    write("u.csv", mark + "truth;a\n1;1\n0;x\n")
+    assert "u.csv:4: column 'a': 'x' is not" in program("mars", "u.csv").err  # sep=; is row 1
+    write("m.csv", mark + "model;f1;acc;auc\na;.5;.6;.7\nb;.6;.7;.8\n")
+    assert program("mlcps", "m.csv").code == 0
+
+
+@pytest.mark.parametrize(("title", "row"), [
+    ("Predictions of June\n", 2), ("Predictions of June,,\n", 2), ("Predictions, June\n\n", 3),
+])  # fmt: skip
+def test_a_title_above_the_names_is_called_so(title: str, row: int) -> None:
+    sign = ";" if row == 3 else ","
+    write("t.csv", title + "truth,a,b\n1,1,0\n0,0,0\n".replace(",", sign))
+    for words in ("mars",), ("phidelta", "--features"):
+        done = program(*words, "t.csv", "-q")
+        first, hint = done.err.splitlines()
+        assert (done.code, first.partition("'")[0]) == (3, "t.csv:1: ")
+        assert first.endswith("' is a title or a comment, no header [no-header]")
+        assert hint == f"hint: the names stand in row {row}: tail -n +{row} FILE > NEW"
+
+
+def test_files_of_two_delimiters_are_not_read_together() -> None:
+    write("a.csv", "truth,a\n1,1\n0,1\n")
+    write("b.csv", "truth;a\n1;1\n0;1\n")
+    for one, two, signs in ("a.csv", "b.csv", ";,"), ("b.csv", "a.csv", ",;"):
+        done = program("mars", one, two, "-q")
+        assert (done.code, done.err.splitlines()[0]) == (
+            3, f"{two}: its delimiter is '{signs[0]}', and that of {one} '{signs[1]}' "
+            "[different-columns]",
+        )  # fmt: skip
+    write("c.csv", "truth;a\n1;1\n0;0\n")
+    assert program("mars", "b.csv", "c.csv", "-q").err.splitlines()[-1] == (
+        "try: clfeval mars b.csv c.csv -q --delimiter ';'"
+    )
 
 
 # ------------------------------------------------------------------ options

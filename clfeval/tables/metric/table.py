@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
 from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.lines import with_delimiter
 from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
 from clfeval.tables.metric.layouts import lay_out
-from clfeval.tables.metric.lines import with_delimiter
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
