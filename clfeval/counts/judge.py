@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.counts.doubts import refuse_foreign, refuse_stray, refuse_sums, refuse_unbounded
+from clfeval.counts.doubts import (
+    refuse_disjoint,
+    refuse_foreign,
+    refuse_mixed,
+    refuse_stray,
+    refuse_sums,
+    refuse_unbounded,
+)
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
@@ -94,7 +101,9 @@ def raise_culprits(
     lost: some rows lack their cluster.
     """
     known = sorted(known_labels(classes, settled.roles), key=natural)
+    refuse_mixed(settled, known)
     refuse_foreign(settled, known, unknown)
+    refuse_disjoint(settled, known, unknown)
     suspicion = Suspicion(
         known, unknown, settled.roles.missing == "error", wrong, weights,
         settled.columns.written, settled.columns.fold,

@@ -119,6 +119,50 @@ def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
     assert found(labels="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
 
 
+def test_answers_without_any_label_of_truth_are_told_so() -> None:
+    rows = "ill,yes,yes\nhealthy,no,yes\nhealthy,yes,no\n"
+    told = [
+        "hint: no label in common: write the classes alike in the file, one for the other, such as "
+        "'ill' for 'yes' if that is meant; a column that is no model is left out with --ignore"
+    ]
+    what = "answers 'no', 'yes', and truth 'truth' has 'healthy', 'ill' [unknown-label]"
+    write("t.csv", f"truth,a,b\n{rows}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert (done.code, done.err.splitlines()) == (3, [
+        f"t.csv: column 'a': {what}", f"t.csv: column 'b': {what}", *told,
+    ])  # fmt: skip
+    lines = (row.split(",") for row in rows.splitlines())
+    long = "".join(f"{i},a,{a},{t}\n{i},b,{b},{t}\n" for i, (t, a, b) in enumerate(lines))
+    write("t.csv", f"id,model,prediction,truth\n{long}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert done.err.splitlines() == [f"t.csv: column 'prediction': {what}", *told]
+    # nothing says which of u and v is which
+    write("t.csv", "truth,a\nill,u\nhealthy,v\n")
+    assert "such as" not in program("mars", "t.csv", "--positive", "ill", "-q").err
+
+
+def test_labels_and_scores_in_one_column_of_a_long_table() -> None:
+    rows = [("yes", 0.7, "yes"), ("no", 0.2, "no"), ("no", 0.6, "yes")]
+    long = "".join(f"{i},rf,{s},{t}\n{i},lr,{v},{t}\n" for i, (t, s, v) in enumerate(rows))
+    lines = asked(f"id,model,prediction,truth\n{long}", "--positive", "yes")
+    assert lines == [
+        "t.csv: column 'prediction': labels of 'lr' and scores of 'rf' in one column "
+        "[wrong-layout]",
+        "hint: --model 'rf' --kind score takes the scores, --model 'lr' --kind label the labels; or "
+        "give each a column of its own",
+        "try: clfeval mars t.csv --positive yes -q --model rf --kind score",
+    ]
+    assert found(positive="yes", model="rf") == {"rf": (1, 1, 0, 1)}
+    assert found(positive="yes", model="lr", kind="label") == {"lr": (1, 1, 0, 1)}
+
+
+def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
+    rows = "1,a,yes,yes\n1,b,maybe,yes\n2,a,no,no\n2,b,no,no\n"
+    write("t.csv", f"id,model,prediction,truth\n{rows}")
+    done = program("mars", "t.csv", "--positive", "yes", "-q")
+    assert done.err.startswith("t.csv:3: column 'prediction': 'maybe' is not among truth's labels")
+
+
 # ------------------------------------------------------------------ probabilities
 
 
