@@ -148,8 +148,8 @@ def test_labels_and_scores_in_one_column_of_a_long_table() -> None:
     assert lines == [
         "t.csv: column 'prediction': labels of 'lr' and scores of 'rf' in one column "
         "[wrong-layout]",
-        "hint: --model 'rf' --kind score takes the scores, --model 'lr' --kind label the labels; or "
-        "give each a column of its own",
+        "hint: --model 'rf' --kind score takes the scores, --model 'lr' --kind label the labels; "
+        "or give each a column of its own",
         "try: clfeval mars t.csv --positive yes -q --model rf --kind score",
     ]
     assert found(positive="yes", model="rf") == {"rf": (1, 1, 0, 1)}
@@ -541,6 +541,29 @@ def test_what_is_nearly_right_is_told_how_it_is_written(words: tuple[str, ...], 
     write("t.csv", "truth,a\n1,.7\n0,.2\n1,.6\n")
     done = program(*words)
     assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: {hint}")
+
+
+@pytest.mark.parametrize("rate", ["90%", "90 %", "0.9", ".9"])
+def test_a_rate_may_be_a_percentage(rate: str) -> None:
+    words = ("tune-jpt", "--sensitivity", rate, "--specificity", "80%", "-f", "json")
+    done = program(*words, "--dry-run")
+    plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+    assert (plan["--sensitivity"], plan["--specificity"]) == ("0.9", "0.8")
+    done = program("tune-jpt", "--sensitivity", "90", "--specificity", ".8")
+    assert done.err.splitlines() == [
+        "--sensitivity 90 is not between 0 and 1 [bad-option]", "hint: a share: 0.9 for 90 %",
+    ]  # fmt: skip
+    done = program("tune-jpt", "--sensitivity", "x", "--specificity", ".8")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2, "--sensitivity 'x' is not a number [bad-option]",
+    )  # fmt: skip
+
+
+def test_a_table_of_rates_is_told_what_is_taken() -> None:
+    write("t.csv", "study,sensitivity,specificity\nA,.9,.8\nB,.7,.9\n")
+    done = program("tune-jpt", "t.csv", "-q")
+    assert (done.code, len(done.err.splitlines())) == (3, 2)
+    assert "takes their counts (columns model, tp, fp, fn, tn), or the rates of one" in done.err
 
 
 def test_features_are_proposed_to_be_features() -> None:

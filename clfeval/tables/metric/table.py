@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
+from clfeval.shell import given
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.lines import with_delimiter
 from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
@@ -29,6 +30,7 @@ from clfeval.tables.metric.sheet import (
     without_metrics,
 )
 from clfeval.tables.metric.values import check_values, percentages
+from clfeval.tables.names import LIKELY
 from clfeval.tables.taken import Taken
 
 
@@ -69,6 +71,8 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             raise DataError(
                 problems[:KEPT], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
+        if likely := find(grid.columns, LIKELY):
+            hint += f"; predictions? --from predictions {given('--truth', likely)}"
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
     raise DataError(problems[:KEPT], hint=hint, totals=+totals, fixes=fixes)
 
