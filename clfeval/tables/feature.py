@@ -10,7 +10,7 @@ from typing import Any, Literal
 from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
 from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
 from clfeval.tables.lines import with_delimiter_hint
 from clfeval.tables.names import likely_truth
 from clfeval.tables.peek import peek
@@ -129,6 +129,8 @@ def _recognised(
     first = files[0]
     columns = list(first.columns)
     left_out = match_names(first.name, columns, roles.ignore, what="column")
+    asked = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
+    refuse_left_out(left_out, {**asked, "--feature": wanted})
     columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
@@ -217,6 +217,14 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
 def is_index(name: str) -> bool:
     """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
     return bool(_INDEX.fullmatch(name))
+
+
+def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str | None]]) -> None:
+    """Raise where an option names a column that --ignore leaves out; named: the names by option."""
+    for flag, names in named.items():
+        for name in names:
+            if name in ignored:
+                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
 
 
 def match_names(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
@@ -14,7 +14,7 @@ from clfeval.tables.cells import COMMA, FRAME, comma_hint, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, match_names
+from clfeval.tables.input import Input, Kind, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, peek
@@ -192,21 +192,20 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     columns = list(peeks)
     ignored = match_names(file, columns, roles.ignore, what="column")
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
-    used = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
+    named = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
             "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
-    for flag, names in used.items():
-        for name in names:
-            if name in ignored:
-                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
-            if name is not None and name not in peeks and name != FILE_NAME:
-                raise unknown_column(file, name, columns)
+    refuse_left_out(ignored, {**named, "--model": roles.model})
+    for name in chain(*named.values()):
+        if name is not None and name not in peeks and name != FILE_NAME:
+            raise unknown_column(file, name, columns)
     wanted = roles.layout
     for layout in layouts():
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
-                if roles.cluster is not None and roles.cluster == found.truth:
-                    raise bad_option(f"--cluster '{found.truth}' is the column of true labels")
+                for flag in ("--cluster", "--weight", "--id"):
+                    if found.truth in named[flag]:
+                        raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
                 if roles.decimal == ".":
                     _refuse_commas(file, found, peeks, roles)
                 return layout, replace(

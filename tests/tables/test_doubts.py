@@ -421,11 +421,58 @@ def test_an_answer_that_leaves_no_model_is_not_proposed() -> None:
 @pytest.mark.parametrize(("words", "message"), [
     (("--cluster", "truth"), "--cluster 'truth' is the column of true labels [bad-option]"),
     (("--ignore", "b", "--by", "b"), "--ignore leaves out 'b', and --by names it [bad-option]"),
+    (("--ignore", "b*", "--model", "b"),
+     "--ignore leaves out 'b', and --model names it [bad-option]"),
+    (("--weight", "truth"), "--weight 'truth' is the column of true labels [bad-option]"),
+    (("--id", "truth"), "--id 'truth' is the column of true labels [bad-option]"),
 ])  # fmt: skip
 def test_a_column_has_one_part(words: tuple[str, ...], message: str) -> None:
     write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n")
     done = program("mars", "t.csv", *words)
     assert (done.code, done.err.splitlines()[0]) == (2, message)
+
+
+def test_the_column_of_models_is_no_id_of_a_long_table() -> None:
+    write("t.csv", "id,model,prediction,truth\n1,a,1,1\n2,a,0,1\n")
+    for name, part in ("model", "the models' names"), ("prediction", "their answers"):
+        done = program("mars", "t.csv", "--id", name)
+        assert (done.code, done.err.splitlines()) == (
+            2, [f"--id '{name}' is the column of {part} [bad-option]", "hint: --id 'id'"],
+        )  # fmt: skip
+
+
+def test_what_is_left_out_is_not_asked_for_in_other_commands() -> None:
+    write("m.csv", "model,f1,acc,auc\na,.5,.6,.7\nb,.6,.5,.8\n")
+    done = program("mlcps", "m.csv", "--ignore", "f1", "--metric", "f1")
+    assert (done.code, done.err) == (
+        2,
+        "--ignore leaves out 'f1', and --metric names it [bad-option]\n",
+    )
+    write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n")
+    done = program("phidelta", "t.csv", "--features", "--ignore", "a", "--feature", "a")
+    assert (done.code, done.err) == (
+        2,
+        "--ignore leaves out 'a', and --feature names it [bad-option]\n",
+    )
+
+
+def test_a_model_that_is_named_is_not_proposed_to_be_left_out() -> None:
+    rows = "".join(f"{i % 2},{i % 3 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
+    write("t.csv", f"truth,rf,age\n{rows}")
+    done = program("mars", "t.csv", "--model", "rf", "--model", "age", "-q")
+    assert (done.code, len(done.err.splitlines())) == (3, 2)  # no command, and no contradiction
+    assert "leaves out" not in done.err
+
+
+def test_a_cell_is_named_once() -> None:
+    lines = asked("truth,a,b\n1,0.9,.1\n0,,.3\n1,n/a,.2\n0,.2,\n1,.4,.5\n")
+    assert lines == [
+        "t.csv:3: column 'a': missing [missing-value]",
+        "t.csv:4: column 'a': 'n/a' is not a number [bad-number]",
+        "t.csv:5: column 'b': missing [missing-value]",
+        "hint: fill the cells, or add --missing drop to leave such rows out",
+        "try: clfeval mars t.csv -q --null-value n/a --missing drop",
+    ]
 
 
 def test_a_table_of_metrics_is_told_its_command() -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
 from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
 from clfeval.tables.lines import with_delimiter
 from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
 from clfeval.tables.metric.layouts import lay_out
@@ -159,6 +159,7 @@ def read_metrics(
         what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
         raise bad_option(what)
     grid, left_out = without_columns(read_grid(table, said), said.ignore)
+    refuse_left_out(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
     try:
         sheet = lay_out(grid, said, wanted, transpose=transpose)
     except DataError as error:
