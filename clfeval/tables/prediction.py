@@ -238,6 +238,8 @@ def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles
                 [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
                  for name, text in texts.items()],
                 hint=hint,
+                # either way scores have one order; weights would count a thousand times
+                fixes={} if roles.weight in found else {"decimal": ","},
             )  # fmt: skip
         raise DataError(
             [

@@ -175,6 +175,13 @@ def test_probabilities_named_by_class_are_one_model(prefix: str) -> None:
     assert list(found(positive="barolo").values()) == [(1, 1, 1, 1)]
 
 
+def test_labels_are_folded_in_the_names_of_probabilities_too() -> None:
+    rows = "Bad,.7,.3\nBAD,.2,.8\ngood,.6,.4\ngood,.1,.9\n"
+    for header in ("p_Bad,p_good", "rf:BAD,rf:Good", "Bad,good"):
+        write("t.csv", f"truth,{header}\n{rows}")
+        assert [*found(positive="bad", fold_labels=True).values()] == [(1, 1, 1, 1)]
+
+
 def test_probabilities_that_do_not_sum_to_1_are_named_with_the_worst_row() -> None:
     rows = "a,.7,.2,.1\nb,.2,.7,.1\nc,.1,.2,.35\nb,.25,.15,.1\na,.6,.3,.1\n"
     lines = asked(f"truth,p_a,p_b,p_c\n{rows}", "--positive", "b")
@@ -329,6 +336,10 @@ def test_a_comma_of_thousands_is_no_decimal_comma() -> None:
         "[decimal-comma]",
         "hint: --decimal ',' reads '1,000' as 1.000; if it is 1000, leave out its comma",
     ])  # fmt: skip
+    # the order of scores is the same either way
+    lines = asked("truth;rf\n1;70,010\n0;20,200\n", "-d", ";")
+    assert "'20,200' has a comma that may be a decimal sign or part thousands" in lines[0]
+    assert lines[-1] == "try: clfeval mars t.csv -d ';' -q --decimal , --threshold 50"
     # 0,7 tells which
     lines = asked(content, "-d", ";", "--weight", "w", "--interval", "none")
     assert lines[-1] == "try: clfeval mars t.csv -d ';' --weight w --interval none -q --decimal ,"
