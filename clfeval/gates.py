@@ -117,6 +117,17 @@ def _check_limit(limit: Limit, metric: str, cell: Cell) -> None:
     """Refuse a part that a count does not have, and a limit beyond what the measure may be."""
     if limit.part != "value" and not isinstance(cell, Estimate):
         raise UsageError.of(f"'{metric}' is a count: it has no .{limit.part}", "bad-gate")
+    _check_range(limit, metric)
+
+
+def check_ranges(limits: Iterable[Limit]) -> None:
+    """Refuse limits beyond what their measures may be, before anything is computed."""
+    for limit in limits:
+        known = (name for name in same_measure(limit.metric) if name in CATALOG)
+        _check_range(limit, next(known, limit.metric))
+
+
+def _check_range(limit: Limit, metric: str) -> None:
     if metric not in CATALOG:
         return
     low, high = CATALOG[metric].low, CATALOG[metric].high

@@ -90,6 +90,16 @@ def shares(flag: str, texts: Sequence[str]) -> list[float]:
     return found
 
 
+def share(flag: str, texts: Sequence[str]) -> float:
+    """Parse a number; 90% is 0.9."""
+    text = texts[-1]
+    try:
+        value = float(f"{text.removesuffix('%').rstrip()}e-2" if text.endswith("%") else text)
+    except ValueError:
+        raise bad_option(f"{flag} '{text}' is not a number", f"for example {flag} 0.9") from None
+    return value
+
+
 def thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
     """Parse `T` and `MODEL=T`."""
     found: dict[str | None, float] = {}

@@ -160,8 +160,8 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """True when no gate was missed."""
-        return all(gate.passed for gate in self.gates)
+        """True when no gate was missed, and a dry run found nothing to ask."""
+        return all(gate.passed for gate in self.gates) and not self.summary.get("doubts")
 
     def whole(self, table: str) -> Rows:
         """Return the rows of a table that speak for its models."""

@@ -23,6 +23,7 @@ CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "codes": (set(), set()),
     "errors": (set(), set()),
+    "shell": (set(), set()),
     "arrays": (set(), {"numpy"}),
     "late": (set(), {"polars", "narwhals"}),
     "options": ({"errors"}, set()),
@@ -36,12 +37,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "measures": ({"arrays", "errors"}, {"numpy"}),
     "inference": ({"arrays"}, {"numpy", "scipy"}),
     "tables": (
-        {"arrays", "errors", "late", "notation", "options", "result", "unnamed"},
+        {"arrays", "errors", "late", "notation", "options", "result", "shell", "unnamed"},
         {"numpy", "backports", "compression"},
     ),
-    "counts": ({"arrays", "errors", "inference", "late", "result", "tables", "words"}, {"numpy"}),
+    "counts": (
+        {"arrays", "errors", "inference", "late", "result", "shell", "tables", "words"},
+        {"numpy"},
+    ),
     "methods": (
-        {"arrays", "errors", "notation", "options", "words", "yaml"}
+        {"arrays", "errors", "notation", "options", "shell", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
@@ -52,12 +56,13 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),
     "api": (
         {"errors", "options", "tables", "counts", "measures", "methods", "result"}
-        | {"gates", "limits", "pages", "views", "words"},
+        | {"gates", "limits", "pages", "shell", "views", "words"},
         {"polars"},
     ),
     "cli": (
         {"errors", "options", "methods", "api", "gates", "limits"}
-        | {"interrupt", "pages", "result", "schema", "tables", "unnamed", "views", "words"},
+        | {"interrupt", "pages", "result", "schema", "shell", "tables", "unnamed", "views"}
+        | {"words"},
         {"typer", "rich"},
     ),
     "__init__": (set(), set()),  # what is public is imported by its name, on first use

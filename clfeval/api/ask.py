@@ -6,13 +6,14 @@ table is read again, until nothing is left to ask: what is proposed in the end i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from clfeval.api.dry_run import dry_result
-from clfeval.errors import ClfevalError, DataError
+from clfeval.errors import ClfevalError, DataError, Problem
 from clfeval.options import Command, listed
 from clfeval.result import Result
 from clfeval.tables.source import read_once
@@ -20,6 +21,7 @@ from clfeval.tables.taken import Facts, Read
 
 MOST = 25  # questions in a row
 ALONE = ("features", "cluster")  # what a column is taken for by them is left out by no other option
+NOTHING = ("empty-table", "no-models")  # left by an answer that is none
 OnOpen = Callable[[Read], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
 
@@ -60,10 +62,10 @@ def answered(
             asked = _all(error, command, opening, table, given, seen)
             asked.offer = offer(asked.fixes) if asked.fixes else None
             if taken[0].dry_run and isinstance(error, DataError):
-                return dry_result(command.name, seen[-1:], asked, {})
+                return dry_result(command, taken[1:], seen[-1:], asked, {})
             raise asked from error.__cause__
         if taken[0].dry_run:
-            return dry_result(command.name, seen[-1:], None, ready.facts)
+            return dry_result(command, taken[1:], seen[-1:], None, ready.facts)
         return ready.result()
 
 
@@ -82,26 +84,43 @@ def _all(
 
     parts, fixes, told = [first], answers(first), {str(first)}
     settled = not fixes
-    while answers(parts[-1]) and not settled and len(parts) < MOST:
+    last = first
+    while answers(last) and not settled and len(told) < MOST:
         try:
             with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
                 settled = True
         except ClfevalError as another:
             if str(another) in told:
                 break  # the answer was none
-            if another.problems[0].code == "empty-table":  # it leaves nothing
-                fixes = {
-                    name: value for name, value in fixes.items() if name not in parts[-1].fixes
-                }
+            code = another.problems[0].code
+            if code in NOTHING or (code == "bad-option" and "ignore" in answers(last)):
+                fixes = {name: value for name, value in fixes.items() if name not in last.fixes}
                 break
             told.add(str(another))
-            parts.append(another)
+            parts += _news(another, parts)
             fixes = with_fixes(fixes, answers(another))
+            last = another
     asked = first if len(parts) == 1 else type(first).together(parts)
     asked.fixes = fixes
     asked.settled = settled
     asked.args = ("\n".join(asked.lines()),)
     return asked
+
+
+def _news(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalError]:
+    """Return what an error says of other cells than errors before it have named; or nothing."""
+    cells = {_cell(problem) for part in told for problem in part.problems}
+    fresh = [one for one in error.problems if one.row is None or _cell(one) not in cells]
+    if error.parts or len(fresh) == len(error.problems):
+        return [error]
+    if not fresh and error.hint in [part.hint for part in told]:
+        return []
+    totals = error.totals - Counter(one.code for one in error.problems if one not in fresh)
+    return [type(error)(fresh, hint=error.hint, totals=totals)]
+
+
+def _cell(problem: Problem) -> tuple[str | None, int | None, str | None]:
+    return problem.file, problem.row, problem.column
 
 
 def with_fixes(given: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, Any]:

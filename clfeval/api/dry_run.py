@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from clfeval import __version__
-from clfeval.errors import ClfevalError
+from clfeval.errors import ClfevalError, joined
+from clfeval.options import Command, Option, changed, plain
 from clfeval.pages import DRY_RUN
 from clfeval.result import Answer, Result, Row
+from clfeval.tables.cells import FRAME
+from clfeval.tables.source import display_of, paths_of
 from clfeval.tables.taken import Facts, Read
 from clfeval.words import many
 
 
 def dry_result(
-    command: str, read: Sequence[Read], asked: ClfevalError | None, facts: Facts
-) -> Result:
-    """Return how tables are read, what is to be asked of them, and what a command would compute on.
+    command: Command, groups: Sequence[object], read: Sequence[Read], asked: ClfevalError | None,
+    facts: Facts,
+) -> Result:  # fmt: skip
+    """Return how tables are read, what is to be asked of them, and what a command would compute.
 
-    read: none where a table could not be opened. Tables: `reading` (column taken why), `doubts`
-    (code file row column text hint), `plan` (what value).
+    groups: what is wanted of it. read: none where a table could not be opened. Tables: `reading`
+    (column taken why), `doubts` (code file row column text hint), `plan` (what value).
     """
     parts = (asked.parts or (asked,)) if asked else ()
     doubts: list[Row] = [
@@ -31,18 +36,34 @@ def dry_result(
         for table in read
         for one in table.taken()
     ]
-    plan: list[Row] = [{"what": name, "value": str(value)} for name, value in facts.items()]
-    said = Answer("readable", f"Nothing is doubtful: {command} would compute on this reading.")
+    wanted = {o.flag: _typed(o, getattr(one, o.field)) for one in groups for o in changed(one)}
+    plan: list[Row] = [
+        {"what": name, "value": str(value)} for name, value in {**facts, **wanted}.items()
+    ]
+    said = Answer("readable", f"Nothing is doubtful: {command.name} would compute on this reading.")
     if asked:
         them = many(len(doubts), "question")
-        text = f"{them} must be answered before {command} computes."
+        text = f"{them} must be answered before {command.name} computes."
         said = Answer("doubtful", text)
     return Result(
         command=DRY_RUN,
-        signature=f"cmd:{DRY_RUN}|of:{command}|clfeval:{__version__}",
+        signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
         inputs=(),
-        parameters={"of": command, "offer": asked and asked.offer},
+        parameters={"of": command.name, "offer": asked and asked.offer},
         summary={"doubts": len(doubts)},
         tables={"reading": reading, "doubts": doubts, "plan": plan},
         answer=(said,),
     )
+
+
+def _typed(option: Option, value: Any) -> str:
+    """Write the value of an option as a shell takes it; a table by its name alone."""
+    if option.opt.reads:
+        return joined([display_of(path) for path in paths_of(value)] or [FRAME])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return joined([f"{key}={_typed(option, one)}" for key, one in value.items()])
+    if option.opt.write is not plain or not isinstance(value, tuple):
+        return option.opt.write(value)
+    return joined([plain(one) for one in value])

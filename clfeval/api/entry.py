@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from inspect import Parameter, Signature, cleandoc
+from json import dumps
 from types import NoneType
 from typing import Any, get_args, get_origin
 
@@ -21,9 +22,10 @@ from clfeval.api.ask import OnOpen, Steps, answered, with_fixes
 from clfeval.errors import ClfevalError
 from clfeval.options import Command, Option
 from clfeval.result import Result
+from clfeval.shell import WORD, unquoted
 from clfeval.tables.input import with_input
 
-_FLAG = re.compile(r"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?: (?P<value>(?:'[^']*'|[^\s'])+))?")
+_FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
 _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
@@ -92,16 +94,22 @@ def _word(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -
 
 def _literal(text: str, option: Option, dialect: Dialect) -> str:
     """Write what a shell takes for this option as Python and YAML do."""
-    key, equals, value = "", "", text.replace("'", "")
+    key, equals, value = "", "", unquoted(text)
     if option.holds == "mapping":
         key, equals, value = value.rpartition("=")
     parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
-    words = [part if plain.fullmatch(part) else f"'{part}'" for part in parts]
+    words = [part if plain.fullmatch(part) else _quoted(part) for part in parts]
     value = words[0]
     if len(words) > 1:
         value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
     return f"{{{key!r}: {value}}}" if equals else value
+
+
+def _quoted(text: str) -> str:
+    """Write text as Python and YAML both do."""
+    plain = text.isprintable() and not {"'", "\\"} & {*text}
+    return f"'{text}'" if plain else dumps(text)
 
 
 def entry(command: Command) -> Callable[[Steps], Callable[..., Result]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from shlex import quote
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
@@ -20,6 +19,7 @@ from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of
 from clfeval.options import changed
 from clfeval.result import InputFile, Warn
+from clfeval.shell import word
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.sheet import Sheet, not_turned
 from clfeval.tables.metric.table import MetricTable, read_metrics
@@ -120,6 +120,7 @@ def _read(
         inputs=(InputFile(found.display, found.sha256, len(found.models), found.dropped),),
         statistics=_digest(found),
         problem=found.problem,
+        percent=found.percent,
         splits=found.splits,
         by_split=found.by_split,
         sds=found.sds,
@@ -155,7 +156,7 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
         raise DataError.of(what, "turned-table", name, hint="add --transpose", fixes=fixes)
     known = [name for name in sheet.ignored if measure_of(name) is not None]
     if known:
-        flags = " ".join(f"--ignore {quote(name)}" for name in known)
+        flags = " ".join(f"--ignore {word(name)}" for name in known)
         hint = f"write plain numbers, or leave {'them' if len(known) > 1 else 'it'} out: {flags}"
         raise DataError(
             [Problem("holds text, no numbers", "bad-number", name, None, n) for n in known],

@@ -52,7 +52,7 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
         raise bad_option(f"{' and '.join(said_by)} each say what to tune: give one", commas)
     if table is None:
         for option in changed(said):
-            if option.field != "positive":
+            if option.field not in ("positive", "dry_run"):
                 raise bad_option(f"{option.flag} is for a table, and there is none")
         if rates:
             given = of_rates(options.sensitivity, options.specificity, said)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
-from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +21,7 @@ from clfeval.errors import bad_option
 from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
+from clfeval.shell import line
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -162,7 +162,7 @@ def offered(words: Sequence[str], options: Sequence[Option], fixes: Mapping[str,
         given = list(_without(given, known[name], value))
         more += _words(known[name], value)
     at = given.index("--") if "--" in given else len(given)
-    return join(["clfeval", *given[:at], *more, *given[at:]])
+    return line(["clfeval", *given[:at], *more, *given[at:]])
 
 
 def _without(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:

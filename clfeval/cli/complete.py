@@ -152,7 +152,7 @@ def _read(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
     """Read the head of one file, with polars only where the format leaves no other way."""
     from tempfile import TemporaryDirectory
 
-    from clfeval.tables.csv import read_csv_head
+    from clfeval.tables.csv import read_csv_head, with_comments
     from clfeval.tables.source import open_sources
 
     with TemporaryDirectory(prefix="clfeval-") as folder:
@@ -160,7 +160,7 @@ def _read(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
         with open_sources([plain], said) as sources:
             source = sources[0]
         if source.text:
-            head = read_csv_head(source)
+            head = read_csv_head(with_comments(source))
             return head.columns, head.sample
         if source.format == "ndjson":
             import json

@@ -57,10 +57,13 @@ def run(
 
             stop_at_once()
             result = compute()
-        if not dry and (limited or gates.baseline is not None):
-            from clfeval.gates import judged
+        if limited or gates.baseline is not None:
+            from clfeval.gates import check_ranges, judged
 
-            result = judged(result, gates)
+            if dry:
+                check_ranges(gates.limits)
+            else:
+                result = judged(result, gates)
         if dry:  # the rest of the line is about the result
             table = output.table if output.table in result.tables else None
             output = replace(output, show=(), table=table)

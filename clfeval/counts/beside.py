@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, isinf, nextafter
 
 from clfeval.errors import DataError
 from clfeval.late import nw
+from clfeval.shell import given
 from clfeval.tables.cells import as_text, is_absent
 from clfeval.tables.input import DEFAULT_THRESHOLD
 from clfeval.tables.prediction import Columns, ModelColumns
@@ -14,12 +15,14 @@ from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 
 def threshold_beside(
-    files: Sequence[TableFile], columns: Columns, model: ModelColumns, positive: str
-) -> float | None:
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns, positive: str,
+    write: Callable[..., list[str]],
+) -> float | None:  # fmt: skip
     """Return the threshold at which the scores of a model say what its labels say.
 
     Of all that do, 0.5 or else the shortest number. None where the scores cannot be read, which is
-    told later. Raises DataError where no threshold does.
+    told later. write: numbers as the column of scores has them. Raises DataError where no threshold
+    does.
     """
     score, label = model.columns[0], str(model.beside)
     chosen = columns.readings("plain")
@@ -43,11 +46,13 @@ def threshold_beside(
             else:
                 most = max(most, row["most"])
     if most >= least:
+        cuts = write(least, most)
         what = (
-            f"its labels are not '{score}' cut at one threshold: '{positive}' from {least:g} on, "
-            f"others up to {most:g}"
+            f"its labels are not '{score}' cut at one threshold: '{positive}' from {cuts[0]} on, "
+            f"others up to {cuts[1]}"
         )
-        hint = f"--ignore '{label}' takes the scores, --ignore '{score}' takes the labels"
+        without = given("--ignore", label), given("--ignore", score)
+        hint = f"{without[0]} takes the scores, {without[1]} takes the labels"
         fixes = {"ignore": (label,)}
         raise DataError.of(
             what, "labels-differ", files[0].name, None, label, hint=hint, fixes=fixes

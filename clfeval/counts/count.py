@@ -270,7 +270,8 @@ class Sample:
         )
         for word, (names, totals) in zip(("positive", "negative"), sides, strict=True):
             numbers = sorted({*totals.tolist()})
-            said = "to".join(f"{number:,.10g}" for number in {*numbers[:1], *numbers[-1:]})
+            ends = dict.fromkeys((numbers[0], numbers[-1]))
+            said = " to ".join(f"{number:,.10g}" for number in ends)
             found[f"{word}: {listing(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)

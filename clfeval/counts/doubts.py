@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
-from operator import add
+from operator import add, or_
 from typing import Any
 
 from clfeval.counts.scales import shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
-from clfeval.tables.cells import as_text
+from clfeval.shell import given
+from clfeval.tables.cells import as_text, means_missing
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
+from clfeval.tables.input import Kind
+from clfeval.tables.positive import NO_REASON, guess_positive
 from clfeval.tables.prediction import ModelColumns
 
 # as flags are written; a tree that is sure of everything says 0.0 and 1.0
@@ -89,9 +92,64 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
                     None, model.columns[0])
             for model in foreign
         ],
-        hint=f"is it no model? {ways_of(settled, names[0])}, or --ignore '{names[0]}'",
+        hint=f"is it no model? {ways_of(settled, names[0])}, or {given('--ignore', names[0])}",
         fixes=fixes,
     )  # fmt: skip
+
+
+def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
+    """Raise where no model ever says a label of truth: the classes have other names there."""
+    models, columns = settled.columns.models, settled.columns
+    said = reduce(or_, (settled.texts(model) for model in models), frozenset[str]())
+    if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
+        return
+    if any(map(means_missing, said)):
+        return
+    names = list(dict.fromkeys(columns.source(model) for model in models))
+    what = f"answers {listing(sorted(said))}, and truth '{columns.truth}' has {listing(known)}"
+    hint = "no label in common: write the classes alike in the file, one for the other"
+    if len(said) == len(known) == 2:
+        (ours, why), (theirs, because) = (
+            guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
+        )
+        if NO_REASON not in (why, because):
+            hint += f", such as '{theirs}' for '{ours}' if that is meant"
+    hint += "; a column that is no model is left out with --ignore"
+    raise DataError(
+        [Problem(what, "unknown-label", settled.name, None, name) for name in names], hint=hint
+    )
+
+
+def refuse_mixed(settled: Settled, known: Sequence[str]) -> None:
+    """Raise for a long table in which some models say labels, and others numbers."""
+    columns = settled.columns
+    if not columns.answer:
+        return
+    text, answer = pl.col(columns.naming).cast(pl.String), pl.col(columns.answer).cast(pl.String)
+    frames = [numbered(file, columns.null_values) for file in settled.files]
+    found = (
+        pl.concat([frame.select(text.alias("m"), answer.alias("a")) for frame in frames])
+        .drop_nulls()
+        .group_by("m", maintain_order=True)
+        .agg(pl.col("a").is_in(list(known)).all().alias("labels"),
+             pl.col("a").cast(pl.Float64, strict=False).is_not_null().all().alias("numbers"))
+        .filter(pl.col("m").is_in([model.name for model in columns.models]))
+        .collect()
+    )  # fmt: skip
+    labels = found.filter(pl.col("labels") & ~pl.col("numbers"))["m"].to_list()
+    scores = found.filter(pl.col("numbers") & ~pl.col("labels"))["m"].to_list()
+    if not (labels and scores):
+        return
+    what = f"labels of {listing(labels, 3)} and scores of {listing(scores, 3)} in one column"
+    ways: dict[Kind, list[str]] = {"score": scores, "label": labels}
+    flags = [
+        " ".join([*(given("--model", name) for name in names), f"--kind {kind}"])
+        for kind, names in ways.items()
+    ]
+    hint = f"{flags[0]} takes the scores, {flags[1]} the labels; or give each a column of its own"
+    kept: Kind = "score" if len(scores) >= len(labels) else "label"
+    raise DataError.of(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
+                       fixes={"model": tuple(ways[kept]), "kind": kept})  # fmt: skip
 
 
 def refuse_unbounded(
@@ -102,10 +160,11 @@ def refuse_unbounded(
     found: the ends of what each model says, beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
+    what = "class probabilities from {} to {}"
     problems = [
-        Problem(f"class probabilities from {low:g} to {high:g}", "bad-probability", settled.name,
+        Problem(what.format(*settled.ends(models[name], *ends)), "bad-probability", settled.name,
                 None, name)
-        for name, (low, high) in found.items() if models[name].kind == "classes"
+        for name, ends in found.items() if models[name].kind == "classes"
     ]  # fmt: skip
     if problems:
         fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
@@ -114,10 +173,10 @@ def refuse_unbounded(
         raise DataError(problems, hint=hint, fixes=fixes)
     if not found or any_range:
         return
-    what = "scores from {:g} to {:g} are no probabilities, so no threshold is understood"
+    what = "scores from {} to {} are no probabilities, so no threshold is understood"
     problems = [
-        Problem(what.format(*ends), "needs-threshold", settled.name, None,
-                settled.columns.source(models[name]))
+        Problem(what.format(*settled.ends(models[name], *ends)), "needs-threshold", settled.name,
+                None, settled.columns.source(models[name]))
         for name, ends in found.items()
     ]  # fmt: skip
     hint, fixes = taken_for(settled, {models[name]: ends for name, ends in found.items()})
@@ -134,7 +193,8 @@ def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, fl
         allowed = HALF * len(model.columns) + 1e-9
         if {*classes} <= {*model.classes} and off.get(model.name, 0.0) > allowed:
             file, row, total = _worst(settled, model)
-            what = f"the class probabilities of '{model.name}' sum to {total:.4g}, at worst"
+            said = settled.ends(model, float(f"{total:.4g}"))[0]
+            what = f"the class probabilities of '{model.name}' sum to {said}, at worst"
             problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
     if problems:
         hint = "--renormalize divides them by their sum in each row"

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.counts.doubts import refuse_foreign, refuse_stray, refuse_sums, refuse_unbounded
+from clfeval.counts.doubts import (
+    refuse_disjoint,
+    refuse_foreign,
+    refuse_mixed,
+    refuse_stray,
+    refuse_sums,
+    refuse_unbounded,
+)
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.counts.twins import refuse_twins
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
+from clfeval.shell import given
 from clfeval.tables.cells import (
     as_text,
     counted_texts,
@@ -25,7 +33,6 @@ from clfeval.tables.cells import (
     known_labels,
     means_missing,
     natural,
-    null_hint,
 )
 from clfeval.tables.diagnose import (
     FILE,
@@ -42,18 +49,18 @@ from clfeval.tables.diagnose import (
 from clfeval.tables.peek import Peek, is_score
 from clfeval.tables.scan import TableFile, all_distinct
 
-# by the code of the first problem; {value} is what it quotes
+# by the code of the first problem; {value} is what it quotes, the others are options with it
 HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
-    "bad-number": null_hint("{value}"),
+    "bad-number": "if '{value}' means missing, add {null_value}",
     "bad-weight": "weights count how often a row stands for itself",
     "duplicate-id": "an id names one row, and stands once",
 }
 _HINTS = HINTS | {
     "duplicate-id": "an id names one row, and stands once; where rows share a patient or a "
-    "document: --cluster '{column}' instead (mars, phidelta, tune-jpt)",
+    "document: {cluster} instead (mars, phidelta, tune-jpt)",
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
-    "unknown-label": "a class truth happens to lack is declared with --labels '{value}'; "
+    "unknown-label": "a class truth happens to lack is declared with {labels}; "
     "a column that is no model is left out by naming the others with --model",
     "duplicate-row": "each id needs one line per model",
     "unequal-ids": "each id needs one line per model",
@@ -94,7 +101,9 @@ def raise_culprits(
     lost: some rows lack their cluster.
     """
     known = sorted(known_labels(classes, settled.roles), key=natural)
+    refuse_mixed(settled, known)
     refuse_foreign(settled, known, unknown)
+    refuse_disjoint(settled, known, unknown)
     suspicion = Suspicion(
         known, unknown, settled.roles.missing == "error", wrong, weights,
         settled.columns.written, settled.columns.fold,
@@ -121,7 +130,8 @@ def _fixes(problems: Sequence[Problem], hints: Mapping[str, str]) -> dict[str, A
 
 def _value(problem: Problem) -> str:
     """Return what a problem quotes."""
-    return problem.what.split("'")[1] if "'" in problem.what else ""
+    found = re.match(r"'(.*?)' (?:is|stands|answered|where) ", problem.what, re.DOTALL)
+    return found[1] if found else ""
 
 
 def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
@@ -130,7 +140,12 @@ def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
         return hint
     comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
     hint = hints.get("decimal-comma" if comma else first.code, "")
-    return hint.format(value=value, point=value.replace(",", "."), column=first.column) or None
+    words = {
+        "null_value": given("--null-value", value),
+        "labels": given("--labels", value),
+        "cluster": given("--cluster", str(first.column)),
+    }
+    return hint.format(value=value, point=value.replace(",", "."), **words) or None
 
 
 def raise_nameless_runs(settled: Settled) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clfeval.counts.settle import Settled
+from clfeval.shell import given
 from clfeval.tables.input import Names, find
 from clfeval.tables.prediction import ModelColumns
 
@@ -19,8 +20,8 @@ Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
 def ways_of(settled: Settled, name: str) -> str:
     """Say what a column may be instead of a model."""
     if shares(settled, name):
-        return f"--cluster '{name}' (mars, phidelta, tune-jpt)"
-    return f"--id '{name}', --by '{name}'"
+        return f"{given('--cluster', name)} (mars, phidelta, tune-jpt)"
+    return f"{given('--id', name)}, {given('--by', name)}"
 
 
 def shares(settled: Settled, name: str) -> bool:
@@ -51,10 +52,10 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         whole = []
     if wide and len(labels) >= len(found):
         whole = names
-    cut = f"--threshold '{first.name}=T' says from which score on it is positive"
+    cut = f"{given('--threshold', f'{first.name}=T')} says from which score on it is positive"
     fixes: dict[str, Any] = {}
     if whole:
-        hint = f"--ignore '{whole[0]}' leaves it out; if it is a model, {cut}"
+        hint = f"{given('--ignore', whole[0])} leaves it out; if it is a model, {cut}"
         shared = [name for name in whole if shares(settled, name)]
         if shared:
             hint = f"{ways_of(settled, shared[0])}, {hint}"
@@ -66,9 +67,10 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         alone = not (inside or whole) and len({*scores.values()}) == 1 and len(scores) == len(found)
         middle = next(iter(scores.values()))
         fixes["threshold"] = {None: middle} if alone else {m.name: c for m, c in scores.items()}
-        said = f"{middle:g}" if alone else f"'{next(iter(scores)).name}={middle:g}'"
+        one = f"{next(iter(scores)).name}={middle:g}"
+        said = f"--threshold {middle:g}" if alone else given("--threshold", one)
         kind = {50.0: "percentages", 0.0: "log-odds or margins"}.get(middle, "slips beyond 1")
-        hint = f"{kind}? --threshold {said} cuts half-way; else {cut}"
+        hint = f"{kind}? {said} cuts half-way; else {cut}"
         if percent and alone:
             hint += "; divided by 100 they are scores 0..1"
     elif not whole:

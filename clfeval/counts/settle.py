@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
+from functools import partial
 from typing import Any, TypeAlias
 
 from clfeval.counts.beside import threshold_beside
@@ -12,6 +12,7 @@ from clfeval.counts.twins import refuse_twins
 from clfeval.errors import DataError, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
+from clfeval.shell import given
 from clfeval.tables.cells import as_text, is_absent, known_labels, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
@@ -38,8 +39,9 @@ def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.labels} and len(classes) > 1:
             what = f"truth has no class '{roles.positive}'; its classes: {listing(classes)}"
-            lacking = f"a class truth happens to lack is declared with --labels {roles.positive}"
-            hint = suggestion(roles.positive, classes) or lacking
+            declared = given("--labels", roles.positive, bare=True)
+            hint = suggestion(roles.positive, classes)
+            hint = hint or f"a class truth happens to lack is declared with {declared}"
             raise DataError.of(what, "unknown-positive", file, hint=hint)
         return roles.positive
     default = default_positive(classes)
@@ -47,7 +49,7 @@ def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str
         rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
         guess, why = guess_positive(classes)
         what = f"which class is positive? truth has {joined(list(rows))}"
-        hint = f"--positive {quote(guess)}: {why}; all others are negative"
+        hint = f"{given('--positive', guess, bare=True)}: {why}; all others are negative"
         raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
 
@@ -146,6 +148,12 @@ class Settled:
         models = self.columns.models
         return next(self.columns.source(model) for model in models if model.name == name)
 
+    def ends(self, model: ModelColumns, *values: float) -> list[str]:
+        """Write numbers as the column of a model's answers has them, with its percent signs."""
+        if self.peeks[self.columns.source(model)].percent:
+            return [f"{100 * value:g}%" for value in values]
+        return [f"{value:g}" for value in values]
+
     def texts(self, model: ModelColumns) -> frozenset[str]:
         """Return the first values of a model's answers."""
         return self.peeks[self.columns.source(model)].texts
@@ -209,7 +217,9 @@ def with_related(settled: Settled) -> Settled:
     columns, cuts = settled.columns, dict(settled.thresholds)
     for model in columns.models:
         if model.beside and not settled.roles.has_threshold(model.name):
-            cut = threshold_beside(settled.files, columns, model, settled.positive)
+            cut = threshold_beside(
+                settled.files, columns, model, settled.positive, partial(settled.ends, model)
+            )
             cuts[model.name] = cuts[model.name] if cut is None else cut
     return replace(settled, thresholds=cuts, related=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from clfeval.errors import DataError, Problem, joined, listing
+from clfeval.shell import given
 from clfeval.tables.cells import means_missing
 from clfeval.tables.input import Input
 
@@ -21,8 +22,9 @@ def refuse_gaps(file: str, truth: str, classes: Mapping[str, int], roles: Input)
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
         what = f"a class, or missing: {rows}?"
-        flags = " ".join(f"--labels '{word}'" for word in words)
-        hint = f"--null-value '{words[0]}' says that it is missing; {flags} that it is a class"
+        flags = " ".join(given("--labels", word) for word in words)
+        gap = given("--null-value", words[0])
+        hint = f"{gap} says that it is missing; {flags} that it is a class"
         fixes = {"null_value": tuple(words)}
         raise DataError.of(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
 
@@ -59,6 +61,6 @@ def refuse_twins(
     what = "labels that differ only by capitals or outer spaces: "
     problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
     every = list(dict.fromkeys(label for _, _, same in found for label in same))
-    keep = " ".join(f"--labels '{label}'" for label in every[:NAMED])
+    keep = " ".join(given("--labels", label) for label in every[:NAMED])
     hint = f"--fold-labels takes them for one; {keep} keeps them apart"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})

@@ -163,7 +163,8 @@ _LESS = re.compile(
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
     r"params|parameters|flops|macs|runtime|duration|minutes|hours|ms|secs?|energy|emissions?|co2|"
     r"misclassification|eer|hter|fpr\d*|fnr\d*|fdr\d*|p_value|pvalue|difference|gap|disparity|"
-    r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd)(?:_|@|$)|^(?:1_|rank_|rank$)"
+    r"bias|false|wrong|missed|failures?|wer|mape|hinge|std|sd|elapsed|wall|walltime|delay|price|"
+    r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 
 # every name of a line says what its first name says, by this formula

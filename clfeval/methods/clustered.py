@@ -15,6 +15,7 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.clusters import design, paired_divisors
 from clfeval.inference.shares import Fourfold
 from clfeval.result import Warn
+from clfeval.shell import given
 
 ENOUGH = 20  # clusters
 CLUSTERED = {  # beside the methods of independent rows
@@ -144,6 +145,6 @@ def cluster_notes(counted: Counted) -> list[Warn]:
         return []
     text = (
         f"'{name}' repeats: if rows of one {name} tend to be alike, intervals of independent rows "
-        f"are too narrow; --cluster '{name}'"
+        f"are too narrow; {given('--cluster', name)}"
     )
     return [Warn("may-share", text)]

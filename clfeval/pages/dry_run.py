@@ -1,4 +1,4 @@
-"""How a dry run reads: the questions, the columns, what would be computed on."""
+"""How a dry run reads: the questions, the columns, what would be computed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def shown(result: Result, _: int) -> Iterator[Shown]:
         yield Shown("doubts", "Questions", columns, rank="asked", most=None)
     title = "How the table is read"
     title += ", once they are answered as proposed" if result.tables["doubts"] else ""
-    yield Shown("reading", title, "column taken why", rank="asked", most=None)
+    if result.tables["reading"]:
+        yield Shown("reading", title, "column taken why", rank="asked", most=None)
     if result.tables["plan"]:
-        yield Shown("plan", "What would be computed on", "what value", rank="asked")
+        yield Shown("plan", "What would be computed", "what value", rank="asked")
 
 
 PAGE = Page("dry-run", TABLES, headline, shown, lambda _: ())

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from clfeval.shell import given
 from clfeval.tables.input import Input
 from clfeval.tables.positive import partners
 
 FRAME = "<frame>"  # the name of a table that is no file
+COMMA = "has a comma that may be a decimal sign or part thousands"
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 
 
@@ -51,9 +54,21 @@ def means_missing(text: str) -> str | None:
     return null_hint(text) if text.casefold() in _MISSING_WORDS else None
 
 
+def comma_hint(texts: Sequence[str]) -> str | None:
+    """Say how commas are to be read that may be decimal signs or part thousands.
+
+    None where one of the numbers tells which.
+    """
+    if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
+        return None
+    first = texts[0].strip()
+    decimal, whole = first.replace(",", "."), first.replace(",", "")
+    return f"--decimal ',' reads '{first}' as {decimal}; if it is {whole}, leave out its comma"
+
+
 def null_hint(text: str) -> str:
     """Say how a text is made to mean missing."""
-    return f"if '{text}' means missing, add --null-value '{text}'"
+    return f"if '{text}' means missing, add {given('--null-value', text)}"
 
 
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:

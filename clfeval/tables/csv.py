@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -32,14 +33,22 @@ class CsvHead:
     header_row: int = 1  # more when blank lines or comments stand above it
 
 
+_SEPARATOR = re.compile(rb'"?sep=([\t!-~])"?\s*', re.IGNORECASE)
+
+
 def with_comments(source: SourceFile) -> SourceFile:
     """Return the source with the comments on top: lines that begin with `#`, and blank ones.
 
-    `#id,truth` above as many fields is a header, `# id, truth` is none.
+    `#id,truth` above as many fields is a header, `# id, truth` is none. `sep=;`, which tells Excel
+    the delimiter, tells it here too, unless another is said.
     """
     with source.path.open("rb") as stream:
         lines = [stream.readline(HEAD_BYTES)]
         start = lines[0].removeprefix(codecs.BOM_UTF8)
+        if said := _SEPARATOR.fullmatch(start):
+            plain = source.delimiter in ",\t"
+            delimiter = said[1].decode() if plain else source.delimiter
+            return replace(source, comments=lines[0], delimiter=delimiter)
         while start.startswith(b"#") or (start and not start.strip() and len(lines) > 1):
             lines.append(start := stream.readline(HEAD_BYTES))
     *comments, header = lines

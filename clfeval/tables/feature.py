@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, listing, unknown_column
 from clfeval.late import nw
-from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.shell import given
+from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
+from clfeval.tables.lines import with_delimiter_hint
 from clfeval.tables.names import likely_truth
 from clfeval.tables.peek import peek
-from clfeval.tables.prediction import open_files, with_delimiter_hint
+from clfeval.tables.prediction import open_files
 from clfeval.tables.scan import TableFile, in_polars
 from clfeval.tables.taken import Taken
 
@@ -127,6 +129,8 @@ def _recognised(
     first = files[0]
     columns = list(first.columns)
     left_out = match_names(first.name, columns, roles.ignore, what="column")
+    asked = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
+    refuse_left_out(left_out, {**asked, "--feature": wanted})
     columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
@@ -157,7 +161,7 @@ def _recognised(
         hint = "name it with --truth COLUMN"
         hint += ", or the file that has it with --truth-table FILE" if feature else ""
         guess = None if feature else likely_truth(peek(first, roles.null_value))
-        hint = f"--truth '{guess[0]}': {guess[1]}" if guess else hint
+        hint = f"{given('--truth', guess[0])}: {guess[1]}" if guess else hint
         fixes = {"truth": guess[0]} if guess else {}
         error = DataError.of(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from errno import EINVAL
 from pathlib import Path
 
 from clfeval.errors import DataError
@@ -41,7 +42,10 @@ _ZIPPED = (
 
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     """Raise DataError for a file of another kind: workbooks, archives, pickles, pages."""
-    what, hint = _known(path, magic) or ("", "")
+    try:
+        what, hint = _known(path, magic) or ("", "")
+    except OSError as error:
+        raise DataError.of(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
         raise DataError.of(f"this is {what}, no table", "wrong-format", name, hint=hint)
 
@@ -61,7 +65,9 @@ def _zip(path: Path) -> tuple[str, str]:
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
-    except (BadZipFile, OSError, NotImplementedError, ValueError):
+    except (BadZipFile, OSError, NotImplementedError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno != EINVAL:
+            raise  # the archive may be whole; EINVAL: it tells of places before its own start
         return "a damaged zip archive", "pack or save it anew"
     for part, what, hint in _ZIPPED:
         if any(name.startswith(part) or name.endswith(part) for name in names):

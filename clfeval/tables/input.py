@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from shlex import quote
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, listing, suggestion
 from clfeval.notation import thresholds
 from clfeval.options import COLUMNS, READING, Command, Opt, listed, number
+from clfeval.shell import word
 from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
@@ -219,6 +219,14 @@ def is_index(name: str) -> bool:
     return bool(_INDEX.fullmatch(name))
 
 
+def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str | None]]) -> None:
+    """Raise where an option names a column that --ignore leaves out; named: the names by option."""
+    for flag, names in named.items():
+        for name in names:
+            if name in ignored:
+                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
+
+
 def match_names(
     file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
 ) -> list[str]:
@@ -233,7 +241,7 @@ def match_names(
             hint = suggestion(pattern, names)
             if len(parts) > 1 and known.issuperset(parts):
                 flag = {"column": "--ignore"}.get(what, f"--{what}")
-                hint = f"one each time: {' '.join(f'{flag} {quote(part)}' for part in parts)}"
+                hint = f"one each time: {' '.join(f'{flag} {word(part)}' for part in parts)}"
             raise UsageError.of(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
+from clfeval.shell import given
 from clfeval.tables.input import Input, Names, find
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
 # what truth is also called, where nothing else says so: it is proposed, and not taken
-_LIKELY = (
+LIKELY = (
     "class", "y", "diagnosis", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard",
     "ground_truth", "groundtruth", "reference", "reference_standard", "true", "observed", "obs",
     "expected", "response", "status", "disease", "category", "y_test", "annotation", "correct",
@@ -21,6 +22,7 @@ _LIKELY = (
     "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
+RATES = ("sensitivity", "specificity")
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)|(?:Unnamed: \d+)?", re.IGNORECASE)
 
 
@@ -40,31 +42,38 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
     """Raise where another column is called like truth too, and would be a model."""
     others = [name for name in free if name.strip().casefold() in Names.TRUTH]
     if others and roles.truth is None and not roles.model:
+        left = [name for name in free if name not in others]
         what = f"called like truth, as '{truth}' is: which of them is it?"
         raise DataError(
             [Problem(what, "two-truths", file, None, name) for name in others],
-            hint=f"--truth '{truth}' makes models of the others; --ignore leaves them out",
-            fixes={"truth": truth, "ignore": tuple(others)},
+            hint=f"{given('--truth', truth)} makes models of the others; --ignore leaves them out",
+            fixes={"truth": truth} | ({"ignore": tuple(others)} if left else {}),
         )
 
 
 def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     """Build the error for a table in which no column is known to be truth; one is proposed."""
     what = f"no truth column; columns: {listing(peeks)}"
+    if all(find(peeks, (name,)) for name in RATES):
+        hint = (
+            "rates of models? clfeval tune-jpt takes their counts (columns model, tp, fp, fn, tn), "
+            "or the rates of one: --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks by rates"
+        )
+        return DataError.of(what, "no-truth", file, hint=hint)
     if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
         hint = "a table of metrics? clfeval mlcps ranks its models; else --truth COLUMN"
         return DataError.of(what, "no-truth", file, hint=hint)
     guess = likely_truth(peeks)
     if guess is None:
         return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
-    hint = f"--truth '{guess[0]}': {guess[1]}"
+    hint = f"{given('--truth', guess[0])}: {guess[1]}"
     return DataError.of(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
 
 
 def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
     """Return the column that may be truth, and why; None where nothing speaks for one."""
     few = {n: p for n, p in peeks.items() if n and 1 < len(p.texts) <= MOST_CLASSES and p.classes}
-    named = find(few, _LIKELY)
+    named = find(few, LIKELY)
     if named is not None:
         return named, "its name"
     # its classes are what other columns say

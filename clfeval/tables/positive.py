@@ -28,6 +28,7 @@ _REST = {
     "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
     "unmatched", "rest", "background", "nonevent", "censored",
 }  # fmt: skip
+NO_REASON = "no class is rarer"
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
@@ -73,5 +74,5 @@ def guess_positive(classes: Mapping[str, int]) -> tuple[str, str]:
 def _rarer(counts: Iterable[int]) -> str:
     numbers = sorted(counts)
     if numbers[:1] == numbers[1:2]:
-        return "no class is rarer"
+        return NO_REASON
     return "the rarer class" if len(numbers) == 2 else "the rarest class"

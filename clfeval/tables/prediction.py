@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
-from clfeval.tables.cells import FRAME, known_labels
-from clfeval.tables.csv import other_delimiter, read_csv_head, with_comments
+from clfeval.tables.cells import COMMA, FRAME, comma_hint, known_labels
+from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, match_names
+from clfeval.tables.input import Input, Kind, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
+from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, peek
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
@@ -174,41 +175,16 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         for source in sources:
             if source.text:
                 source = with_comments(source)
-                head = read_csv_head(source)
+                try:
+                    head = read_csv_head(source)
+                except DataError as error:
+                    raise titled(source) or error from error
                 check_names(source.name, head.columns, row=head.header_row)
                 files.append(TableFile(source.name, head.columns, source, head=head))
             else:
                 files.append(open_typed(source))
-        _check_same_columns(files)
+        check_same_columns(files)
         yield tuple(files)
-
-
-def _check_same_columns(files: Sequence[TableFile]) -> None:
-    first = files[0]
-    for other in files[1:]:
-        ours, theirs = set(first.columns), set(other.columns)
-        missing = [name for name in first.columns if name not in theirs]
-        extra = [name for name in other.columns if name not in ours]
-        if missing or extra:
-            parts = [f"has no column {listing(missing)}"] if missing else []
-            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            hint = "files read together need one set of columns"
-            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
-
-
-def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
-    """Return the error of a table without its columns as one of its delimiter, if that is why."""
-    if not file.source or not file.source.text:
-        return error
-    other = other_delimiter(file.source, file.columns)
-    if other is not None:
-        shown = r"\t" if other == "\t" else other
-        hint = f"is the delimiter another? --delimiter '{shown}'"
-        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
-    if len(file.columns) == 1:
-        hint = f"only one column was found: {listing(file.columns)}"
-        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
-    return error
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
@@ -216,21 +192,20 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     columns = list(peeks)
     ignored = match_names(file, columns, roles.ignore, what="column")
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
-    used = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
+    named = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
             "--by": roles.by, "--cluster": (roles.cluster,)}  # fmt: skip
-    for flag, names in used.items():
-        for name in names:
-            if name in ignored:
-                raise bad_option(f"--ignore leaves out '{name}', and {flag} names it")
-            if name is not None and name not in peeks and name != FILE_NAME:
-                raise unknown_column(file, name, columns)
+    refuse_left_out(ignored, {**named, "--model": roles.model})
+    for name in chain(*named.values()):
+        if name is not None and name not in peeks and name != FILE_NAME:
+            raise unknown_column(file, name, columns)
     wanted = roles.layout
     for layout in layouts():
         if wanted in (None, layout.name, *layout.asked):
             found = layout.recognise(file, peeks, roles)
             if found is not None:
-                if roles.cluster is not None and roles.cluster == found.truth:
-                    raise bad_option(f"--cluster '{found.truth}' is the column of true labels")
+                for flag in ("--cluster", "--weight", "--id"):
+                    if found.truth in named[flag]:
+                        raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
                 if roles.decimal == ".":
                     _refuse_commas(file, found, peeks, roles)
                 return layout, replace(
@@ -257,6 +232,15 @@ def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles
     found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
     if found:
         texts = {name: min(peeks[name].texts) for name in found}
+        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
+        if hint := comma_hint(commas):
+            raise DataError(
+                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
+                 for name, text in texts.items()],
+                hint=hint,
+                # either way scores have one order; weights would count a thousand times
+                fixes={} if roles.weight in found else {"decimal": ","},
+            )  # fmt: skip
         raise DataError(
             [
                 Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,

@@ -90,12 +90,17 @@ class SourceFile:
 
     @property
     def display(self) -> str:
-        """The name without its folders, as results show it; a pipe's number says nothing."""
-        if self.name == STDIN:
-            return STDIN
-        if self.name.startswith(("/dev/fd/", "/proc/self/fd/")):
-            return "<pipe>"
-        return Path(self.name).name.encode(errors="replace").decode()
+        """Its name as results show it."""
+        return display_of(self.name)
+
+
+def display_of(name: str) -> str:
+    """Return a name without its folders, as results show it; a pipe's number says nothing."""
+    if name in ("-", STDIN):
+        return STDIN
+    if name.startswith(("/dev/fd/", "/proc/self/fd/")):
+        return "<pipe>"
+    return Path(name).name.encode(errors="replace").decode()
 
 
 def paths_of(table: Any) -> list[str]:

@@ -129,7 +129,7 @@ def test_errors_have_their_code_and_nothing_on_stdout(name: str) -> None:
 
 def test_all_problems_of_a_table_are_said_at_once() -> None:
     lines = rank("bad.csv", "-q").err.splitlines()
-    heads = ["bad.csv:2", "hint", "bad.csv:2", "bad.csv:3", "hint"]
+    heads = ["bad.csv:2", "hint", "bad.csv:3", "hint"]  # a cell is named once
     assert [line.split(": ")[0] for line in lines] == [*heads, "when the rest is mended, try"]
 
 

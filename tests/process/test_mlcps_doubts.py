@@ -228,6 +228,19 @@ def test_what_is_pasted_says_what_the_mended_table_says(case: str) -> None:
         assert area == pytest.approx(wanted[name][1], rel=1e-12)
 
 
+def test_time_is_asked_about_under_any_of_its_names() -> None:
+    for name in ("fit_time", "score_time", "elapsed", "wall_time", "train_seconds", "memory_mb"):
+        done = rank(GOOD.replace("f1", name), "-q")
+        assert f"column '{name}': is no measure known here: is more of it better" in done.err
+        assert proposed(done)[-2:] == ["--direction", f"{name}=min"]
+
+
+def test_models_named_again_and_again_are_predictions_perhaps() -> None:
+    rows = "".join(f"P{i // 2},{i % 2},0.{i},0.{9 - i}\n" for i in range(8))
+    done = rank(f"patient,y,rf,svm\n{rows}", "-q")
+    assert done.err.splitlines()[-1].endswith("; predictions? --from predictions --truth 'y'")
+
+
 def test_transpose_is_taken_away_where_models_are_in_rows_already() -> None:
     for content in (
         GOOD,

@@ -5,6 +5,7 @@ What a refusal proposes is run, and finds nothing more to ask.
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,50 @@ def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
     assert found(labels="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
 
 
+def test_answers_without_any_label_of_truth_are_told_so() -> None:
+    rows = "ill,yes,yes\nhealthy,no,yes\nhealthy,yes,no\n"
+    told = [
+        "hint: no label in common: write the classes alike in the file, one for the other, such as "
+        "'ill' for 'yes' if that is meant; a column that is no model is left out with --ignore"
+    ]
+    what = "answers 'no', 'yes', and truth 'truth' has 'healthy', 'ill' [unknown-label]"
+    write("t.csv", f"truth,a,b\n{rows}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert (done.code, done.err.splitlines()) == (3, [
+        f"t.csv: column 'a': {what}", f"t.csv: column 'b': {what}", *told,
+    ])  # fmt: skip
+    lines = (row.split(",") for row in rows.splitlines())
+    long = "".join(f"{i},a,{a},{t}\n{i},b,{b},{t}\n" for i, (t, a, b) in enumerate(lines))
+    write("t.csv", f"id,model,prediction,truth\n{long}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert done.err.splitlines() == [f"t.csv: column 'prediction': {what}", *told]
+    # nothing says which of u and v is which
+    write("t.csv", "truth,a\nill,u\nhealthy,v\n")
+    assert "such as" not in program("mars", "t.csv", "--positive", "ill", "-q").err
+
+
+def test_labels_and_scores_in_one_column_of_a_long_table() -> None:
+    rows = [("yes", 0.7, "yes"), ("no", 0.2, "no"), ("no", 0.6, "yes")]
+    long = "".join(f"{i},rf,{s},{t}\n{i},lr,{v},{t}\n" for i, (t, s, v) in enumerate(rows))
+    lines = asked(f"id,model,prediction,truth\n{long}", "--positive", "yes")
+    assert lines == [
+        "t.csv: column 'prediction': labels of 'lr' and scores of 'rf' in one column "
+        "[wrong-layout]",
+        "hint: --model 'rf' --kind score takes the scores, --model 'lr' --kind label the labels; "
+        "or give each a column of its own",
+        "try: clfeval mars t.csv --positive yes -q --model rf --kind score",
+    ]
+    assert found(positive="yes", model="rf") == {"rf": (1, 1, 0, 1)}
+    assert found(positive="yes", model="lr", kind="label") == {"lr": (1, 1, 0, 1)}
+
+
+def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
+    rows = "1,a,yes,yes\n1,b,maybe,yes\n2,a,no,no\n2,b,no,no\n"
+    write("t.csv", f"id,model,prediction,truth\n{rows}")
+    done = program("mars", "t.csv", "--positive", "yes", "-q")
+    assert done.err.startswith("t.csv:3: column 'prediction': 'maybe' is not among truth's labels")
+
+
 # ------------------------------------------------------------------ probabilities
 
 
@@ -128,6 +173,13 @@ def test_probabilities_named_by_class_are_one_model(prefix: str) -> None:
     write("t.csv", f"truth,{header}\n{rows}")
     # of the two that tie the first class is taken
     assert list(found(positive="barolo").values()) == [(1, 1, 1, 1)]
+
+
+def test_labels_are_folded_in_the_names_of_probabilities_too() -> None:
+    rows = "Bad,.7,.3\nBAD,.2,.8\ngood,.6,.4\ngood,.1,.9\n"
+    for header in ("p_Bad,p_good", "rf:BAD,rf:Good", "Bad,good"):
+        write("t.csv", f"truth,{header}\n{rows}")
+        assert [*found(positive="bad", fold_labels=True).values()] == [(1, 1, 1, 1)]
 
 
 def test_probabilities_that_do_not_sum_to_1_are_named_with_the_worst_row() -> None:
@@ -243,6 +295,19 @@ def test_percent_signs_are_read() -> None:
     assert found(threshold=0.571) == {"rf": (2, 0, 0, 2), "gb": (1, 0, 1, 2)}
 
 
+def test_percentages_are_quoted_as_they_stand_in_the_file() -> None:
+    lines = asked("truth,rf,gb\n1,150%,20%\n0,57.1%,30%\n1,20%,10%\n")
+    assert lines[0].startswith("t.csv: column 'rf': scores from 20% to 150% are no probabilities")
+    lines = asked("truth,p_a,p_b\na,70%,20%\nb,20%,70%\na,30%,20%\n", "--positive", "a")
+    assert "the class probabilities of 'model' sum to 50%, at worst" in lines[0]
+    lines = asked("y_true,y_pred,y_prob\n1,1,20%\n0,0,57.1%\n1,0,20%\n")
+    assert "'1' from 20% on, others up to 57.1% [" in lines[0]
+    write("m.csv", "model,f1,acc,auc\na,150%,20%,.5\nb,57.1%,-30%,.7\n")
+    done = program("mlcps", "m.csv", "-q")
+    assert "column 'f1': 150% is above 1, and" in done.err
+    assert "column 'acc': -30% is negative: " in done.err
+
+
 def test_a_cell_that_is_no_percentage_is_named() -> None:
     write("t.csv", "truth,rf\n1,70%\n0,x%\n1,57.1%\n0,3%\n")
     done = program("mars", "t.csv")
@@ -260,6 +325,24 @@ def test_a_decimal_comma_is_asked_about() -> None:
         "try: clfeval mars t.csv -d ';' -q --decimal ,",
     ]
     assert found(delimiter=";", decimal=",") == {"rf": (1, 1, 1, 1), "gb": (1, 0, 1, 2)}
+
+
+def test_a_comma_of_thousands_is_no_decimal_comma() -> None:
+    content = "truth;rf;w\n1;0,7;1,000\n0;0,2;2,000\n"
+    write("t.csv", content.replace("0,7", "1").replace("0,2", "0"))
+    done = program("mars", "t.csv", "-d", ";", "--weight", "w", "-q")
+    assert (done.code, done.err.splitlines()) == (3, [
+        "t.csv: column 'w': '1,000' has a comma that may be a decimal sign or part thousands "
+        "[decimal-comma]",
+        "hint: --decimal ',' reads '1,000' as 1.000; if it is 1000, leave out its comma",
+    ])  # fmt: skip
+    # the order of scores is the same either way
+    lines = asked("truth;rf\n1;70,010\n0;20,200\n", "-d", ";")
+    assert "'20,200' has a comma that may be a decimal sign or part thousands" in lines[0]
+    assert lines[-1] == "try: clfeval mars t.csv -d ';' -q --decimal , --threshold 50"
+    # 0,7 tells which
+    lines = asked(content, "-d", ";", "--weight", "w", "--interval", "none")
+    assert lines[-1] == "try: clfeval mars t.csv -d ';' --weight w --interval none -q --decimal ,"
 
 
 def test_scores_from_0_to_100_are_cut_half_way() -> None:
@@ -334,14 +417,73 @@ def test_two_columns_called_like_truth_are_asked_about() -> None:
     assert found(truth="label") == {"target": (1, 1, 0, 1), "a": (1, 1, 0, 1)}
 
 
+def test_an_answer_that_leaves_no_model_is_not_proposed() -> None:
+    write("t.csv", "truth,name\n" + "".join(f"{i % 2},N{i}\n" for i in range(24)))
+    assert program("mars", "t.csv", "-q").err.splitlines() == [
+        "t.csv: column 'name': no value is one of truth's labels '0', '1': 'N0', 'N1', 'N10' and "
+        "21 more [unknown-label]",
+        "hint: is it no model? --id 'name', --by 'name', or --ignore 'name'",
+    ]
+    lines = asked("truth,target\n1,1\n0,0\n0,1\n")
+    assert lines[-1] == "try: clfeval mars t.csv -q --truth truth"
+    assert found(truth="truth") == {"target": (1, 1, 0, 1)}
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("--cluster", "truth"), "--cluster 'truth' is the column of true labels [bad-option]"),
     (("--ignore", "b", "--by", "b"), "--ignore leaves out 'b', and --by names it [bad-option]"),
+    (("--ignore", "b*", "--model", "b"),
+     "--ignore leaves out 'b', and --model names it [bad-option]"),
+    (("--weight", "truth"), "--weight 'truth' is the column of true labels [bad-option]"),
+    (("--id", "truth"), "--id 'truth' is the column of true labels [bad-option]"),
 ])  # fmt: skip
 def test_a_column_has_one_part(words: tuple[str, ...], message: str) -> None:
     write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n")
     done = program("mars", "t.csv", *words)
     assert (done.code, done.err.splitlines()[0]) == (2, message)
+
+
+def test_the_column_of_models_is_no_id_of_a_long_table() -> None:
+    write("t.csv", "id,model,prediction,truth\n1,a,1,1\n2,a,0,1\n")
+    for name, part in ("model", "the models' names"), ("prediction", "their answers"):
+        done = program("mars", "t.csv", "--id", name)
+        assert (done.code, done.err.splitlines()) == (
+            2, [f"--id '{name}' is the column of {part} [bad-option]", "hint: --id 'id'"],
+        )  # fmt: skip
+
+
+def test_what_is_left_out_is_not_asked_for_in_other_commands() -> None:
+    write("m.csv", "model,f1,acc,auc\na,.5,.6,.7\nb,.6,.5,.8\n")
+    done = program("mlcps", "m.csv", "--ignore", "f1", "--metric", "f1")
+    assert (done.code, done.err) == (
+        2,
+        "--ignore leaves out 'f1', and --metric names it [bad-option]\n",
+    )
+    write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n")
+    done = program("phidelta", "t.csv", "--features", "--ignore", "a", "--feature", "a")
+    assert (done.code, done.err) == (
+        2,
+        "--ignore leaves out 'a', and --feature names it [bad-option]\n",
+    )
+
+
+def test_a_model_that_is_named_is_not_proposed_to_be_left_out() -> None:
+    rows = "".join(f"{i % 2},{i % 3 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
+    write("t.csv", f"truth,rf,age\n{rows}")
+    done = program("mars", "t.csv", "--model", "rf", "--model", "age", "-q")
+    assert (done.code, len(done.err.splitlines())) == (3, 2)  # no command, and no contradiction
+    assert "leaves out" not in done.err
+
+
+def test_a_cell_is_named_once() -> None:
+    lines = asked("truth,a,b\n1,0.9,.1\n0,,.3\n1,n/a,.2\n0,.2,\n1,.4,.5\n")
+    assert lines == [
+        "t.csv:3: column 'a': missing [missing-value]",
+        "t.csv:4: column 'a': 'n/a' is not a number [bad-number]",
+        "t.csv:5: column 'b': missing [missing-value]",
+        "hint: fill the cells, or add --missing drop to leave such rows out",
+        "try: clfeval mars t.csv -q --null-value n/a --missing drop",
+    ]
 
 
 def test_a_table_of_metrics_is_told_its_command() -> None:
@@ -386,6 +528,45 @@ def test_comments_on_top_are_passed_over() -> None:
     assert found("v.csv", truth="#truth") == {"a": (1, 1, 0, 0)}
 
 
+@pytest.mark.parametrize("mark", ["sep=;\n", '"sep=;"\r\n', "\ufeffSEP=;\n"])
+def test_the_line_that_tells_excel_the_delimiter_is_passed_over(mark: str) -> None:
+    write("t.csv", mark + "truth;a;b\n1;1;0\n0;0;0\n0;1;x\n".replace("x", "1"))
+    assert found() == {"a": (1, 1, 0, 1), "b": (0, 1, 1, 1)}
+    write("u.csv", mark + "truth;a\n1;1\n0;x\n")
+    assert "u.csv:4: column 'a': 'x' is not" in program("mars", "u.csv").err  # sep=; is row 1
+    write("m.csv", mark + "model;f1;acc;auc\na;.5;.6;.7\nb;.6;.7;.8\n")
+    assert program("mlcps", "m.csv").code == 0
+
+
+@pytest.mark.parametrize(("title", "row"), [
+    ("Predictions of June\n", 2), ("Predictions of June,,\n", 2), ("Predictions, June\n\n", 3),
+])  # fmt: skip
+def test_a_title_above_the_names_is_called_so(title: str, row: int) -> None:
+    sign = ";" if row == 3 else ","
+    write("t.csv", title + "truth,a,b\n1,1,0\n0,0,0\n".replace(",", sign))
+    for words in ("mars",), ("phidelta", "--features"):
+        done = program(*words, "t.csv", "-q")
+        first, hint = done.err.splitlines()
+        assert (done.code, first.partition("'")[0]) == (3, "t.csv:1: ")
+        assert first.endswith("' is a title or a comment, no header [no-header]")
+        assert hint == f"hint: the names stand in row {row}: tail -n +{row} FILE > NEW"
+
+
+def test_files_of_two_delimiters_are_not_read_together() -> None:
+    write("a.csv", "truth,a\n1,1\n0,1\n")
+    write("b.csv", "truth;a\n1;1\n0;1\n")
+    for one, two, signs in ("a.csv", "b.csv", ";,"), ("b.csv", "a.csv", ",;"):
+        done = program("mars", one, two, "-q")
+        assert (done.code, done.err.splitlines()[0]) == (
+            3, f"{two}: its delimiter is '{signs[0]}', and that of {one} '{signs[1]}' "
+            "[different-columns]",
+        )  # fmt: skip
+    write("c.csv", "truth;a\n1;1\n0;0\n")
+    assert program("mars", "b.csv", "c.csv", "-q").err.splitlines()[-1] == (
+        "try: clfeval mars b.csv c.csv -q --delimiter ';'"
+    )
+
+
 # ------------------------------------------------------------------ options
 
 
@@ -418,6 +599,29 @@ def test_what_is_nearly_right_is_told_how_it_is_written(words: tuple[str, ...], 
     write("t.csv", "truth,a\n1,.7\n0,.2\n1,.6\n")
     done = program(*words)
     assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: {hint}")
+
+
+@pytest.mark.parametrize("rate", ["90%", "90 %", "0.9", ".9"])
+def test_a_rate_may_be_a_percentage(rate: str) -> None:
+    words = ("tune-jpt", "--sensitivity", rate, "--specificity", "80%", "-f", "json")
+    done = program(*words, "--dry-run")
+    plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+    assert (plan["--sensitivity"], plan["--specificity"]) == ("0.9", "0.8")
+    done = program("tune-jpt", "--sensitivity", "90", "--specificity", ".8")
+    assert done.err.splitlines() == [
+        "--sensitivity 90 is not between 0 and 1 [bad-option]", "hint: a share: 0.9 for 90 %",
+    ]  # fmt: skip
+    done = program("tune-jpt", "--sensitivity", "x", "--specificity", ".8")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2, "--sensitivity 'x' is not a number [bad-option]",
+    )  # fmt: skip
+
+
+def test_a_table_of_rates_is_told_what_is_taken() -> None:
+    write("t.csv", "study,sensitivity,specificity\nA,.9,.8\nB,.7,.9\n")
+    done = program("tune-jpt", "t.csv", "-q")
+    assert (done.code, len(done.err.splitlines())) == (3, 2)
+    assert "takes their counts (columns model, tp, fp, fn, tn), or the rates of one" in done.err
 
 
 def test_features_are_proposed_to_be_features() -> None:
@@ -480,6 +684,50 @@ def test_every_command_has_a_dry_run(command: str) -> None:
     again = program(*shlex.split(last.removeprefix(START)), "--dry-run", "-f", "json")
     assert again.code == 0
     assert '"plan": [\n' in again.out
+
+
+def test_a_dry_run_says_what_was_asked_for() -> None:
+    write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n0,.6,.3\n")
+    write("m.csv", "model,f1,recall,accuracy\na,.7,.8,.9\nb,.6,.7,.9\n")
+    plans = {
+        ("mars", "t.csv", "--best", "2", "--sweep", "top", "--target", "negative"):
+            {"--best": "2", "--sweep": "top", "--target": "negative"},
+        ("phidelta", "t.csv", "--reference", "a", "--prevalence", ".1", "--curve"):
+            {"--reference": "a", "--prevalence": "0.1", "--curve": "yes"},
+        ("mlcps", "m.csv", "--rescale", "f1=0:1", "--weight", "recall=2", "--compare", "m.csv"):
+            {"--rescale": "f1=0:1", "--weight": "recall=2", "--compare": "m.csv"},
+        ("tune-jpt", "--counts", "69,15,31,85", "--sweep", "1:100..1:1"):
+            {"rows": "200", "--counts": "model=69, 15, 31, 85", "--sweep": "1:100..1:1"},
+    }  # fmt: skip
+    for words, wanted in plans.items():
+        done = program(*words, "--dry-run", "-f", "json")
+        assert done.code == 0, done.err
+        plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+        assert {key: plan.get(key) for key in wanted} == wanted
+        given = [key for key in plan if key.startswith("--")]
+        assert given == [key for key in [*plan] if key in wanted and key.startswith("--")]
+
+
+def test_counts_of_several_models_are_said_in_a_plan_with_their_ends() -> None:
+    done = program("tune-jpt", "--counts", "a=1,2,3,4", "--counts", "b=3,2,4,4", "--dry-run",
+                   "-f", "json")  # fmt: skip
+    plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+    assert plan["positive: 'positive'"] == "4 to 7"  # 1 + 3 and 3 + 4
+
+
+@pytest.mark.parametrize(("limit", "code"), [("recall=7", 2), ("recall=0.7", 0), ("rf:mcc=2", 2)])
+def test_a_limit_beyond_its_measure_is_refused_in_a_dry_run(limit: str, code: int) -> None:
+    write("t.csv", "truth,rf\n1,1\n0,0\n0,1\n")
+    done = program("phidelta", "t.csv", "--dry-run", "--fail-under", limit)
+    assert done.code == code
+    assert ("[bad-gate]" in done.err) == (code == 2)
+
+
+def test_a_dry_run_with_questions_is_not_passed() -> None:
+    write("t.csv", "truth,rf,flag\n1,.3,1\n0,.4,0\n0,.6,1\n")
+    for more, passed in ((), False), (("--ignore", "flag"), True):
+        done = program("mars", "t.csv", *more, "--dry-run", "-f", "json")
+        assert json.loads(done.out)["passed"] is passed
 
 
 def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:

@@ -41,7 +41,7 @@ def test_numbers(text: str, value: float) -> None:
 def test_text_among_numbers_is_named(text: str) -> None:
     assert data_message(f'model,f1\nrf,.5\nsvm,"{text}"\nknn,1\n') == (
         f"t.csv:3: column 'f1': '{text}' is not a number [bad-number]\n"
-        f"{OTHERS.format(text, '1 of 3 models')}"
+        + OTHERS.format(text, "1 of 3 models").replace("value '--", "value='--")
     )
 
 
@@ -108,6 +108,20 @@ def test_a_separator_of_thousands_is_no_decimal_comma() -> None:
         "hint: write '1,200' as 1200; or leave it out: --ignore n"
     )
     assert read(content, ignore=["n"]).metrics == ("f1", "acc", "auc")
+
+
+def test_a_comma_that_may_be_either_is_asked_about() -> None:
+    content = "model;cost;n\nrf;1,010;200\nsvm;2,200;100\n"
+    assert data_message(content, delimiter=";").splitlines() == [
+        "t.csv:2: column 'cost': '1,010' has a comma that may be a decimal sign or part thousands "
+        "[bad-number]",
+        "t.csv:3: column 'cost': '2,200' has a comma that may be a decimal sign or part thousands "
+        "[bad-number]",
+        "hint: --decimal ',' reads '1,010' as 1.010; if it is 1010, leave out its comma",
+    ]
+    assert read(content, delimiter=";", decimal=",", wanted=["cost"]).values.tolist() == [
+        [1.01], [2.2],
+    ]  # fmt: skip
 
 
 def test_typed_numbers_have_their_point_whatever_is_said() -> None:

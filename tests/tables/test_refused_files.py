@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pickle
+import random
 import stat
 import subprocess
 import sys
@@ -167,6 +169,30 @@ def test_files_of_other_kinds_are_named(content: bytes, what: str, packed_too: b
     lines = data_message(packed(content, "gzip") if packed_too else content, name).splitlines()
     assert lines[0] == f"{name}: this is {what}, no table [wrong-format]"
     assert lines[1].startswith("hint: ")
+
+
+@pytest.mark.parametrize(("number", "what"), [
+    (errno.EIO, "cannot be read: Input/output error [not-readable]"),
+    (errno.EACCES, "cannot be read: Permission denied [not-readable]"),
+    (errno.EINVAL, "this is a damaged zip archive, no table [wrong-format]"),
+])  # fmt: skip
+def test_an_archive_that_cannot_be_read_is_not_called_damaged(
+    monkeypatch: pytest.MonkeyPatch, number: int, what: str
+) -> None:
+    def broken(_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    content = zipped(a_csv=b"x")
+    monkeypatch.setattr(zipfile, "ZipFile", broken)
+    assert data_message(content).splitlines()[0] == f"t.csv: {what}"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_archive_with_wrong_bytes_is_a_damaged_one(seed: int) -> None:
+    chance, content = random.Random(seed), bytearray(zipped(a_csv=b"x" * 99, b_csv=b"y"))
+    for _ in range(20):
+        content[chance.randrange(len(content) - 60, len(content))] = chance.randrange(256)
+    assert "zip archive" in data_message(bytes(content))
 
 
 def test_columns_that_hold_lists_or_bytes() -> None:

@@ -120,7 +120,7 @@ class Given:
     reasons: why value i, j is undefined, NaN, or that it is infinite. by_split: (s, k, n) of
     cross-validation splits. replicates: (B, k, n), all models on the same rows in each. limits:
     of the values, (k, n) each, NaN where only replicates tell. problem: builds the error for value
-    i, j, naming its file, row and column.
+    i, j, naming its file, row and column. percent: metrics that are written as percentages.
     """
 
     name: str
@@ -138,6 +138,7 @@ class Given:
     limits: Limits | None = None
     positive: str | None = None
     prevalence: float | None = None
+    percent: tuple[str, ...] = ()
     lenient: bool = False  # of a result of clfeval nobody chose the metrics
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import floor, inf, isfinite, log10
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from clfeval.errors import DataError, Problem
 from clfeval.measures.catalog import folded, measure_of, negated, sounds_like_less
 from clfeval.methods.mlcps.given import Given
 from clfeval.notation import range_text
+from clfeval.shell import word
 
 RAYS = 3  # of a polygon, at least
 _LEFT_OUT = ("no-direction", "not-a-metric")
@@ -76,7 +76,7 @@ def hint_for(code: str, metric: str, given: Given, fixes: Mapping[str, Any]) -> 
     """
     measure, values = measure_of(metric), _values(metric, given)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
-    ends, hint, name = range_text((low, 1.0)), _HINTS[code], quote(metric)
+    ends, hint, name = range_text((low, 1.0)), _HINTS[code], word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
         what = "a share" if measure.high == 1 else "this measure"
         hint = f"{what} cannot be negative: mend the value"

@@ -228,4 +228,7 @@ def outside(given: Given, scale: Scale) -> Problem | None:
         return None
     first = int(found[0])
     more = f" ({len(found) - 1:,} more such values)" if len(found) > 1 else ""
-    return given.problem(first, scale.place, f"{values[first]:.10g} {what}{more}", code)
+    shown = f"{values[first]:.10g}"
+    if scale.metric in given.percent:
+        shown = f"{100 * values[first]:.10g}%"
+    return given.problem(first, scale.place, f"{shown} {what}{more}", code)

@@ -112,10 +112,12 @@ class TuneOptions(Sure, Populations):
         ),
     ] = field(default_factory=dict)  # fmt: skip
     sensitivity: Annotated[
-        float | None, Opt("A rate alone; no intervals.", NUMBERS, common=True)
+        float | None,
+        Opt("A rate alone; no intervals.", NUMBERS, parse=notation.share, common=True),
     ] = None
     specificity: Annotated[
-        float | None, Opt("The rate that goes with it.", NUMBERS, common=True)
+        float | None,
+        Opt("The rate that goes with it.", NUMBERS, parse=notation.share, common=True),
     ] = None
     sweep: Annotated[
         str | None,

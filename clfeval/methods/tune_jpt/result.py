@@ -381,7 +381,7 @@ def of_rates(sensitivity: float | None, specificity: float | None, roles: Any) -
             other = next(key for key in rates if key != name)
             raise bad_option(f"--{other} alone says nothing of the other class: add --{name}")
         if not 0 <= rate <= 1:
-            hint = "a share, for example 0.95 for 95 %" if rate > 1 else None
+            hint = f"a share: {rate / 100:g} for {rate:g} %" if 1 < rate <= 100 else None
             raise bad_option(f"--{name} {rate:g} is not between 0 and 1", hint)
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)

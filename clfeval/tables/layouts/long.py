@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.errors import HEADER_ONLY, DataError
+from clfeval.errors import HEADER_ONLY, DataError, bad_option
 from clfeval.late import nw, pl
+from clfeval.shell import given
 from clfeval.tables.cells import known_labels, natural
 from clfeval.tables.diagnose import (
     PLACE,
@@ -45,6 +46,11 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
     if not (model and answer and truth) or truth == answer:
         return None
     row_id = roles.id or find(columns, Names.ID)
+    if row_id in (model, answer):
+        part = "the models' names" if row_id == model else "their answers"
+        other = find([name for name in columns if name != row_id], Names.ID)
+        hint = given("--id", other) if other else "an id says which row each line is about"
+        raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
     if row_id is None:
         what = "a long table needs a column that names the row each line is about"
         raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")

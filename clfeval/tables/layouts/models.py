@@ -32,9 +32,14 @@ def found_models(
         if split:
             sets.setdefault(split[0], []).append((name, split[1]))
     numeric = [name for name in free if peeks[name].mostly_numeric and name not in roles.model]
-    if len(classes) > 1 and classes <= {*numeric}:
-        sets.setdefault(ONE, []).extend((name, name) for name in numeric if name in classes)
-    folded = {
+    if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric}:
+        named = [name for name in numeric if _folded(name, roles) in classes]
+        sets.setdefault(ONE, []).extend((name, name) for name in named)
+    for model, held in sets.items():
+        folded = [(name, _folded(label, roles)) for name, label in held]
+        if len({label for _, label in folded}) == len(held):  # else two would be of one class
+            sets[model] = folded
+    of = {
         column: model
         for model, pairs in sets.items()
         if any(label in classes for _, label in pairs)
@@ -42,8 +47,8 @@ def found_models(
     }
     models: dict[str, ModelColumns] = {}
     for name in free:
-        if name in folded:
-            model = folded[name]
+        if name in of:
+            model = of[name]
             # the first of equal probabilities wins: classes stand in the declared order
             order = list(dict.fromkeys([*roles.labels, *(label for _, label in sets[model])]))
             pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
@@ -53,6 +58,10 @@ def found_models(
             kind = roles.kind or guess_kind(peeks[name], classes)
             models[name] = ModelColumns(name, kind, (name,))
     return models if roles.kind else with_both(models, roles)
+
+
+def _folded(label: str, roles: Input) -> str:
+    return label.strip().lower() if roles.fold_labels else label
 
 
 def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:

@@ -29,8 +29,8 @@ from clfeval.tables.csv import (
 )
 from clfeval.tables.damage import blaming
 from clfeval.tables.input import Input, Names, find
+from clfeval.tables.lines import titled, with_delimiter
 from clfeval.tables.metric.grid import Grid, GridCells, all_text, is_blank, is_estimate
-from clfeval.tables.metric.lines import titled, with_delimiter
 from clfeval.tables.scan import engine_errors, open_typed, unreadable
 from clfeval.tables.source import BINARY, SourceFile, open_sources, paths_of
 
@@ -75,7 +75,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
     try:
         head = read_csv_head(source)
     except DataError as error:
-        raise titled(source, data) or error from error
+        raise titled(source) or error from error
     width = len(head.columns)
     other = None
     if (
@@ -93,7 +93,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         except DataError as error:
             if other is not None:
                 raise with_delimiter(error, other, head.columns) from error
-            raise titled(source, data) or error from error
+            raise titled(source) or error from error
         records = read_records(source)
     rows: Sequence[int] = range(head.header_row + 1, above + len(records) + 1)
     if not all(records):

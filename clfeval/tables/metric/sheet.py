@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from shlex import quote
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Ints
 from clfeval.errors import DataError, Problem, listing, unknown_column
+from clfeval.shell import word
 from clfeval.tables.input import Input, Names, find, is_index, match_names
 from clfeval.tables.metric.grid import Grid, Places
 
@@ -125,7 +125,7 @@ def no_models(grid: Grid) -> DataError:
         hint = "its rows are metrics: add --transpose"
         fixes = {"transpose": True}
     elif (numbered := _numbered(grid)) is not None:
-        hint = f"rows are numbered: --id {quote(numbered)}; {hint.partition('; ')[2]}"
+        hint = f"rows are numbered: --id {word(numbered)}; {hint.partition('; ')[2]}"
         fixes = {"id": numbered}
     if grid.sha256 is None:
         hint += "; names in the index become a column with reset_index()"

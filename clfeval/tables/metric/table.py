@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import KEPT, DataError, Problem, bad_option, listing
-from clfeval.tables.input import Input, Names, find, match_names
+from clfeval.shell import given
+from clfeval.tables.input import Input, Names, find, match_names, refuse_left_out
+from clfeval.tables.lines import with_delimiter
 from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, Places, Status
 from clfeval.tables.metric.layouts import lay_out
-from clfeval.tables.metric.lines import with_delimiter
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
     FROM_PREDICTIONS,
@@ -29,6 +30,7 @@ from clfeval.tables.metric.sheet import (
     without_metrics,
 )
 from clfeval.tables.metric.values import check_values, percentages
+from clfeval.tables.names import LIKELY
 from clfeval.tables.taken import Taken
 
 
@@ -69,6 +71,8 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             raise DataError(
                 problems[:KEPT], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
+        if likely := find(grid.columns, LIKELY):
+            hint += f"; predictions? --from predictions {given('--truth', likely)}"
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
     raise DataError(problems[:KEPT], hint=hint, totals=+totals, fixes=fixes)
 
@@ -155,6 +159,7 @@ def read_metrics(
         what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
         raise bad_option(what)
     grid, left_out = without_columns(read_grid(table, said), said.ignore)
+    refuse_left_out(left_out, {"--id": [said.id], "--metric": wanted, "--model": said.model})
     try:
         sheet = lay_out(grid, said, wanted, transpose=transpose)
     except DataError as error:

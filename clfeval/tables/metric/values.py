@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.errors import KEPT, DataError, Problem
-from clfeval.tables.cells import means_missing, null_hint
+from clfeval.shell import word
+from clfeval.tables.cells import COMMA, comma_hint, means_missing, null_hint
 from clfeval.tables.metric.grid import (
     CODES,
     INFINITE,
@@ -147,8 +147,12 @@ class _Questions:
         first, comma = texts[0].strip(), self.grid.decimal == "."
         theirs = _POINT if comma else _COMMA
         others = numeric(self.status) & ~spelled
+        either = comma_hint(texts) if comma else None
         if not any(theirs.search(text) for text in self._texts(others, typed=False)):
-            yield self._other_sign(spelled, first, "," if comma else ".")
+            if either is None:
+                yield self._other_sign(spelled, first, "," if comma else ".")
+            else:
+                yield self._error(spelled, either, {}, COMMA)
         elif comma and all(map(_THOUSANDS.fullmatch, map(str.strip, texts))):
             yield self._left_out(spelled, lost, f"write '{first}' as {first.replace(',', '')}")
         else:
@@ -226,7 +230,7 @@ class _Questions:
 
     def _flags(self, metrics: Bools) -> str:
         names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
-        return " ".join(f"--ignore {quote(name)}" for name in names)
+        return " ".join(f"--ignore {word(name)}" for name in names)
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
         names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())

@@ -147,7 +147,10 @@ def test_the_order_of_columns_changes_no_byte(table: list[Line], data: Any) -> N
 @MANY
 @given(table=lines(), chosen=st.sampled_from(["bit", "flag", "number", "colour"]))
 def test_a_feature_is_judged_by_its_own_column(table: list[Line], chosen: str) -> None:
+    """All but its role: among many features chance makes some, so each needs a smaller p there."""
     whole, alone = rows_of(frame(table)), rows_of(frame(table), feature=[chosen])
     assert alone
     assert {row["column"] for row in alone.values()} == {chosen}
-    assert all(whole[name] == row for name, row in alone.items())
+    for name, row in alone.items():
+        assert {**whole[name], "role": None} == {**row, "role": None}
+        assert whole[name]["role"] in (row["role"], None)

@@ -1,0 +1,114 @@
+"""Why texts do not read as a table: another delimiter, words above the names, other columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+
+from clfeval.errors import DataError, listing
+from clfeval.shell import given
+from clfeval.tables.csv import HEAD_BYTES, other_delimiter
+from clfeval.tables.scan import TableFile
+from clfeval.tables.source import SourceFile
+
+LOOKED_AT = 50  # lines
+
+
+def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
+    """Return an error with the delimiter that the text seems to have."""
+    shown = r"\t" if other == "\t" else other
+    found = "only one column was found; " if len(columns) == 1 else ""
+    hint = f"{found}is the delimiter another? {given('--delimiter', shown)}"
+    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+
+
+def check_same_columns(files: Sequence[TableFile]) -> None:
+    """Raise DataError for files that have other columns than the first."""
+    first = files[0]
+    for other in files[1:]:
+        if first.columns != other.columns and (apart := _apart(first, other)):
+            raise apart
+        ours, theirs = set(first.columns), set(other.columns)
+        missing = [name for name in first.columns if name not in theirs]
+        extra = [name for name in other.columns if name not in ours]
+        if missing or extra:
+            parts = [f"has no column {listing(missing)}"] if missing else []
+            parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
+            hint = "files read together need one set of columns"
+            raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
+
+
+def _apart(first: TableFile, other: TableFile) -> DataError | None:
+    """Return the error of two files, one of which has another delimiter than both are read with."""
+    texts = [file.source for file in (first, other) if file.source and file.source.text]
+    if len(texts) < 2:
+        return None
+    found = [other_delimiter(file.source, file.columns) for file in (first, other) if file.source]
+    if found[0] == found[1]:
+        return None
+    ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
+    what = f"its delimiter is {_sign(theirs)}, and that of {first.name} {_sign(ours)}"
+    hint = "files read together need one delimiter; one whose name ends with .tsv has tabs"
+    return DataError.of(what, "different-columns", other.name, hint=hint)
+
+
+def _sign(delimiter: str) -> str:
+    return "a tab" if delimiter == "\t" else f"'{delimiter}'"
+
+
+def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
+    """Return the error of a table without its columns as one of its delimiter, if that is why."""
+    if not file.source or not file.source.text:
+        return error
+    other = other_delimiter(file.source, file.columns)
+    if other is not None:
+        shown = r"\t" if other == "\t" else other
+        hint = f"is the delimiter another? {given('--delimiter', shown)}"
+        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
+    if title := titled(file.source):
+        return title
+    if len(file.columns) == 1:
+        hint = f"only one column was found: {listing(file.columns)}"
+        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
+    return error
+
+
+def titled(source: SourceFile) -> DataError | None:
+    """Return the error of a text with a title or comments above its names; None without them."""
+    with source.path.open("rb") as stream:
+        data = stream.read(HEAD_BYTES)
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:LOOKED_AT]
+    for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
+        records = list(_records(lines, delimiter))
+        heads = [n for n, (_, cells) in enumerate(records) if _is_header(cells)]
+        if delimiter == source.delimiter and heads[:1] == [0] and _even(records):
+            return None
+        if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
+            continue
+        row, _ = records[heads[0]]
+        if _even(records[heads[0] :]):
+            first = records[0]
+            what = f"{listing([next(filter(None, first[1]))])} is a title or a comment, no header"
+            hint = f"the names stand in row {row}: tail -n +{row} FILE > NEW"
+            return DataError.of(what, "no-header", source.name, first[0], hint=hint)
+    return None
+
+
+def _even(records: Sequence[tuple[int, list[str]]]) -> bool:
+    """Tell whether all lines have as many cells as the first."""
+    return len({len(cells) for _, cells in records}) == 1
+
+
+def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error:
+        return
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    """Tell whether several names stand in a line that is no comment."""
+    return sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")

@@ -1,0 +1,92 @@
+"""What a message proposes is pasted into a shell, whatever stands in a name or a class."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.shell import given as option
+from clfeval.shell import line, unquoted, word
+from tests.process.program import clfeval as program
+from tests.tables.door import write
+from tests.thoroughness import examples
+
+ODD = [
+    "it's",
+    "-yes",
+    "a\nb",
+    "$HOME",
+    "`id`",
+    'say "a"',
+    "a\\nb",
+    "tab\there",
+    "*",
+    "é\u202e",
+    "!x",
+]
+
+
+def words_of(typed: str) -> list[str]:
+    """Return the words that bash makes of a line."""
+    script = f"printf '%s\\0' {typed}"
+    done = subprocess.run(["bash", "-c", script], check=True, capture_output=True)
+    return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+def proposed(*words: str) -> tuple[list[str], str]:
+    """Return the words that bash makes of the line a refusal proposes, and its message."""
+    done = program(*words)
+    assert done.code == 3, done
+    last = done.err.splitlines()[-1]
+    assert last.startswith("try: clfeval "), done.err
+    return words_of(last.removeprefix("try: clfeval ")), done.err
+
+
+@examples(100)
+@given(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=1, max_size=8))
+@example(ODD)
+@example(["\udcff", "", "a=b", "~"])
+def test_a_shell_reads_the_words_that_are_written(texts: list[str]) -> None:
+    texts = [text.encode(errors="ignore").decode() for text in texts]
+    assert words_of(line(texts)) == texts
+    assert [unquoted(word(text, bare=False)) for text in texts] == texts
+    assert all(word(text).isprintable() for text in texts)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_class_of_any_name_is_proposed_as_it_is(name: str) -> None:
+    held = name.replace('"', '""')
+    write("t.csv", f'truth,rf\n"{held}","{held}"\nno,no\nno,"{held}"\n')
+    words, _ = proposed("mars", "t.csv", "-q")
+    done = program(*words, "-f", "json")
+    assert done.code == 0, done.err
+    assert clfeval.mars("t.csv", positive=name).summary["positives"] == 1
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if name != "*"])  # refused as it is
+def test_a_column_of_any_name_is_left_out_as_it_is_called(name: str) -> None:
+    held = name.replace('"', '""')
+    rows = "".join(f"{i % 2},{'abcdefghijklm'[i % 13]},{i // 2 % 2}\n" for i in range(26))
+    write("t.csv", f'truth,"{held}",rf\n{rows}')
+    words, message = proposed("mars", "t.csv", "-q")
+    assert words[-1].removeprefix("--ignore=") == name
+    assert program(*words).code == 0
+    hint = next(text for text in message.splitlines() if text.startswith("hint: "))
+    typed = hint[hint.index("--ignore") :]
+    assert words_of(typed)[-1].removeprefix("--ignore=") == name
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.mars("t.csv")
+    known = caught.value.hint.rpartition("ignore=")[2]
+    assert eval(known) == name
+
+
+def test_a_cell_with_a_quote_is_quoted_whole() -> None:
+    write("t.csv", "truth,a\n1,0.9\n0,0.2\n0,it's\n1,0.7\n")
+    done = program("mars", "t.csv", "-q")
+    said = option("--null-value", "it's")
+    assert done.err.splitlines()[-1] == f"hint: if 'it's' means missing, add {said}"
+    assert words_of(said) == ["--null-value", "it's"]
