@@ -13,7 +13,7 @@ import statsmodels.api as sm
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.inference.clusters import design
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.influence import limits, near_an_end, uncertainty
+from clfeval.inference.influence import limits, near_an_end, smaller_class, uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 
@@ -171,6 +171,15 @@ def test_too_few_to_vary() -> None:
     assert np.isnan(alone.df).all()
     with pytest.raises(ValueError, match="differ"):
         uncertainty([1.0, 2.0], [1])
+
+
+def test_the_smaller_class_by_hand() -> None:
+    """Two kinds of each class; cluster 0 has 3 + 0 positives and 1 negative, 1 has 1 and 4."""
+    n = [3, 1, 1, 4]
+    clusters = ClusterCounts.of(["a", "b", "a", "b"], np.arange(4), np.array(n))
+    assert smaller_class(n) == 4
+    assert smaller_class(n, clusters.totals) == pytest.approx(5**2 / (1 + 16))
+    assert smaller_class([0, 0, 2, 3], clusters.totals) == 0
 
 
 def test_kinds_without_rows_have_no_say() -> None:

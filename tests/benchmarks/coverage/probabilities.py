@@ -3,6 +3,8 @@
 Log odds of the truth are normal in each class, `apart` from each other; the model's are 1.25 times
 as far from 0 and .2 higher: its calibration slope is .8. Net benefit is that at the prevalence, or
 where so stated at a threshold that few rows reach. Tables without limits are left out.
+
+By clusters: ten rows each, whose classes are alike by an ICC of .3, and scores in a class by .5.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.influence import limits, uncertainty
+from clfeval.inference.influence import limits, smaller_class, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts
 from clfeval.inference.sample_region import range_over_sample
 from clfeval.measures.catalog import CATALOG
@@ -27,7 +29,7 @@ SMOOTH = (
     "calibration_intercept", "calibration_in_the_large", "oe_ratio", "average_precision", "pr_auc",
 )  # fmt: skip
 BENEFITS = ("net_benefit@t", "net_benefit_standardised", "interventions_avoided")
-SIZES = (50, 200, 1000)
+SIZES, CLUSTERS, MEMBERS = (50, 200, 1000), (20, 50, 100), 10
 # distance of the classes, prevalence, threshold
 SETTINGS = ((1.3, 0.5, 0.5), (1.3, 0.05, 0.05), (3.0, 0.5, 0.5), (3.0, 0.05, 0.05))
 FAR = ((1.3, 0.5, 0.95), (1.3, 0.05, 0.3))
@@ -44,6 +46,9 @@ def lines(replicates: int) -> list[Line]:
         for rows in SIZES[1:]:
             tables = list(_tables(rows, *setting[:2], replicates))
             found += _benefits(rows, setting, tables)
+    for setting in SETTINGS[:2]:
+        for clusters in CLUSTERS:
+            found += _clustered(clusters, setting, replicates)
     return found
 
 
@@ -54,7 +59,7 @@ def _lines(rows: int, apart: float, prevalence: float, t: float, replicates: int
     yield from _benefits(rows, setting, tables)
     for name in SMOOTH:
         yield _smooth(CATALOG[name].given(t=t), rows, setting, tables)
-    few = tables[: max(replicates // SLOWER, 1)]
+    few = tables[: max(replicates // SLOWER, 100)]
     rng = np.random.default_rng([3, rows])
     draws = [next(resampled_counts(np.ones(rows, int), resamples=RESAMPLES, rng=rng)) for _ in few]
     for name in ("roc_auc", "brier", "calibration_slope", "average_precision"):
@@ -64,6 +69,32 @@ def _lines(rows: int, apart: float, prevalence: float, t: float, replicates: int
             ends.append([float(end) for end in percentiles(values, level=LEVEL)[:2]])
         yield _held(f"{name}, percentiles of a bootstrap", rows, setting,
                     _true(CATALOG[name], *setting[:2]), np.array(ends), None)  # fmt: skip
+
+
+def _clustered(clusters: int, setting: tuple[float, ...], replicates: int) -> Iterator[Line]:
+    """Yield the coverage by clusters, and without them; both classes are as without clusters."""
+    apart, prevalence, _ = setting
+    rng, rows = np.random.default_rng([11, clusters, round(100 * prevalence)]), clusters * MEMBERS
+    owner, names = np.repeat(np.arange(clusters), MEMBERS), ("roc_auc", *SMOOTH)
+    ends: dict[tuple[str, bool], list[Any]] = {(n, by): [] for n in names for by in (True, False)}
+    for _ in range(replicates):
+        alike = rng.beta(prevalence / 0.3 * 0.7, (1 - prevalence) / 0.3 * 0.7, clusters)[owner]
+        truth = rng.random(rows) < alike
+        noise = (rng.standard_normal(clusters)[owner] + rng.standard_normal(rows)) / np.sqrt(2)
+        p = _probabilities(noise + apart * truth, apart, prevalence)
+        order = np.argsort(p)
+        pos, neg, of = truth[order] * 1, ~truth[order] * 1, owner[order]
+
+        def sums(f: Arrays, pos: Arrays = pos, of: Arrays = of) -> Arrays:
+            own = np.where(pos, f[:, :rows], f[:, rows:])
+            return np.array([np.bincount(of, one, clusters) for one in own])
+
+        for (name, by), found in ends.items():
+            found.append(_ends(CATALOG[name], p[order], pos, neg, sums if by else None))
+    for (name, by), found in ends.items():
+        told = f"{name}, clusters" if by else f"{name}, clusters ignored"
+        true = _true(CATALOG[name], apart, prevalence)
+        yield _held(told, rows, setting, true, np.array(found), LEAST if by else None)
 
 
 def _tables(
@@ -93,21 +124,25 @@ def _true(measure: Measure, apart: float, prevalence: float) -> float:
 
 def _smooth(measure: Measure, rows: int, setting: tuple[float, ...], tables: Arrays) -> Line:
     """Return the coverage of the interval by influence values."""
+    ends = [_ends(measure, *table) for table in tables]
+    return _held(measure.id, rows, setting, _true(measure, *setting[:2]), np.array(ends), LEAST)
+
+
+def _ends(
+    measure: Measure, p: Arrays, pos: Arrays, neg: Arrays, clusters: Arrays = None
+) -> tuple[float, float]:
+    """Return the limits by influence values; NaN where there are none."""
     assert measure.influence is not None
-    low = 0.0 if measure.scale == "log" and measure.low == 0 else measure.low
-    ends = []
-    for p, pos, neg in tables:
-        value = float(measure.function(p, pos, neg))
-        if not np.isfinite(value):
-            ends.append((np.nan, np.nan))
-            continue
-        f, n = measure.influence(p, pos, neg), np.concatenate([pos, neg])
-        found = uncertainty(f, n, fewest=min(pos.sum(), neg.sum()))
-        pair = limits(value, found.errors[0], scale=measure.scale, low=low, high=measure.high,
-                      level=LEVEL, df=found.df[0])  # fmt: skip
-        ends.append((float(pair[0]), float(pair[1])))
-    true = _true(measure, *setting[:2])
-    return _held(measure.id, rows, setting, true, np.array(ends), LEAST)
+    value = float(measure.function(p, pos, neg))
+    if not np.isfinite(value):
+        return np.nan, np.nan
+    f, n = measure.influence(p, pos, neg), np.concatenate([pos, neg])
+    found = uncertainty(f, n, fewest=smaller_class(n, clusters), clusters=clusters)
+    low, high = limits(
+        value, found.errors[0], scale=measure.scale, low=measure.low, high=measure.high,
+        level=LEVEL, df=found.df[0],
+    )  # fmt: skip
+    return float(low), float(high)
 
 
 def _areas(rows: int, setting: tuple[float, ...], tables: Arrays) -> Line:
