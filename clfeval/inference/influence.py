@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Floats
 from clfeval.inference.delong import ClusterSums
-from clfeval.inference.shares import NEAR
 from clfeval.inference.special import critical_value, tail_of
 
 
@@ -164,9 +163,3 @@ def limits(
             (low + (high - low) * up / (up + down / factor)),
         )
     return np.maximum(np.minimum(ends[0], x), low), np.minimum(np.maximum(ends[1], x), high)
-
-
-def near_an_end(value: ArrayLike, error: ArrayLike, *, low: float, high: float) -> Bools:
-    """Tell where a measure lies within 3 standard errors of an end of its range, or has none."""
-    x, reach = np.asarray(value, np.float64), NEAR * np.asarray(error, np.float64)
-    return np.asarray(~((x - low > reach) & (high - x > reach)))

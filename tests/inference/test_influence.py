@@ -13,7 +13,7 @@ import statsmodels.api as sm
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.inference.clusters import design
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.influence import limits, near_an_end, smaller_class, uncertainty
+from clfeval.inference.influence import limits, smaller_class, uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 
@@ -214,8 +214,6 @@ def test_at_an_end_or_without_an_error_there_are_no_limits(scale: Any) -> None:
     value, error = [0.0, 1.0, 0.5, 0.5, np.nan, 0.5], [0.1, 0.1, 0.0, np.nan, 0.1, 0.1]
     low, high = limits(value, error, scale=scale, low=0, high=1, level=0.95)
     assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True] * 5 + [False]
-    near = near_an_end(value, error, low=0, high=1)
-    assert near.tolist() == [True, True, False, True, True, False]
     one = limits(0.5, 0.1, scale=scale, low=0, high=1, level=0.95, df=0)
     assert np.isnan(one).all()
 
