@@ -91,6 +91,7 @@ def test_verdicts_follow_the_interval_and_the_measure() -> None:
     assert verdict("recall", LOW, LOW) == "the same"
     assert verdict("recall", Estimate(0.5), Estimate(0.9)) == "changed"  # without intervals
     assert verdict("phi", LOW, HIGH) == "changed"  # best at 0, from either side
+    assert verdict("calibration_slope", LOW, HIGH) == "changed"  # best at 1
     assert verdict("phi", LOW, Estimate(0.55, 0.45, 0.65)) == "not told apart"
     assert verdict("recall", LOW, Estimate(None, reason="no_positive_truth")) == "undefined"
 

@@ -165,6 +165,14 @@ def test_max_drop_of_occlusion_which_is_better_low() -> None:
     assert gate(before, "max-drop", "occlusion=0", after).value == 0.25 - 0.5
 
 
+def test_max_drop_of_what_is_best_at_one() -> None:
+    """A slope of 0.75 is as far from 1 as one of 1.25, and one of 1.5 further by .25."""
+    near, other, far = (result(rf(calibration_slope=Estimate(x))) for x in (0.75, 1.25, 1.5))
+    assert gate(other, "max-drop", "calibration_slope=0", near).value == 0
+    assert gate(far, "max-drop", "calibration_slope=0.25", near).passed
+    assert gate(far, "max-drop", "calibration_slope=0.125", near).value == 0.25
+
+
 @pytest.mark.parametrize("metric", ["fp", "fn", "exclusive_fn", "missed_by_all"])
 def test_more_errors_are_a_drop_too(metric: str) -> None:
     """A count of errors is better low, though it is no measure of the catalogue."""

@@ -1,7 +1,10 @@
 """What acting on probabilities brings: net benefit at a threshold, and its relatives.
 
 A score from the threshold t up is called positive. To act at a risk of t says that one false
-positive undoes w = t / (1 - t) true positives.
+positive undoes w = t / (1 - t) true positives. All are of the 2 x 2 table at t, and so are their
+limits: the table is one of two scores, 0 and t. Influence values alone say too little where few
+rows are called: at t = .95, where one false positive is expected of 200 rows, limits at 95 % made
+of them held the truth in 60 %.
 Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
 """
 
@@ -115,15 +118,15 @@ _UNDEFINED = ("too_few_rows", "certain_threshold")
 
 DECISIONS = (
     Measure("net_benefit@t", "net benefit at a threshold", net_benefit, "probabilities", "max",
-            -inf, 1, _UNDEFINED, "influence", "TP / M - FP / M t / (1 - t), at scores from t up",
+            -inf, 1, _UNDEFINED, "region", "TP / M - FP / M t / (1 - t), at scores from t up",
             _ELKIN, ("net_benefit_at",), takes=("t",), influence=net_benefit_influence),
     Measure("net_benefit_standardised", "standardised net benefit", standardised, "probabilities",
-            "max", -inf, 1, ("no_positive_truth", "certain_threshold"), "influence",
+            "max", -inf, 1, ("no_positive_truth", "certain_threshold"), "region",
             "net benefit / share of positives",
             "Kerr et al. 2016, Journal of Clinical Oncology 34:2534", takes=("t",),
             influence=standardised_influence),
     Measure("interventions_avoided", "interventions avoided", interventions_avoided,
-            "probabilities", "max", -inf, 100, _UNDEFINED, "influence",
+            "probabilities", "max", -inf, 100, _UNDEFINED, "region",
             "100 (TN - FN (1 - t) / t) / M, of 100 rows, net of those missed",
             _ELKIN, ("net_reduction_interventions",), takes=("t",), influence=avoided_influence),
 )  # fmt: skip

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.measures.scored import probabilities
+from clfeval.measures.scored import LEAST, probabilities
 
-LEAST = 2.0**-52  # smaller probabilities, and such as near 1, count as this one
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
 _SETTLED = 1e-9  # the step after which the next is below rounding

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, over
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import at_scores, distinct, probabilities, totals, two
+from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals, two
 
-LEAST = 2.0**-52  # smaller probabilities of the truth count as this one
 Loss = Callable[[ArrayLike, ArrayLike], Floats]
 
 
@@ -230,7 +229,7 @@ PROBABILITIES = (
     Measure(id="log_loss_skill", title="log loss skill", needs="probabilities", best="max",
             low=-inf, high=1, undefined=("single_class",), interval="influence",
             formula="1 - log loss / log loss of the sample's class shares", source="textbook",
-            aliases=("d2_log_loss", "d2_log_loss_score"),
+            aliases=("d2_log_loss", "d2_log_loss_score"), scale="log",
             **_skill(log_losses, _entropy, lambda share: -_logit(share))),
     Measure(id="brier_sum", title="Brier (sum)", needs="probabilities", best="min", low=0, high=2,
             undefined=_FEW, interval="influence", formula="mean of sum (y - p)² over classes",
@@ -238,7 +237,7 @@ PROBABILITIES = (
     Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
             high=1, undefined=("single_class",), interval="influence",
             formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
-            aliases=("d2_brier_score",),
+            aliases=("d2_brier_score",), scale="log",
             **_skill(squared_errors, _spread, lambda share: 1 - 2 * share)),
 )  # fmt: skip
 

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, Ints, over
 
+LEAST = 2.0**-52  # smaller probabilities, of the truth or of either class, count as this one
+
 
 def distinct(scores: Counts) -> Ints:
     """Return where each distinct score begins, (d,); ValueError for scores that do not ascend."""

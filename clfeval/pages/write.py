@@ -32,7 +32,7 @@ REASONS = {
     "separation": "some score parts the classes, or all scores are equal",
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
-    "certain_threshold": "no such threshold has a rate of exchange",
+    "certain_threshold": "a threshold of 0 or 1 sets no rate of exchange",
     "fractional_weights": "weights are fractions, and rows cannot be split",
     "too_few_metrics": "fewer than 3 metrics make no polygon",
     "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",

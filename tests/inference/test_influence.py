@@ -13,7 +13,7 @@ import statsmodels.api as sm
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.inference.clusters import design
 from clfeval.inference.delong import delong_auc
-from clfeval.inference.influence import limits, near_an_end, uncertainty
+from clfeval.inference.influence import limits, smaller_class, uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 
@@ -32,7 +32,11 @@ def test_a_mean_by_hand() -> None:
     found = uncertainty(f, n)
     assert found.covariance.tolist() == [[pytest.approx(3 / 4, abs=1e-15)]]
     assert found.errors == pytest.approx([math.sqrt(3 / 4)])
-    assert (found.df, found.effect.tolist(), found.size) == (None, [1], 4)
+    assert (found.effect.tolist(), found.size, found.clusters) == ([1], 4, None)
+    # the kurtosis: 4 x (1.5⁴ + 2 x .5⁴ + 2.5⁴) over 9²
+    kurtosis = 4 * (1.5**4 + 2 * 0.5**4 + 2.5**4) / 9**2
+    assert found.df.tolist() == [pytest.approx(2 * 4 / (kurtosis - 1))]
+    assert uncertainty(f, n, fewest=2).df.tolist() == [1]
 
 
 def test_clusters_by_hand() -> None:
@@ -41,7 +45,7 @@ def test_clusters_by_hand() -> None:
     found = uncertainty(f, np.ones(4), clusters=clustered([0, 0, 1, 1]).totals)
     assert found.covariance.tolist() == [[pytest.approx(1, abs=1e-15)]]
     assert found.effect.tolist() == [pytest.approx(1 / (3 / 4))]
-    assert found.df == 1
+    assert (found.df.tolist(), found.clusters) == ([1], 2)
 
 
 def test_weights_by_hand() -> None:
@@ -63,8 +67,10 @@ def test_rows_are_clusters_of_one_row_and_weights_of_one() -> None:
     np.testing.assert_allclose(rows.covariance, np.cov(f) / 20, rtol=1e-12)
     np.testing.assert_allclose(each.covariance, rows.covariance, rtol=1e-12)
     np.testing.assert_array_equal(weighed.covariance, rows.covariance)
+    np.testing.assert_allclose(weighed.df, rows.df, rtol=1e-12)
+    np.testing.assert_allclose(each.df, np.minimum(rows.df, 19), rtol=1e-12)
     np.testing.assert_allclose(each.effect, 1, rtol=1e-12)
-    assert each.df == 19
+    assert each.clusters == 20
 
 
 def test_whole_weights_are_repeated_rows() -> None:
@@ -73,6 +79,25 @@ def test_whole_weights_are_repeated_rows() -> None:
     f -= (f @ n / n.sum())[:, None]
     once, again = uncertainty(f, n), uncertainty(np.repeat(f, n, axis=1), np.ones(n.sum()))
     np.testing.assert_allclose(once.covariance, again.covariance, rtol=1e-12)
+    np.testing.assert_allclose(once.df, again.df, rtol=1e-12)
+
+
+def test_variances_are_as_sure_as_their_degrees_of_freedom_say() -> None:
+    """Of chi-square with d degrees the variance is 2 d, so that of s² / V is 2 / d."""
+    rng = np.random.default_rng(6)
+    for draws in (rng.normal(size=(4000, 200)), rng.exponential(size=(4000, 200)) ** 0.5):
+        f = draws - draws.mean(axis=1, keepdims=True)
+        variances = (f**2).sum(axis=1)
+        df = np.median(uncertainty(f[:200], np.ones(200)).df)
+        told = 2 / (variances.var() / variances.mean() ** 2)
+        assert df == pytest.approx(told, rel=0.12)
+
+
+def test_weights_have_the_degrees_of_their_effective_number() -> None:
+    f = np.array([-3.0, 1.0, 2.0])
+    one = uncertainty(f, [1, 2, 3], squares=[1, 2, 3]).df
+    ten = uncertainty(f, [10, 20, 30], squares=[100, 200, 300]).df
+    assert ten == pytest.approx(one, rel=1e-12)
 
 
 def test_the_effect_of_a_share_is_that_of_its_design() -> None:
@@ -143,9 +168,18 @@ def test_too_few_to_vary() -> None:
     assert np.isnan(uncertainty([0.0], [1]).covariance).all()
     alone = uncertainty([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]).totals)
     assert np.isnan(alone.covariance).all()
-    assert alone.df == 0
+    assert np.isnan(alone.df).all()
     with pytest.raises(ValueError, match="differ"):
         uncertainty([1.0, 2.0], [1])
+
+
+def test_the_smaller_class_by_hand() -> None:
+    """Two kinds of each class; cluster 0 has 3 + 0 positives and 1 negative, 1 has 1 and 4."""
+    n = [3, 1, 1, 4]
+    clusters = ClusterCounts.of(["a", "b", "a", "b"], np.arange(4), np.array(n))
+    assert smaller_class(n) == 4
+    assert smaller_class(n, clusters.totals) == pytest.approx(5**2 / (1 + 16))
+    assert smaller_class([0, 0, 2, 3], clusters.totals) == 0
 
 
 def test_kinds_without_rows_have_no_say() -> None:
@@ -166,8 +200,13 @@ def test_limits_by_hand() -> None:
     assert (low, high) == pytest.approx([2 * math.exp(s * z * 0.25) for s in (-1, 1)])
     low, high = limits(0.9, 0.1, scale="identity", low=-inf, high=1, level=0.95)
     assert (low, high) == pytest.approx((0.9 - z * 0.1, 1))  # not above its range
-    low, high = limits(2.0, 0.5, scale="identity", low=-inf, high=inf, level=0.95, df=4)
-    assert high - 2 == pytest.approx(2.7764451051977987 * 0.5)  # t of 4 degrees
+    options = {"scale": "identity", "low": -inf, "high": inf, "level": 0.95}
+    low, high = limits(2.0, 0.5, df=[4, inf, 0], **options)
+    assert (high - 2)[:2] == pytest.approx([2.7764451051977987 * 0.5, z * 0.5])  # t of 4 degrees
+    assert np.isnan(high).tolist() == [False, False, True]
+    # a skill of .8: its distance .2 from 1 on the log scale
+    low, high = limits(0.8, 0.05, scale="log", low=-inf, high=1, level=0.95)
+    assert (low, high) == pytest.approx([1 - 0.2 * math.exp(s * z * 0.25) for s in (1, -1)])
 
 
 @pytest.mark.parametrize("scale", ["identity", "logit", "log"])
@@ -175,8 +214,6 @@ def test_at_an_end_or_without_an_error_there_are_no_limits(scale: Any) -> None:
     value, error = [0.0, 1.0, 0.5, 0.5, np.nan, 0.5], [0.1, 0.1, 0.0, np.nan, 0.1, 0.1]
     low, high = limits(value, error, scale=scale, low=0, high=1, level=0.95)
     assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True] * 5 + [False]
-    near = near_an_end(value, error, low=0, high=1)
-    assert near.tolist() == [True, True, False, True, True, False]
     one = limits(0.5, 0.1, scale=scale, low=0, high=1, level=0.95, df=0)
     assert np.isnan(one).all()
 

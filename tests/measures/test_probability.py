@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from clfeval.measures.probability import (
-    LEAST,
-    clipped,
-    log_losses,
-    mean_loss,
-    squared_errors,
-)
+from clfeval.measures.probability import clipped, log_losses, mean_loss, squared_errors
+from clfeval.measures.scored import LEAST
 
 pytestmark = pytest.mark.filterwarnings("error")
 

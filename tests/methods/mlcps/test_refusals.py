@@ -164,9 +164,11 @@ def test_a_name_that_speaks_of_less_must_be_explained(name: str, tmp_path: Path)
     assert d == [0.8, 0.9]
 
 
-def test_a_measure_that_is_best_at_zero(tmp_path: Path) -> None:
-    error = refused(tmp_path, "model,f1,auc,phi\na,.8,.9,.2\nb,.7,.8,.1\n")
+@pytest.mark.parametrize(("name", "best"), [("phi", 0), ("calibration_slope", 1), ("citl", 0)])
+def test_a_measure_that_is_best_in_between(tmp_path: Path, name: str, best: int) -> None:
+    error = refused(tmp_path, f"model,f1,auc,{name}\na,.8,.9,.2\nb,.7,.8,.1\n")
     assert error.problems[0].code == "no-direction"
+    assert f"is best at {best}: " in str(error)
 
 
 def test_all_problems_of_a_table_at_once(tmp_path: Path) -> None:
