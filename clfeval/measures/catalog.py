@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from math import inf
 from typing import Any
 
 from clfeval.arrays import Floats, over
-from clfeval.measures import confusion, desirability, odds, plane, polygon, scores
+from clfeval.measures import (
+    averages,
+    classes,
+    confusion,
+    desirability,
+    odds,
+    plane,
+    polygon,
+    scores,
+)
 from clfeval.measures.record import Measure, Needs
-
-_COHEN = "Cohen 1960, Educational and Psychological Measurement 20:37"
-_FEW = ("too_few_rows",)
-
-# declared, for metric tables name them, and not computed yet
-_ORDINAL = (
-    Measure("kappa_linear", "linear kappa", None, "ordinal", "max", -1, 1,
-            ("expected_agreement_one",), "drawn",
-            "1 - sum w n / sum w e, w the distance of the classes", _COHEN),
-    Measure("kappa_quadratic", "quadratic kappa", None, "ordinal", "max", -1, 1,
-            ("expected_agreement_one",), "drawn",
-            "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN),
-    Measure("rps", "RPS", None, "ordinal", "min", 0, 1, _FEW, "drawn",
-            "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
-            "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",)),
-    Measure("ordinal_mae", "ordinal MAE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "mean distance of class positions", "textbook"),
-    Measure("ordinal_mse", "ordinal MSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "mean squared distance of class positions", "textbook"),
-    Measure("ordinal_rmse", "ordinal RMSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "square root of the ordinal MSE", "textbook"),
-    Measure("accuracy_within_1", "accuracy within 1", None, "ordinal", "max", 0, 1, _FEW, "drawn",
-            "share of rows at most one class off", "textbook"),
-)  # fmt: skip
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
@@ -52,8 +37,10 @@ _COVERAGE = (
             "covered / effort", _MARS),
 )  # fmt: skip
 
+_OF_CLASSES = {**classes.OF_TABLES, **averages.AVERAGED}
+
 CATALOG: Mapping[str, Measure] = {
-    measure.id: measure
+    measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
     for family in (
         confusion.MEASURES,
         odds.RATIOS,
@@ -65,7 +52,7 @@ CATALOG: Mapping[str, Measure] = {
         plane.PLANE,
         scores.RANKING,
         scores.PROBABILITIES,
-        _ORDINAL,
+        classes.TABLES,
         _COVERAGE,
         polygon.MEASURES,
         desirability.MEASURES,

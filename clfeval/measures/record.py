@@ -11,10 +11,42 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 
-Needs = Literal["confusion", "classes", "scores", "probabilities", "ordinal", "patterns", "metrics"]
+Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
     "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "drawn"
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class OfClasses:
+    """What a measure is of C classes, two or more, beside what it is of two.
+
+    of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
+    truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
+    measured of each class against the rest, and averaged (`measures.averages`).
+    influence: with the same arguments, f of the cells (..., C C), or of the rows (..., m); None
+    where it is not smooth. undefined: why it may be. share: of which rows it is what part.
+    parts: of one that is averaged, the two sums of cells of which it is the quotient.
+    takes: settings that these need.
+    """
+
+    of: Callable[..., Floats] | None
+    influence: Callable[..., Floats] | None
+    undefined: tuple[str, ...]
+    share: Callable[[Any], tuple[Any, Any]] | None = None
+    parts: Callable[..., tuple[Any, Any]] | None = None
+    takes: tuple[str, ...] = ()
+
+    def given(self, **settings: Any) -> OfClasses:
+        """Return it with the settings filled in that it takes."""
+        mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
+        if not mine:
+            return self
+        of, influence, parts = (
+            None if part is None else partial(part, **mine)
+            for part in (self.of, self.influence, self.parts)
+        )
+        return replace(self, of=of, influence=influence, parts=parts)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +67,9 @@ class Measure:
     of one that takes beta, only where that is 1.
     kinked: it is least where tp = fp, and rises on both sides of that.
     drawn: its share is one only of rows whose class totals are as random as the answers.
+
+    classes: what it is of more than two classes; None where it is of two, or nothing computes it.
+    ordered: it takes the positions of classes, whose order is to be declared.
     """
 
     id: str
@@ -58,6 +93,8 @@ class Measure:
     through: Callable[[Floats], Floats] = np.asarray
     kinked: bool = False
     drawn: bool = False
+    classes: OfClasses | None = None
+    ordered: bool = False
 
     @property
     def arrow(self) -> str:
@@ -81,11 +118,12 @@ class Measure:
 
     def given(self, **settings: Any) -> Measure:
         """Return the measure with the settings filled in that it takes; None is no setting."""
+        classes = None if self.classes is None else self.classes.given(**settings)
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
-            return self
+            return self if classes == self.classes else replace(self, classes=classes)
         of = None if self.of is None else partial(self.of, **mine)
-        return replace(self, of=of, terms=partial(self.terms, **mine))
+        return replace(self, of=of, terms=partial(self.terms, **mine), classes=classes)
 
 
 BOTH = ("no_positive_truth", "no_negative_truth")

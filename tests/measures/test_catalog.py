@@ -20,7 +20,7 @@ REASONS = {  # METHODS section 0, and what MARS adds
     "no_positive_truth", "no_negative_truth", "no_positive_prediction", "no_negative_prediction",
     "zero_margin", "single_class", "expected_agreement_one", "nothing_found", "zero_weight",
     "too_few_rows", "too_few_metrics", "negative_metric", "infinite", "no_other_model",
-    "missing_component",
+    "missing_component", "class_absent",
 }  # fmt: skip
 
 
@@ -36,6 +36,18 @@ def test_a_record_is_sound(measure: Measure) -> None:
     assert {*measure.undefined} <= REASONS
     if measure.best == "zero":
         assert measure.low < 0 < measure.high
+
+
+@pytest.mark.parametrize("measure", CATALOG.values(), ids=lambda measure: measure.id)
+def test_a_record_of_classes_is_sound(measure: Measure) -> None:
+    form = measure.classes
+    if form is None:
+        assert measure.needs != "classes"
+        return
+    assert {*form.undefined} <= REASONS
+    assert (form.of is None) == (form.parts is not None)
+    if measure.needs == "classes":
+        assert measure.of is form.of
 
 
 def test_best_values_point_the_right_way() -> None:
@@ -116,8 +128,7 @@ def test_every_name_is_looked_up_in_one_place(
 def test_records_that_nothing_computes_yet() -> None:
     assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
         "roc_auc_ovr", "partial_auc", "pr_auc", "log_loss_skill", "brier_sum", "brier_skill",
-        "ece", "mce", "ece_debiased", "kappa_linear", "kappa_quadratic", "rps", "ordinal_mae",
-        "ordinal_mse", "ordinal_rmse", "accuracy_within_1",
+        "rps", "ece", "mce", "ece_debiased",
     ]  # fmt: skip
     with pytest.raises(KeyError, match="nothing computes ece"):
         _ = CATALOG["ece"].function
