@@ -11,6 +11,7 @@ from typing import Any
 from clfeval.arrays import Floats, over
 from clfeval.measures import (
     averages,
+    class_scores,
     classes,
     confusion,
     desirability,
@@ -37,7 +38,9 @@ _COVERAGE = (
             "covered / effort", _MARS),
 )  # fmt: skip
 
-_OF_CLASSES = {**classes.OF_TABLES, **averages.AVERAGED}
+_OF_CLASSES = {
+    **classes.OF_TABLES, **averages.AVERAGED, **class_scores.OF_PROBABILITIES,
+}  # fmt: skip
 
 CATALOG: Mapping[str, Measure] = {
     measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
@@ -53,6 +56,7 @@ CATALOG: Mapping[str, Measure] = {
         scores.RANKING,
         scores.PROBABILITIES,
         classes.TABLES,
+        class_scores.OF_MANY,
         _COVERAGE,
         polygon.MEASURES,
         desirability.MEASURES,

@@ -25,7 +25,8 @@ class OfClasses:
     truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
     measured of each class against the rest, and averaged (`measures.averages`).
     influence: with the same arguments, f of the cells (..., C C), or of the rows (..., m); None
-    where it is not smooth. undefined: why it may be. share: of which rows it is what part.
+    where it is not smooth. undefined: why it may be. share: of which rows it is what part, a pair
+    of counts, with the same arguments.
     parts: of one that is averaged, the two sums of cells of which it is the quotient.
     takes: settings that these need.
     """
@@ -33,7 +34,7 @@ class OfClasses:
     of: Callable[..., Floats] | None
     influence: Callable[..., Floats] | None
     undefined: tuple[str, ...]
-    share: Callable[[Any], tuple[Any, Any]] | None = None
+    share: Callable[..., tuple[Any, Any]] | None = None
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
 
@@ -42,11 +43,12 @@ class OfClasses:
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
             return self
-        of, influence, parts = (
-            None if part is None else partial(part, **mine)
-            for part in (self.of, self.influence, self.parts)
-        )
-        return replace(self, of=of, influence=influence, parts=parts)  # type: ignore[arg-type]
+        made: dict[str, Any] = {
+            name: partial(getattr(self, name), **mine)
+            for name in ("of", "influence", "share", "parts")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **made)
 
 
 @dataclass(frozen=True, slots=True)

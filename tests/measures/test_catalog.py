@@ -55,7 +55,7 @@ def test_best_values_point_the_right_way() -> None:
     assert smallest == {
         "error_rate", "error_u", "occlusion", "lr_neg", "expected_cost", "fpr", "fnr", "fdr", "for",
         "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps", "ordinal_mae",
-        "ordinal_mse", "ordinal_rmse",
+        "ordinal_mse", "ordinal_rmse", "brier_per_class",
     }  # fmt: skip
     assert {name for name, m in CATALOG.items() if m.best == "zero"} == {"phi", "phi_b"}
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
@@ -128,7 +128,7 @@ def test_every_name_is_looked_up_in_one_place(
 def test_records_that_nothing_computes_yet() -> None:
     assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
         "roc_auc_ovr", "partial_auc", "pr_auc", "log_loss_skill", "brier_sum", "brier_skill",
-        "rps", "ece", "mce", "ece_debiased",
+        "ece", "mce", "ece_debiased", "brier_per_class", "rps", "top_k_accuracy",
     ]  # fmt: skip
     with pytest.raises(KeyError, match="nothing computes ece"):
         _ = CATALOG["ece"].function
