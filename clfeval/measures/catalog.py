@@ -179,6 +179,7 @@ SAME: tuple[dict[str, str], ...] = (
     {
         "brier": "Brier",
         "brier_sum": "2 Brier",
+        "brier_per_class": "2 Brier / C",
         "brier_skill": "1 - Brier / Brier of the class shares",
     },
     {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},

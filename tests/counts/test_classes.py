@@ -357,3 +357,33 @@ def test_a_class_without_a_column_and_shares_of_a_sum() -> None:
 def test_only_class_probabilities_are_counted_as_such() -> None:
     with pytest.raises(ValueError, match="logreg has no class probabilities"):
         scores_of([CANCER / "scores.csv"], positive="malignant")
+
+
+def test_measures_of_what_was_counted_are_those_of_the_rows() -> None:
+    """Digits: values as scikit-learn has them, the covariance of two models as row by row."""
+    frame = pl.read_csv(DIGITS / "labels.csv", infer_schema=False)
+    patterns = counted([DIGITS / "labels.csv"], positive="0")[1][None]
+    peers = {
+        "accuracy": metrics.accuracy_score, "kappa": metrics.cohen_kappa_score,
+        "mcc": metrics.matthews_corrcoef, "balanced_accuracy": metrics.balanced_accuracy_score,
+    }  # fmt: skip
+    at = {label: k for k, label in enumerate(patterns.classes)}
+    truth = np.array([at[label] for label in frame["truth"]])
+    for name, peer in peers.items():
+        form = CATALOG[name].classes
+        assert form is not None
+        assert form.of is not None
+        assert form.influence is not None
+        values = form.of(patterns.tables)
+        expected = [peer(frame["truth"], frame[model]) for model in patterns.models]
+        np.testing.assert_allclose(values, expected, atol=1e-12)
+        f = form.influence(patterns.tables)
+        of_patterns = np.stack([one[patterns.cells(i)] for i, one in enumerate(f)])
+        covariance = (of_patterns * patterns.n) @ of_patterns.T
+        of_rows = np.stack(
+            [
+                one[truth * 10 + [at[label] for label in frame[model]]]
+                for one, model in zip(f, patterns.models, strict=True)
+            ]
+        )
+        np.testing.assert_allclose(covariance, of_rows @ of_rows.T, rtol=1e-10)
