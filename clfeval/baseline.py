@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from clfeval.errors import UsageError, listing
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.record import AIMS
 from clfeval.pages import page_of
 from clfeval.result import POPULATIONS, Estimate, Result, Row, Warn, size_of
 
@@ -149,6 +150,6 @@ def _verdict(change: Estimate, best: str) -> str:
         return MOVED
     if change.low <= 0 <= change.high:
         return OPEN
-    if best == "zero":
+    if best in AIMS:
         return MOVED
     return BETTER if (change.low > 0) == (best == "max") else WORSE

@@ -23,6 +23,7 @@ from clfeval.baseline import (
 from clfeval.errors import UsageError, listing, suggestion
 from clfeval.limits import Gates, Limit
 from clfeval.measures.catalog import CATALOG, find_measure, same_measure
+from clfeval.measures.record import AIMS
 from clfeval.pages import page_of
 from clfeval.result import Cell, Estimate, Gate, Result, Row
 from clfeval.schema import BASELINE, gated
@@ -157,8 +158,8 @@ def _gate(
             return gate(None, False, "not_in_baseline")
         # as written in decimals, for in binary .8 - .7 is a hair more than .1
         before, now, allowed = (Decimal(repr(number)) for number in (base, value, limit.limit))
-        if best == "zero":
-            before, now = abs(before), abs(now)
+        if best in AIMS:
+            before, now = (abs(one - AIMS[best]) for one in (before, now))
         worse = Decimal(0) if now == before else before - now if best == "max" else now - before
         value, met = float(worse), worse <= allowed
     if math.isfinite(value):

@@ -11,14 +11,18 @@ from typing import Any
 from clfeval.arrays import Floats, over
 from clfeval.measures import (
     averages,
+    calibration,
     class_scores,
     classes,
     confusion,
+    decision,
     desirability,
     odds,
     plane,
     polygon,
-    scores,
+    probability,
+    ranking,
+    top,
 )
 from clfeval.measures.record import Measure, Needs
 
@@ -53,8 +57,12 @@ CATALOG: Mapping[str, Measure] = {
         confusion.INFORMATION_UNBIASED,
         odds.TUNED,
         plane.PLANE,
-        scores.RANKING,
-        scores.PROBABILITIES,
+        ranking.RANKING,
+        top.TOPS,
+        probability.PROBABILITIES,
+        probability.DECOMPOSITION,
+        calibration.CALIBRATION,
+        decision.DECISIONS,
         classes.TABLES,
         class_scores.OF_MANY,
         _COVERAGE,

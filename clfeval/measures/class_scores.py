@@ -18,7 +18,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, over
 from clfeval.measures.record import Measure, OfClasses
-from clfeval.measures.scores import LEAST
+from clfeval.measures.scored import LEAST
 
 Weighting = Literal["macro", "weighted"]
 RowLoss = Callable[[Ints, Floats], Floats]
@@ -302,12 +302,13 @@ OF_PROBABILITIES: Mapping[str, OfClasses] = {
 # of probabilities of many classes alone
 OF_MANY = (
     Measure("brier_per_class", "Brier (per class)", None, "probabilities", "min", 0, 1, _FEW,
-            "drawn", "mean of sum (y - p)² / C over classes",
-            "Brier 1950, Monthly Weather Review 78:1", classes=_mean(mean_squares)),
-    Measure("rps", "RPS", None, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "influence", "mean of sum (y - p)² / C over classes",
+            "Brier 1950, Monthly Weather Review 78:1", scale="logit",
+            classes=_mean(mean_squares)),
+    Measure("rps", "RPS", None, "probabilities", "min", 0, 1, _FEW, "influence",
             "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
             "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",),
-            ordered=True, classes=_mean(ranked_squares)),
+            scale="logit", ordered=True, classes=_mean(ranked_squares)),
     Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", "max", 0, 1, _FEW, "share",
             "share of rows whose true class is among the k most probable", "textbook",
             classes=_mean(in_top, takes=("k",), share=_top_share)),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, over
-from clfeval.measures.record import IntervalKind, Measure, OfClasses
+from clfeval.measures.record import IntervalKind, Measure, OfClasses, ScaleKind
 
 
 def accuracy(n: Counts) -> Floats:
@@ -270,11 +270,11 @@ OF_TABLES: Mapping[str, OfClasses] = {
 def _record(
     name: str, title: str, form: OfClasses, best: Literal["max", "min"], low: float, high: float,
     formula: str, source: str = "textbook", *, ordered: bool = True,
-    interval: IntervalKind = "drawn",
+    interval: IntervalKind = "influence", scale: ScaleKind = "log",
 ) -> Measure:  # fmt: skip
     return Measure(
         name, title, form.of, "classes", best, low, high, form.undefined, interval, formula,
-        source, ordered=ordered, classes=form,
+        source, ordered=ordered, scale=scale, classes=form,
     )  # fmt: skip
 
 
@@ -285,13 +285,16 @@ TABLES = (
     _record("no_information_rate", "no-information rate",
             OfClasses(no_information_rate, None, _FEW, share=lambda n: (
                 np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
-            "max", 0, 1, "rows of the most frequent class / M", ordered=False, interval="share"),
+            "max", 0, 1, "rows of the most frequent class / M", ordered=False, interval="share",
+            scale="logit"),
     _record("kappa_linear", "linear kappa",
             OfClasses(partial(kappa, power=1), partial(kappa_influence, power=1), _ONE),
-            "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN),
+            "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
+            scale="fisher"),
     _record("kappa_quadratic", "quadratic kappa",
             OfClasses(partial(kappa, power=2), partial(kappa_influence, power=2), _ONE),
-            "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN),
+            "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
+            scale="fisher"),
     _record("ordinal_mae", "ordinal MAE", OfClasses(ordinal_mae, ordinal_mae_influence, _FEW),
             "min", 0, inf, "mean distance of class positions"),
     _record("ordinal_mse", "ordinal MSE", OfClasses(ordinal_mse, ordinal_mse_influence, _FEW),
@@ -301,5 +304,6 @@ TABLES = (
     _record("accuracy_within_1", "accuracy within 1",
             OfClasses(accuracy_within_1, accuracy_within_1_influence, _FEW,
                       share=lambda n: ((n * _near(n)).sum(axis=(-2, -1)), _total(n))),
-            "max", 0, 1, "share of rows at most one class off"),
+            "max", 0, 1, "share of rows at most one class off", interval="share",
+            scale="logit"),
 )  # fmt: skip

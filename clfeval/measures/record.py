@@ -13,8 +13,9 @@ from clfeval.arrays import Bools, Floats
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
-    "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "drawn"
+    "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "influence", "drawn"
 ]
+ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Measure:
     """A measure: what it is called, what it is made of, and what is said of it.
 
     of: its function over the statistic that `needs` names; None where nothing computes it yet.
-    best: which way is better; a measure whose best value is zero errs on either side of it.
+    best: which way is better; a measure whose best value is zero or one errs on either side of it.
     low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
     interval: how its limits are found. invariant: it does not change with the class ratio while
     sensitivity and specificity stay. twin: the id of which this is another name.
@@ -70,6 +71,10 @@ class Measure:
     kinked: it is least where tp = fp, and rises on both sides of that.
     drawn: its share is one only of rows whose class totals are as random as the answers.
 
+    loss: of a measure of probabilities that is the mean of a loss, that of each row: p and truth.
+    influence: what one row of each kind adds, of a smooth measure of scores (see `scored`).
+    scale: on which its interval by influence is set. caveat: what it hides, or how it misleads.
+
     classes: what it is of more than two classes; None where it is of two, or nothing computes it.
     ordered: it takes the positions of classes, whose order is to be declared.
     """
@@ -78,7 +83,7 @@ class Measure:
     title: str
     of: Callable[..., Floats] | None
     needs: Needs
-    best: Literal["max", "min", "zero"]
+    best: Literal["max", "min", "zero", "one"]
     low: float
     high: float
     undefined: tuple[str, ...]
@@ -95,13 +100,22 @@ class Measure:
     through: Callable[[Floats], Floats] = np.asarray
     kinked: bool = False
     drawn: bool = False
+    loss: Callable[..., Floats] | None = None
+    influence: Callable[..., Floats] | None = None
+    scale: ScaleKind = "identity"
+    caveat: str | None = None
     classes: OfClasses | None = None
     ordered: bool = False
 
     @property
     def arrow(self) -> str:
         """The direction sign of table headers."""
-        return {"max": "↑", "min": "↓", "zero": "→0"}[self.best]
+        return {"max": "↑", "min": "↓", "zero": "→0", "one": "→1"}[self.best]
+
+    @property
+    def aim(self) -> int | None:
+        """The best value of a measure that errs on either side of it."""
+        return AIMS.get(self.best)
 
     @property
     def function(self) -> Callable[..., Floats]:
@@ -124,10 +138,12 @@ class Measure:
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
             return self if classes == self.classes else replace(self, classes=classes)
-        of = None if self.of is None else partial(self.of, **mine)
-        return replace(self, of=of, terms=partial(self.terms, **mine), classes=classes)
+        of, influence = (one and partial(one, **mine) for one in (self.of, self.influence))
+        terms = partial(self.terms, **mine)
+        return replace(self, of=of, influence=influence, terms=terms, classes=classes)
 
 
+AIMS = {"zero": 0, "one": 1}  # what is best of those that err on either side of it
 BOTH = ("no_positive_truth", "no_negative_truth")
 _CLASSES = {*BOTH, "single_class"}
 
@@ -137,6 +153,8 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
     "no_negative_truth": lambda t: t.fp + t.tn == 0,
     "no_positive_prediction": lambda t: t.tp + t.fp == 0,
     "no_negative_prediction": lambda t: t.fn + t.tn == 0,
+    "single_class": lambda t: (t.tp + t.fn == 0) | (t.fp + t.tn == 0),
+    "too_few_rows": lambda t: t.tp + t.fp + t.fn + t.tn == 0,
 }
 
 

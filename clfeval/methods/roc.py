@@ -16,7 +16,7 @@ from clfeval.counts.units import shown
 from clfeval.inference.delong import clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
-from clfeval.measures.scores import roc_auc
+from clfeval.measures.ranking import roc_auc
 from clfeval.result import Estimate, Row
 
 _BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache

@@ -19,8 +19,11 @@ ALL = "all"
 RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
 CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSWERS}
-BETTER = {"max": "more is better", "min": "less is better", "zero": "nearer to 0 is better"}
-_ARROW = re.compile(r" ?(?:↑|↓|→ ?0)$")
+BETTER = {
+    "max": "more is better", "min": "less is better",
+    "zero": "nearer to 0 is better", "one": "nearer to 1 is better",
+}  # fmt: skip
+_ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
 _LEVEL = re.compile(r"^\d+(?:\.\d+)? % ")  # before what an interval's column is called
 _BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
 _MADE = "interval"  # the one of the shared words that is no column
@@ -174,6 +177,8 @@ def _measured(measure: Measure) -> Iterator[str]:
         yield f"also called: {', '.join(others)}"
     whys = [REASONS.get(reason, reason.replace("_", " ")) for reason in measure.undefined]
     yield f"undefined where: {'; '.join(whys)}"
+    if measure.caveat:
+        yield f"note: {measure.caveat}"
     yield f"source: {measure.source}"
 
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.measures import scores
+from clfeval.measures import probability, ranking
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows, roc_auc_rest
 from clfeval.measures.record import OfClasses
@@ -163,14 +163,27 @@ def test_two_classes_are_many_of_two(seed: int) -> None:
     truth, p, n = truth[order], p[order], n[order]
     p[:, 0] = 1 - p[:, 1]
     rows = truth, p, n
-    binary = scores.roc_auc(p[:, 1], n * truth, n * (1 - truth))
+    binary = ranking.roc_auc(p[:, 1], n * truth, n * (1 - truth))
     assert measured("roc_auc", rows) == pytest.approx(binary, abs=1e-15)
     assert measured("roc_auc_ovr", rows) == pytest.approx(binary, abs=1e-15)
-    squared = scores.mean_loss(scores.squared_errors(p[:, 1], truth), n)
+    squared = probability.mean_loss(probability.squared_errors(p[:, 1], truth), n)
     for name in ("brier", "rps", "brier_per_class"):
         assert measured(name, rows) == pytest.approx(squared, abs=1e-14), name
-    losses = scores.mean_loss(scores.log_losses(p[:, 1], truth), n)
+    losses = probability.mean_loss(probability.log_losses(p[:, 1], truth), n)
     assert measured("log_loss", rows) == pytest.approx(losses, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "log_loss", "brier", "brier_skill", "log_loss_skill"])
+def test_influence_of_two_classes_is_that_of_many(name: str) -> None:
+    """Of the positives and negatives at each score, and of the rows: the same numbers."""
+    truth, p, n = drawn(2, 3)
+    order = np.argsort(p[:, 1])
+    truth, p, n = truth[order], p[order], n[order]
+    of_two = CATALOG[name].influence
+    assert of_two is not None
+    positive, negative = of_two(p[:, 1], n * truth, n * (1 - truth)).reshape(2, -1)
+    of_rows = np.where(truth == 1, positive, negative)
+    np.testing.assert_allclose(influence(name, (truth, p, n)), of_rows, atol=1e-12)
 
 
 def smooth(**more: Any) -> Iterator[tuple[str, Callable[..., Floats], Callable[..., Floats]]]:

@@ -14,7 +14,7 @@ from scipy.stats import ks_2samp
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.scores import average_precision, ks, roc_auc
+from clfeval.measures.ranking import average_precision, ks, roc_auc
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -14,7 +14,7 @@ from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.scores import clipped, mean_loss
+from clfeval.measures.probability import clipped, mean_loss
 from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import Limits, estimate, fractional_weights
 from clfeval.methods.mlcps.drawn import Evaluator, replicates, thin
@@ -26,8 +26,10 @@ from clfeval.result import InputFile, Warn
 # a bias is neither better high nor low; the others tell what stands there by another name
 _UNFIT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
 OF_TABLE = {name: of for name, of in computed("confusion", beta=1.0).items() if name not in _UNFIT}
-OF_RANKING = computed("scores")
-OF_PROBABILITIES = computed("probabilities")  # the loss of each row, whose mean they are
+OF_RANKING = {
+    name: CATALOG[name].function for name in ("roc_auc", "gini", "average_precision", "ks")
+}
+OF_PROBABILITIES = ("brier", "log_loss")  # means of a loss of each row
 
 
 def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
@@ -35,9 +37,9 @@ def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
     cells = _cells(joint)
     orders = _orders(joint) if any(name in OF_RANKING for name in names) else []
     losses = {
-        name: [OF_PROBABILITIES[name](p, joint.truth) for p in _columns(joint)]
+        name: [loss(p, joint.truth) for p in _columns(joint)]
         for name in names
-        if name in OF_PROBABILITIES
+        if name in OF_PROBABILITIES and (loss := CATALOG[name].loss)
     }
 
     def evaluate(counts: Counts) -> Floats:

@@ -103,8 +103,9 @@ def _scale(
     span, what, code = options.rescale.get(metric), None, None
     best: Direction = said or "max"
     if said is None and measure is not None:
-        if measure.best == "zero":
-            what, code = "is best at 0: neither more nor less of it is better", "no-direction"
+        if measure.aim is not None:
+            what = f"is best at {measure.aim}: neither more nor less of it is better"
+            code = "no-direction"
         elif measure.best == "min":
             best = "min"
             if span is None and not (isfinite(measure.low) and isfinite(measure.high)):

@@ -1,0 +1,172 @@
+"""Errors of smooth measures from influence values: of rows, of clusters of rows, of weights.
+
+A measure of a sample less that of its population is about the mean of f over its rows, f a function
+of a row with mean 0. All that is needed of many rows is how often each kind occurs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Floats
+from clfeval.inference.delong import ClusterSums
+from clfeval.inference.shares import NEAR
+from clfeval.inference.special import critical_value, tail_of
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """How far k measures of one sample are from those of its population.
+
+    covariance (k, k), NaN with a single row or cluster. df (k,): degrees of freedom for Student's
+    t, NaN where nothing varies. effect (k,): the design effect, by what clusters multiply the
+    variance of independent rows; 1 without clusters, NaN where rows do not vary. size: the rows; of
+    weights that count none, Kish's effective number of them. clusters: how many, None without.
+    """
+
+    covariance: Floats
+    df: Floats
+    effect: Floats
+    size: float
+    clusters: int | None = None
+
+    @property
+    def errors(self) -> Floats:
+        """The standard errors, (k,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+
+def uncertainty(
+    f: ArrayLike, n: ArrayLike, *, fewest: float = np.inf, clusters: ClusterSums | None = None,
+    squares: ArrayLike | None = None,
+) -> Uncertainty:  # fmt: skip
+    """Return the covariances of k measures from influence values of m kinds of rows.
+
+    rows: V = M / (M - 1) sum n f f' / M², M = sum n
+    weights: V = g / (g - 1) sum q f f' / M², q the sums of squared weights, g = M² / sum q
+    clusters: V = C / (C - 1) sum over C clusters of F F' / M², F = sum n f over its rows
+
+    Of a mean the first is the textbook's s² / M, and clusters of one row each are rows.
+
+    A variance from m rows (or g, or clusters) whose f have the kurtosis k = m sum f⁴ / (sum f²)² is
+    as sure as one of 2 m / (k - 1) normal ones: so many degrees of freedom it has, and no more than
+    clusters - 1 and `fewest` - 1, where fewest is that of `smaller_class`. In
+    simulations of 50, 200 and 1000 rows, prevalence .5 and .05, areas of .82 and .98, those 95 %
+    limits of Brier score, log loss, skills, calibration and average precision that there were held
+    the truth in 93 % at least, where the normal quantile covered as few as 76 % and percentiles of
+    a bootstrap as few as 36 %.
+
+    Shapes: f (m,) or (k, m); n (m,) whole, the rows of each kind, or their weight; squares (m,)
+    where a weight is no number of rows; clusters: the sums (k, c) over each cluster of weights
+    (k, m) of its rows. Errors: ValueError where shapes differ.
+    Source: Hampel 1974, Journal of the American Statistical Association 69:383; clusters: Liang and
+    Zeger 1986, Biometrika 73:13; weights: Binder 1983, International Statistical Review 51:279;
+    Kish 1965, Survey Sampling, section 11.7; degrees of freedom: Satterthwaite 1946, Biometrics
+    Bulletin 2:110.
+    """
+    values, counts = np.atleast_2d(np.asarray(f, np.float64)), np.asarray(n, np.float64)
+    each = counts if squares is None else np.asarray(squares, np.float64)
+    if values.shape[1:] != counts.shape or counts.shape != each.shape:
+        raise ValueError("influence values and counts differ in length")
+    values = np.where(counts > 0, values, 0.0)  # what no row is has no say, defined or not
+    total, weight = float(counts.sum()), float(each.sum())
+    size = total**2 / weight if total else 0.0
+    covariance = _corrected((values * each) @ values.T, total, size)
+    if clusters is None:
+        fourth = weight * (each * values**4).sum(axis=1), (each * values**2).sum(axis=1)
+        return Uncertainty(covariance, _degrees(size, *fourth, fewest), np.ones(len(values)), size)
+    sums = clusters(values)
+    c = sums.shape[1]
+    together = _corrected(sums @ sums.T, total, c)
+    rows = np.diag(covariance)
+    effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
+    df = _degrees(c, c * (sums**4).sum(axis=1), (sums**2).sum(axis=1), min(fewest, c))
+    return Uncertainty(together, df, effect, size, c)
+
+
+def smaller_class(n: ArrayLike, clusters: ClusterSums | None = None) -> float:
+    """Return the rows of the smaller class, or how many clusters of one size tell as much of it.
+
+    Of clusters it is the least of P² / sum P_c² and the same of the negatives, P_c in a cluster:
+    positives in two clusters of twenty are two. 0 for a class without rows.
+
+    Shapes: n (2 m,), the rows of each kind, positives first, or their weight; clusters: as above.
+    """
+    counts = np.asarray(n, np.float64)
+    which = np.repeat(np.eye(2), len(counts) // 2, axis=1)
+    rows = which @ counts
+    if clusters is None or not rows.all():
+        return float(rows.min())
+    return float((rows**2 / (clusters(which) ** 2).sum(axis=1)).min())
+
+
+def _degrees(parts: float, fourth: Floats, second: Floats, fewest: float) -> Floats:
+    """Return the degrees of freedom of variances from so many parts; infinite at kurtosis 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = fourth / second**2 - 1
+        return np.asarray(np.minimum(2 * parts / np.maximum(excess, 0.0), fewest - 1))
+
+
+def _corrected(squares: Floats, total: float, parts: float) -> Floats:
+    """Return sums of squares of so many parts as the covariance of a mean."""
+    if parts <= 1:
+        return np.full_like(squares, np.nan)
+    return np.asarray(squares / total**2 * (parts / (parts - 1)))
+
+
+def limits(
+    value: ArrayLike, error: ArrayLike, *, scale: Literal["identity", "logit", "fisher", "log"],
+    low: float, high: float, level: float, df: ArrayLike | None = None,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the limits of measures whose errors are alike on both sides on a scale.
+
+    g(value) -+ q error g'(value), back from g: g(x) = x, or ln x (log; ln of high - x where low is
+    infinite), or ln of (x - low) / (high - x) (logit; fisher: the same of -1..1, twice the inverse
+    hyperbolic tangent)
+
+    q is the normal quantile, or that of Student's t with df degrees of freedom.
+
+    Shapes: value, error and df broadcast. low..high is the range of the measure: limits stay within
+    it, low <= value <= high. NaN where the value lies at an end of it, where the error is 0, where
+    either is none, and without a degree of freedom: nothing says how far off the value is.
+    Errors: ValueError unless 0 < level < 1, and for a logit of a range without ends.
+    """
+    x, far = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
+    if scale in ("logit", "fisher") and not np.isfinite(high - low):
+        raise ValueError("a range without ends has no logit")
+    if scale == "log" and not np.isfinite(low):
+        up, down = limits(high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df)
+        return high - down, high - up
+    q = np.asarray(critical_value(level))
+    if df is not None:
+        from scipy.special import stdtrit
+
+        free = np.asarray(df, np.float64)
+        some = (free > 0) & (free < np.inf)
+        q = np.where(some, -stdtrit(np.where(some, free, 1.0), tail_of(level)), q)
+        q = np.where(free > 0, q, np.nan)
+    known = (x > low) & (x < high) & (far > 0) & np.isfinite(far)
+    x, reach = np.where(known, x, np.nan), q * np.where(known, far, np.nan)
+    if scale == "identity":
+        ends = x - reach, x + reach
+    elif scale == "log":
+        factor = np.exp(np.minimum(reach / x, 700))
+        ends = x / factor, x * factor
+    else:
+        up, down = x - low, high - x
+        factor = np.exp(np.minimum(reach * (high - low) / (up * down), 700))
+        ends = (
+            low + (high - low) * up / (up + down * factor),
+            (low + (high - low) * up / (up + down / factor)),
+        )
+    return np.maximum(np.minimum(ends[0], x), low), np.minimum(np.maximum(ends[1], x), high)
+
+
+def near_an_end(value: ArrayLike, error: ArrayLike, *, low: float, high: float) -> Bools:
+    """Tell where a measure lies within 3 standard errors of an end of its range, or has none."""
+    x, reach = np.asarray(value, np.float64), NEAR * np.asarray(error, np.float64)
+    return np.asarray(~((x - low > reach) & (high - x > reach)))

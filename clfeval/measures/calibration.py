@@ -1,0 +1,259 @@
+"""Measures of calibration: whether what is given 20 % happens in 20 % of the rows.
+
+Scores are probabilities of the positive class; `scored` says what else they take.
+"""
+
+from __future__ import annotations
+
+import math
+from math import inf
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, over
+from clfeval.measures.logistic import chances, line, log_odds, shift
+from clfeval.measures.record import Measure
+from clfeval.measures.scored import distinct, probabilities, totals, two
+
+BINS = 10  # where no number is given
+_DECILES = 10
+
+
+def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return b of the logistic regression of truth on the log odds x of the probability.
+
+    P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p)), p taken to 2**-52..1 - 2**-52
+
+    Below 1 probabilities are too extreme, above 1 too timid; 0 and less: they order no row.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
+    one class (single_class), and where some probability parts the classes or there is only one
+    (separation).
+    Errors: ValueError for scores outside 0..1.
+    Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
+    """
+    return np.asarray(line(log_odds(scores), positives, negatives)[1])
+
+
+def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return a of the regression of `calibration_slope`, of which it says all else; best 0."""
+    return np.asarray(line(log_odds(scores), positives, negatives)[0])
+
+
+def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return a of the same regression with the slope b held at 1.
+
+    Above 0 more rows are positive than the probabilities say, below 0 fewer; best 0; NaN with one
+    class. Else as `calibration_slope`.
+    """
+    return shift(log_odds(scores), positives, negatives)
+
+
+def line_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on intercept and slope, (2, 2 m): M times the inverse information times
+    the score (y - mu) (1, x) of a row; its covariance is the sandwich. NaN as they are.
+
+    Source: Huber 1967, Fifth Berkeley Symposium 1:221.
+    """
+    x = log_odds(scores)
+    a, b = line(x, positives, negatives).tolist()
+    if math.isnan(a):
+        return np.full((2, 2 * len(x)), np.nan)
+    mu, n = chances(x, a, b), positives + negatives
+    w = n * mu * (1 - mu)
+    mean = (w * x).sum() / w.sum()  # around which the two parts of the information are apart
+    rest = two(1 - mu, -mu)
+    apart = np.tile(x - mean, 2) * rest
+    slope = n.sum() / (w * (x - mean) ** 2).sum() * apart
+    return np.array([n.sum() / w.sum() * rest - mean * slope, slope])
+
+
+def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the slope, (2 m,)."""
+    return np.asarray(line_influence(scores, positives, negatives)[1])
+
+
+def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the intercept, (2 m,)."""
+    return np.asarray(line_influence(scores, positives, negatives)[0])
+
+
+def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the intercept at slope 1: (y - mu) M / sum n mu (1 - mu), (2 m,)."""
+    x = log_odds(scores)
+    mu = chances(x, float(shift(x, positives, negatives)), 1.0)
+    n = positives + negatives
+    return np.asarray(two(1 - mu, -mu) * over(n.sum(), (n * mu * (1 - mu)).sum()))
+
+
+def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return observed positives / expected ones, P / sum of the probabilities; best 1.
+
+    Above 1 the probabilities are too low, below 1 too high.
+
+    Shapes: scores (m,); positives and negatives (..., m); result (...). Range 0..inf; NaN where
+    nothing is expected and nothing came. Errors: ValueError for scores outside 0..1.
+    Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
+    """
+    expected = ((positives + negatives) * probabilities(scores)).sum(axis=-1)
+    return over(totals(positives, negatives)[0], expected)
+
+
+def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on observed / expected, (y - O/E p) / mean p, (2 m,)."""
+    p = probabilities(scores)
+    n = positives + negatives
+    ratio = oe_ratio(p, positives, negatives)
+    return over(two(1 - ratio * p, -ratio * p), over((n * p).sum(), n.sum()))
+
+
+def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
+    """Return sum over bins of n_b / M |share of positives - mean probability|.
+
+    Bins of equal width: [a, b), the last closed; empty ones count nothing.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    0, which chance alone lifts; NaN without rows.
+    Errors: ValueError unless bins >= 1, and for scores not ascending or outside 0..1.
+    Source: Naeini, Cooper and Hauskrecht 2015, AAAI 29:2901.
+    """
+    gap, n, _ = _bins(scores, positives, negatives, bins)
+    return over(np.abs(gap).sum(axis=-1), n.sum(axis=-1))
+
+
+def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
+    """Return the greatest |share of positives - mean probability| of a bin; else as `ece`."""
+    gap, n, _ = _bins(scores, positives, negatives, bins)
+    apart = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
+    return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
+
+
+def ece_debiased(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
+    """Return the ECE less what chance adds to it, not below 0.
+
+    sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
+
+    with d = share of positives o - mean probability: what drawing the rows of a bin again adds to
+    |d| is taken off it, of calibrated probabilities some two fifths of the ECE.
+
+    E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance.
+
+    Else as `ece`.
+    Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
+    without its random draws.
+    """
+    gap, n, hits = _bins(scores, positives, negatives, bins)
+    d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
+    s = np.sqrt(np.divide(o * (1 - o), n, out=np.zeros_like(n), where=n > 0))
+    z = np.divide(d, s, out=np.full_like(d, inf), where=s > 0)
+    expected = s * math.sqrt(2 / math.pi) * np.exp(-z * z / 2) + d * _erf(z / math.sqrt(2))
+    return np.maximum(over((n * (2 * d - expected)).sum(axis=-1), n.sum(axis=-1)), 0.0)
+
+
+def _erf(x: Floats) -> Floats:
+    return np.array([math.erf(one) for one in x.ravel().tolist()], np.float64).reshape(x.shape)
+
+
+def _bins(
+    scores: Counts, positives: Counts, negatives: Counts, bins: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return positives less expected ones, rows, and positives of bins with scores, (..., b)."""
+    if bins < 1 or int(bins) != bins:
+        raise ValueError(f"{bins} bins")
+    p = probabilities(scores)
+    first = distinct(np.searchsorted(np.arange(1, bins) / bins, p, side="right"))
+    both = positives + negatives
+    hits, n, expected = (
+        np.add.reduceat(part, first, axis=-1, dtype=np.float64)
+        for part in (positives, both, both * p)
+    )
+    return hits - expected, n, hits
+
+
+def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return sum over ten groups of (O - E)² / (E (1 - E / n)), groups of equal size by score.
+
+    Equal scores stay together: a score is of the tenth in which the middle of its rows lies.
+    Calibrated probabilities from elsewhere give chi-square with as many degrees as groups.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..inf,
+    best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
+    Source: Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043.
+    """
+    p = probabilities(scores)
+    first, both = distinct(p), positives + negatives
+    pos, n, expected = (
+        np.add.reduceat(part, first, axis=-1, dtype=np.float64)
+        for part in (positives, both, both * p)
+    )
+    rows = n.sum(axis=-1)
+    share = over(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
+    group = np.minimum((_DECILES * share).astype(np.int64), _DECILES - 1)
+    shape = (-1, n.shape[-1])
+    tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
+    sums = [
+        np.bincount(tables.ravel(), part.ravel(), _DECILES * len(tables)).reshape(-1, _DECILES)
+        for part in (pos, expected, n)
+    ]
+    apart, spread = (sums[0] - sums[1]) ** 2, sums[1] * (1 - over(sums[1], np.maximum(sums[2], 1)))
+    each = np.where(apart > 0, over(apart, np.maximum(spread, 0.0)), 0.0)
+    return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape), np.nan)
+
+
+def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return z of the test that the Brier score is what calibrated probabilities would have.
+
+    sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
+
+    Shapes: scores (m,); positives and negatives (..., m); result (...). Best 0; NaN where all
+    probabilities are 0, 1/2 or 1 and none is wrong by it. Errors: ValueError outside 0..1.
+    Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
+    """
+    p = probabilities(scores)
+    n = positives + negatives
+    top = ((positives - n * p) * (1 - 2 * p)).sum(axis=-1)
+    return over(top, np.sqrt((n * (1 - 2 * p) ** 2 * p * (1 - p)).sum(axis=-1)))
+
+
+_COX = "Cox 1958, Biometrika 45:562"
+_NAEINI = "Naeini et al. 2015, AAAI 29:2901"
+_FEW, _ONE, _APART = ("too_few_rows",), ("single_class",), ("single_class", "separation")
+_BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
+
+CALIBRATION = (
+    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "mean over bins of |share of positives - mean score|", _NAEINI,
+            ("expected_calibration_error",), takes=("bins",), caveat=_BIASED),
+    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "drawn",
+            "greatest |share of positives - mean score| over bins", _NAEINI,
+            ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
+    Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
+            "drawn", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",
+            takes=("bins",), caveat="some of what chance adds stays, and it depends on the bins"),
+    Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
+            -inf, inf, _APART, "influence",
+            "b of the logistic regression a + b ln(p / (1 - p)) of truth",
+            _COX, influence=slope_influence),
+    Measure("calibration_intercept", "calibration intercept", calibration_intercept,
+            "probabilities", "zero", -inf, inf, _APART, "influence",
+            "a of the logistic regression a + b ln(p / (1 - p)) of truth", _COX,
+            influence=intercept_influence),
+    Measure("calibration_in_the_large", "calibration in the large", calibration_in_the_large,
+            "probabilities", "zero", -inf, inf, _ONE, "influence",
+            "a of the logistic regression a + ln(p / (1 - p)) of truth", _COX, ("citl",),
+            influence=in_the_large_influence),
+    Measure("oe_ratio", "O/E", oe_ratio, "probabilities", "one", 0, inf, ("nothing_expected",),
+            "influence", "positives / sum of the probabilities",
+            "Debray et al. 2017, BMJ 356:i6460", ("observed_expected",),
+            influence=oe_influence, scale="log"),
+    Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", "min", 0, inf,
+            _FEW, "drawn", "sum over tenths of (O - E)² / (E (1 - E / n))",
+            "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
+            caveat="it grows with the rows and turns on the groups: look at calibration slope and"
+            " intercept"),
+    Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
+            inf, ("no_uncertainty",), "drawn",
+            "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
+            "Spiegelhalter 1986, Statistics in Medicine 5:421",
+            caveat="a test statistic, of calibration and of the rows' number"),
+)  # fmt: skip

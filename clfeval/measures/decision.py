@@ -1,0 +1,132 @@
+"""What acting on probabilities brings: net benefit at a threshold, and its relatives.
+
+A score from the threshold t up is called positive. To act at a risk of t says that one false
+positive undoes w = t / (1 - t) true positives. All are of the 2 x 2 table at t, and so are their
+limits: the table is one of two scores, 0 and t. Influence values alone say too little where few
+rows are called: at t = .95, where one false positive is expected of 200 rows, limits at 95 % made
+of them held the truth in 60 %.
+Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, over
+from clfeval.measures.record import Measure
+from clfeval.measures.scored import probabilities, totals, two
+
+HALF = 0.5  # the threshold where none is given
+
+
+def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
+    """Return TP / M - FP / M t / (1 - t): true positives per row, net of what false ones undo.
+
+    Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives.
+
+    Shapes: scores (m,) probabilities; positives and negatives (..., m); result (...). Range up to
+    the share of positives, best high; NaN at t = 1 and without rows.
+    Errors: ValueError unless 0 <= t <= 1, and for scores outside 0..1.
+    """
+    over_all = np.sum(totals(positives, negatives), axis=0)
+    called = _called(scores, t)
+    tp, fp = (part[..., called].sum(axis=-1) for part in (positives, negatives))
+    return over(tp - _exchange(t) * fp, over_all)
+
+
+def standardised(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
+    """Return the net benefit divided by the share of positives: of the greatest there can be.
+
+    sensitivity - (1 - specificity) (1 - pi) / pi t / (1 - t)
+
+    Range up to 1, best 1; NaN without positives. Else as `net_benefit`.
+    Source: Kerr, Brown, Zhu and Janes 2016, Journal of Clinical Oncology 34:2534.
+    """
+    return over(net_benefit(scores, positives, negatives, t), _prevalence(positives, negatives))
+
+
+def interventions_avoided(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return how many fewer of 100 rows are treated than with all, net of those missed.
+
+    100 (net benefit - that of treating all) (1 - t) / t = 100 (TN - FN (1 - t) / t) / M
+
+    Range up to 100 times the share of negatives, best high; NaN at t = 0, at t = 1 and without
+    rows. Else as `net_benefit`.
+    """
+    rows = np.sum(totals(positives, negatives), axis=0)
+    passed = ~_called(scores, t)
+    fn, tn = (part[..., passed].sum(axis=-1) for part in (positives, negatives))
+    return over(100 * (tn - over(1.0, _price(t)) * fn), rows)
+
+
+def net_benefit_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return the influence on the net benefit: what a row brings less the mean, (2 m,)."""
+    called = np.asarray(_called(scores, t), np.float64)
+    brought = two(called, -_exchange(t) * called)
+    return brought - net_benefit(scores, positives, negatives, t)
+
+
+def standardised_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return the influence on NB / pi, (f - NB / pi (y - pi)) / pi, (2 m,)."""
+    share, m = _prevalence(positives, negatives), len(scores)
+    ratio = standardised(scores, positives, negatives, t)
+    own = net_benefit_influence(scores, positives, negatives, t)
+    return over(own - ratio * (two(np.ones(m), np.zeros(m)) - share), share)
+
+
+def avoided_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return the influence on the interventions avoided: what a row adds less the mean, (2 m,)."""
+    passed = np.asarray(~_called(scores, t), np.float64)
+    added = 100 * two(-over(1.0, _price(t)) * passed, passed)
+    return added - interventions_avoided(scores, positives, negatives, t)
+
+
+def _called(scores: Counts, t: float) -> Bools:
+    if not 0 <= t <= 1:
+        raise ValueError(f"the threshold {t:g} is no probability")
+    return np.asarray(probabilities(scores) >= t)
+
+
+def _prevalence(positives: Counts, negatives: Counts) -> Floats:
+    """Return the share of positives, NaN where it is 0 too: nothing is to be found there."""
+    p, n = totals(positives, negatives)
+    return over(np.where(p > 0, p, np.nan), p + n)
+
+
+def _exchange(t: float) -> float:
+    """Return t / (1 - t), NaN at t = 1: a false positive undoes all the others there."""
+    return t / (1 - t) if t < 1 else np.nan
+
+
+def _price(t: float) -> float:
+    """Return t / (1 - t), NaN at t = 0 too: nothing pays for the false negatives there."""
+    return _exchange(t) if t > 0 else np.nan
+
+
+_ELKIN = "Vickers and Elkin 2006, Medical Decision Making 26:565"
+_UNDEFINED = ("too_few_rows", "certain_threshold")
+
+DECISIONS = (
+    Measure("net_benefit@t", "net benefit at a threshold", net_benefit, "probabilities", "max",
+            -inf, 1, _UNDEFINED, "region", "TP / M - FP / M t / (1 - t), at scores from t up",
+            _ELKIN, ("net_benefit_at",), takes=("t",), influence=net_benefit_influence),
+    Measure("net_benefit_standardised", "standardised net benefit", standardised, "probabilities",
+            "max", -inf, 1, ("no_positive_truth", "certain_threshold"), "region",
+            "net benefit / share of positives",
+            "Kerr et al. 2016, Journal of Clinical Oncology 34:2534", takes=("t",),
+            influence=standardised_influence),
+    Measure("interventions_avoided", "interventions avoided", interventions_avoided,
+            "probabilities", "max", -inf, 100, _UNDEFINED, "region",
+            "100 (TN - FN (1 - t) / t) / M, of 100 rows, net of those missed",
+            _ELKIN, ("net_reduction_interventions",), takes=("t",), influence=avoided_influence),
+)  # fmt: skip

@@ -1,0 +1,259 @@
+"""Measures of probabilities as forecasts: losses, skills, and what the Brier score is made of.
+
+A loss is of each row: p (m,) is the probability of the positive class, truth (m,) is True for it.
+The measures are means of losses, or made of such, over counts at probabilities: see `scored`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Counts, Floats, over
+from clfeval.measures.record import Measure
+from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals, two
+
+Loss = Callable[[ArrayLike, ArrayLike], Floats]
+
+
+def clipped(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
+    """Return how many rows, or what weight, gave their truth a probability below 2**-52, (...)."""
+    low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < LEAST
+    return np.asarray(n[..., low].sum(axis=-1))
+
+
+def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
+    """Return (truth - p)² of each row, (m,), whose mean is the Brier score; 0..1, best 0.
+
+    Of the two classes this is half the sum over both, (1/2) sum (y_k - p_k)².
+
+    Errors: ValueError for probabilities outside 0..1.
+    Source: Brier 1950, Monthly Weather Review 78:1; Kuhn and Johnson, AML4TD, equation 15.24.
+    """
+    return np.asarray((np.asarray(truth, bool) - probabilities(p)) ** 2)
+
+
+def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
+    """Return -ln(probability of the truth) of each row, (m,), whose mean is cross-entropy.
+
+    Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52; `clipped`
+    says how many are.
+
+    Errors: ValueError for probabilities outside 0..1.
+    Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
+    """
+    given = probabilities(p)
+    # ln(1 - p) has all its digits from p where p is small
+    right = np.log(np.maximum(given, LEAST))
+    wrong = np.log1p(-np.minimum(given, 1 - LEAST))
+    return np.asarray(0.0 - np.where(np.asarray(truth, bool), right, wrong))  # never -0.0
+
+
+def summed_squares(p: ArrayLike, truth: ArrayLike) -> Floats:
+    """Return the squared error summed over both classes, 2 (truth - p)² of each row, (m,)."""
+    return 2 * squared_errors(p, truth)
+
+
+def mean_loss(losses: Floats, n: Counts) -> Floats:
+    """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
+
+    Shapes: losses (m,), n (..., m), result (...).
+    """
+    # a sum row by row, for a matrix product rounds otherwise with every number of rows
+    return over((n * losses).sum(axis=-1), n.sum(axis=-1))
+
+
+def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the mean of a loss over positives and negatives, (..., m) each, at scores (m,): (...).
+
+    NaN without rows. Errors: those of the loss.
+    """
+    of, others = loss(scores, True), loss(scores, False)
+    whole = (positives * of).sum(axis=-1) + (negatives * others).sum(axis=-1)
+    return over(whole, np.sum(totals(positives, negatives), axis=0))
+
+
+def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the mean of a loss: the loss less its mean, (2 m,)."""
+    mean = mean_of(loss, scores, positives, negatives)
+    return two(loss(scores, True), loss(scores, False)) - mean
+
+
+def _spread(share: Any) -> Floats:
+    """Return o (1 - o), the Brier score of always forecasting the share o of positives."""
+    return np.asarray(share * (1 - share))
+
+
+def _entropy(share: Any) -> Floats:
+    """Return the log loss of always forecasting the share of positives, 0 at 0 and 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
+    return np.asarray(0.0 - (parts[0] + parts[1]))
+
+
+def _logit(share: Any) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))
+
+
+def skill(
+    loss: Loss, prior: Callable[[Any], Floats],
+    scores: Counts, positives: Counts, negatives: Counts,
+) -> Floats:  # fmt: skip
+    """Return 1 - mean loss / loss of forecasting the sample's share of positives for every row.
+
+    Range: up to 1, best 1; 0 for that forecast, below 0 for worse. NaN without rows of both
+    classes, where it has no loss. Errors: those of the loss.
+    Source: Murphy 1988, Monthly Weather Review 116:2417; scikit-learn's `d2_log_loss_score`.
+    """
+    p, n = totals(positives, negatives)
+    reference = prior(over(p, p + n))
+    both = (p > 0) & (n > 0)
+    mean = mean_of(loss, scores, positives, negatives)
+    return np.asarray(1 - over(mean, np.where(both, reference, np.nan)))
+
+
+def skill_influence(
+    loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
+    scores: Counts, positives: Counts, negatives: Counts,
+) -> Floats:  # fmt: skip
+    """Return the influence on a skill, that of a ratio, (2 m,).
+
+    f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o)
+
+    with L the mean loss, R that of the share o of positives. NaN without rows of both classes.
+    """
+    p, n = totals(positives, negatives)
+    share = np.where((p > 0) & (n > 0), over(p, p + n), np.nan)
+    reference = prior(share)
+    mean = mean_of(loss, scores, positives, negatives)
+    y = two(np.ones(len(scores)), np.zeros(len(scores)))
+    moved = slope(share) * (y - share)
+    own = mean_influence(loss, scores, positives, negatives)
+    return np.asarray(-(own - over(mean, reference) * moved) / reference)
+
+
+def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return sum n_p (p - o_p)² / M over the distinct probabilities p, o_p the share of positives.
+
+    How far the forecasts are from what came: Brier = reliability - resolution + uncertainty.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    0; NaN without rows. Errors: ValueError for scores that are not ascending, or outside 0..1.
+    Source: Murphy 1973, Journal of Applied Meteorology 12:595.
+    """
+    p, n, hits, rows = _grouped(scores, positives, negatives)
+    return over(over((n * p - hits) ** 2, np.maximum(n, 1e-300)).sum(axis=-1), rows)
+
+
+def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return sum n_p (o_p - o)² / M, o the share of positives of all rows; 0..1/4, best high.
+
+    Else as `brier_reliability`.
+    """
+    _, n, hits, rows = _grouped(scores, positives, negatives)
+    share = over(hits.sum(axis=-1), rows)
+    apart = (hits - n * share[..., None]) ** 2
+    return over(over(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
+
+
+def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return o (1 - o), o the share of positives: it is of the rows, not of the forecasts; 0..1/4.
+
+    Else as `brier_reliability`.
+    """
+    probabilities(scores)
+    p, n = totals(positives, negatives)
+    return _spread(over(p, p + n))
+
+
+def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on o (1 - o): (1 - 2 o) (y - o), (2 m,)."""
+    p, n = totals(positives, negatives)
+    share, m = over(p, p + n), len(scores)
+    return np.asarray((1 - 2 * share) * (two(np.ones(m), np.zeros(m)) - share))
+
+
+def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return sum n_p o_p (1 - o_p) / M, what is left of the Brier score with reliability 0.
+
+    Brier = reliability + refinement. Range 0..1/4, best 0. Else as `brier_reliability`.
+    """
+    _, n, hits, rows = _grouped(scores, positives, negatives)
+    return over((hits * over(n - hits, np.maximum(n, 1e-300))).sum(axis=-1), rows)
+
+
+def _grouped(
+    scores: Counts, positives: Counts, negatives: Counts
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the distinct probabilities, the rows and the positives of each, and all rows."""
+    p = probabilities(scores)
+    pos, neg, _ = at_scores(p, positives, negatives)
+    hits, n = np.asarray(pos, np.float64), np.asarray(pos + neg, np.float64)
+    return p[distinct(p)], n, hits, n.sum(axis=-1)
+
+
+_BRIER = "Brier 1950, Monthly Weather Review 78:1"
+_GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
+_MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
+_FEW = ("too_few_rows",)
+_GROUPS = "nearly every row has its own probability in many tables: too high there"
+
+
+def _mean(loss: Loss) -> dict[str, Any]:
+    """Return what computes the mean of a loss."""
+    return {"of": partial(mean_of, loss), "loss": loss, "influence": partial(mean_influence, loss)}
+
+
+def _skill(loss: Loss, prior: Any, slope: Any) -> dict[str, Any]:
+    """Return what computes the skill by a loss."""
+    influence = partial(skill_influence, loss, prior, slope)
+    return {"of": partial(skill, loss, prior), "influence": influence}
+
+
+PROBABILITIES = (
+    Measure(id="brier", title="Brier", needs="probabilities", best="min", low=0, high=1,
+            undefined=_FEW, interval="influence", formula="mean of sum (y - p)² / 2 over classes",
+            source=_BRIER, aliases=("brier_score", "brier_class", "brier_score_loss"),
+            scale="logit", **_mean(squared_errors)),
+    Measure(id="log_loss", title="log loss", needs="probabilities", best="min", low=0, high=inf,
+            undefined=_FEW, interval="influence",
+            formula="mean of -ln p, of predicted probabilities p of the true class", source=_GOOD,
+            aliases=("cross_entropy", "logloss", "mn_log_loss"), scale="log",
+            **_mean(log_losses)),
+    Measure(id="log_loss_skill", title="log loss skill", needs="probabilities", best="max",
+            low=-inf, high=1, undefined=("single_class",), interval="influence",
+            formula="1 - log loss / log loss of the sample's class shares", source="textbook",
+            aliases=("d2_log_loss", "d2_log_loss_score"), scale="log",
+            **_skill(log_losses, _entropy, lambda share: -_logit(share))),
+    Measure(id="brier_sum", title="Brier (sum)", needs="probabilities", best="min", low=0, high=2,
+            undefined=_FEW, interval="influence", formula="mean of sum (y - p)² over classes",
+            source=_BRIER, scale="logit", **_mean(summed_squares)),
+    Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
+            high=1, undefined=("single_class",), interval="influence",
+            formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
+            aliases=("d2_brier_score",), scale="log",
+            **_skill(squared_errors, _spread, lambda share: 1 - 2 * share)),
+)  # fmt: skip
+
+DECOMPOSITION = (
+    Measure("brier_reliability", "Brier reliability", brier_reliability, "probabilities", "min",
+            0, 1, _FEW, "drawn",
+            "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
+            _MURPHY, caveat=_GROUPS),
+    Measure("brier_resolution", "Brier resolution", brier_resolution, "probabilities", "max", 0,
+            0.25, _FEW, "drawn", "sum n_p (o_p - o)² / M over distinct p", _MURPHY,
+            caveat=_GROUPS),
+    Measure("brier_uncertainty", "Brier uncertainty", brier_uncertainty, "probabilities", "min",
+            0, 0.25, _FEW, "influence", "o (1 - o), o the share of positives", _MURPHY,
+            influence=uncertainty_influence,
+            caveat="it is of the rows alone, whatever the forecasts"),
+    Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", "min", 0,
+            0.25, _FEW, "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY,
+            caveat="nearly every row has its own probability in many tables: too low there"),
+)  # fmt: skip

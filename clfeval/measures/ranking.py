@@ -1,0 +1,286 @@
+"""Measures of the ranking that scores give, and the influence of one row on them.
+
+`scored` says what they take: scores, or their ranks, and how many of each class have each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, over
+from clfeval.measures.record import Measure
+from clfeval.measures.scored import at_scores, places, product, share, totals, two
+
+LOW_FPR = (0.0, 0.1)  # of the partial area, where no range is given
+
+
+def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the area under the ROC curve: P(a positive scores above a negative), ties 1/2.
+
+    sum over scores of positives x (2 negatives below + negatives tied) / (2 P N)
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    1, chance 1/2; NaN without positives or without negatives.
+    Errors: ValueError for scores that are not ascending.
+    Source: Hanley and McNeil 1982, Radiology 143:29; ties by Bamber 1975, Journal of Mathematical
+    Psychology 12:387.
+    """
+    pos, neg, kind = at_scores(scores, positives, negatives)
+    pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
+    if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
+        # they do not fit a whole number of numpy, but nothing lost is nothing
+        up_to = neg.cumsum(axis=-1, dtype=kind)
+        rest = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
+        tied, less, more = (
+            product(pos, part.astype(np.float64), np.float64) for part in (neg, up_to - neg, rest)
+        )
+        return share(2 * less + tied, 2 * (less + tied + more))
+    up_to = neg.cumsum(axis=-1, dtype=kind)
+    won = 2 * product(pos, up_to, kind) - product(pos, neg, kind)
+    return share(won, pairs)
+
+
+def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the sum of (R_i - R_(i-1)) P_i over the distinct scores from the highest down.
+
+    P_i and R_i are precision and recall of all rows at or above score i; nothing is interpolated,
+    so this is no area by trapezoids.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    1, chance the prevalence; NaN without positives.
+    Errors: ValueError for scores that are not ascending.
+    Source: Manning, Raghavan and Schuetze 2008, Introduction to Information Retrieval, section 8.4.
+    """
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    pos, neg = pos[..., ::-1], neg[..., ::-1]
+    hits = pos.cumsum(axis=-1, dtype=np.float64)
+    claimed = neg.cumsum(axis=-1, dtype=np.float64)
+    claimed += hits
+    # scores above the first row that was drawn have neither precision nor new recall
+    precision = np.divide(hits, claimed, out=hits, where=claimed > 0)
+    precision *= pos
+    # added up alike, so that perfect is 1
+    return share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
+
+
+def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the Kolmogorov-Smirnov statistic: max |tpr - fpr| over all thresholds.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    1; NaN without positives or without negatives.
+    Errors: ValueError for scores that are not ascending.
+    Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
+    """
+    pos, neg, kind = at_scores(scores, positives, negatives)
+    rows, others = (part.sum(axis=-1, dtype=kind).astype(np.float64) for part in (pos, neg))
+    apart = pos.cumsum(axis=-1, dtype=kind) * others[..., None]
+    apart -= neg.cumsum(axis=-1, dtype=kind) * rows[..., None]
+    return share(np.abs(apart, out=apart).max(axis=-1, initial=0.0), rows * others)
+
+
+def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the area below precision over recall by trapezoids, from recall 0 and precision 1.
+
+    sum (R_i - R_(i-1)) (P_i + P_(i-1)) / 2 over the distinct scores from the highest down, P_0 = 1
+
+    A line between two points promises more than any mixture of their thresholds reaches, so this is
+    more than the average precision where few scores are tied.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
+    1; NaN without positives.
+    Errors: ValueError for scores that are not ascending.
+    Source: the convention of yardstick and of scikit-learn's `auc` over its curve; Davis and
+    Goadrich 2006, ICML 23:233, on the interpolation.
+    """
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    hits, claimed = _from_above(pos), _from_above(pos + neg)
+    precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
+    area = (pos * (precision + _next_higher(precision, 1.0))).sum(axis=-1)
+    return share(area, 2.0 * pos.sum(axis=-1, dtype=np.float64))
+
+
+def partial_auc(
+    scores: Counts, positives: Counts, negatives: Counts, fpr: Sequence[float] = LOW_FPR
+) -> Floats:
+    """Return the area over a range of false positive rates, standardised: 1/2 chance, 1 best.
+
+    (1 + (A - least) / (most - least)) / 2   least = (b² - a²) / 2   most = b - a
+
+    with A the area below the curve between the false positive rates a and b, its points joined by
+    lines. Of 0..1 it is the whole area.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range: below 0
+    only for rankings worse than chance; NaN without positives or without negatives.
+    Errors: ValueError unless 0 <= a < b <= 1, and for scores that are not ascending.
+    Source: McClish 1989, Medical Decision Making 9:190.
+    """
+    low, high = map(float, fpr)
+    if not 0 <= low < high <= 1:
+        raise ValueError(f"no range of false positive rates: {low:g} to {high:g}")
+    tpr, x = _rates(scores, positives, negatives)
+    right, left = x, _next_higher(x, 0.0)
+    top, bottom = tpr, _next_higher(tpr, 0.0)
+    ends = np.clip(left, low, high), np.clip(right, low, high)
+    slope = np.divide(top - bottom, right - left, out=np.zeros_like(top), where=right > left)
+    heights = [bottom + slope * (end - left) for end in ends]
+    area = ((ends[1] - ends[0]) * (heights[0] + heights[1]) / 2).sum(axis=-1)
+    least, most = (high**2 - low**2) / 2, high - low
+    return np.asarray((1 + (area - least) / (most - least)) / 2)
+
+
+def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the area below precision gain over recall gain, from a recall gain of 0 to 1.
+
+    precision gain = 1 - r FP / TP   recall gain = 1 - r FN / TP   r = P / N
+
+    Between thresholds both move along a line, which the area follows.
+
+    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range up to 1,
+    best 1, chance 0; NaN without positives or without negatives.
+    Errors: ValueError for scores that are not ascending.
+    Source: Flach and Kull 2015, NeurIPS 28:838.
+    """
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    tp, fp = _from_above(pos), _from_above(neg)
+    p, n = (part[..., None] for part in totals(positives, negatives))
+    before, others = _next_higher(tp, 0.0), _next_higher(fp, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = np.maximum(before, p * p / (p + n))  # where the recall gain is 0
+        way = np.where(tp > before, (start - before) / (tp - before), 0.0)
+        there = fp, others + way * (fp - others)
+        gains = [1 - p / n * false / true for false, true in zip(there, (tp, start), strict=True)]
+        recall = p / n * p * (1 / start - 1 / tp)
+        area = np.where(tp > start, recall * (gains[0] + gains[1]) / 2, 0.0).sum(axis=-1)
+    return np.where((p * n)[..., 0] > 0, area, np.nan)
+
+
+def _from_above(counts: Counts) -> Floats:
+    """Return how many rows score at least as high, along the last axis."""
+    total = counts[..., ::-1].cumsum(axis=-1, dtype=np.float64)
+    return np.asarray(total[..., ::-1])
+
+
+def _next_higher(values: Floats, beyond: float) -> Floats:
+    """Return the value at the next higher score; `beyond` at the highest."""
+    found = np.full_like(values, beyond)
+    found[..., :-1] = values[..., 1:]
+    return found
+
+
+def _rates(scores: Counts, positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
+    """Return the true and false positive rates of all rows at or above each score."""
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    p, n = totals(pos, neg)
+    return over(_from_above(pos), p[..., None]), over(_from_above(neg), n[..., None])
+
+
+def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the area under the ROC curve, the placements of DeLong, (2 m,).
+
+    of a positive: (share of negatives below it, ties 1/2, - AUC) M / P
+    of a negative: (share of positives above it, ties 1/2, - AUC) M / N
+
+    NaN without positives or without negatives.
+    Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837.
+    """
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    p, n = totals(pos, neg)
+    area = roc_auc(scores, positives, negatives)
+    below = over(neg.cumsum(dtype=np.float64) - neg / 2, n) - area
+    above = over(_from_above(pos) - pos / 2, p) - area
+    at = places(scores)
+    return two(over((p + n) * below, p)[at], over((p + n) * above, n)[at])
+
+
+def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on 2 AUC - 1, twice that on the area, (2 m,)."""
+    return 2 * roc_auc_influence(scores, positives, negatives)
+
+
+def average_precision_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the average precision, E[Prec(S) | positive], (2 m,).
+
+    f(y, s) = (y (Prec(s) - AP) + sum over scores u <= s of p(u) (y - Prec(u)) / B(u)) / pi
+
+    with p(u) the share of rows that are positive at score u, B(u) of those that score at least u
+    and pi of positives. NaN without positives.
+    Source: the derivative of the measure along the share of each kind of row.
+    """
+    return _precisions(scores, positives, negatives, [(1.0, 0)])
+
+
+def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the influence on the area by trapezoids, (2 m,).
+
+    As of the average precision, half by the precision at a score and half by that at the next
+    higher one, which is 1 above the highest. NaN without positives.
+    """
+    return _precisions(scores, positives, negatives, [(0.5, 0), (0.5, 1)])
+
+
+def _precisions(
+    scores: Counts, positives: Counts, negatives: Counts, parts: Sequence[tuple[float, int]]
+) -> Floats:
+    """Return the influence on a mean over the positives of precisions, (2 m,).
+
+    parts: with what weight which precision counts: at the score (0), at the next higher one (1).
+    """
+    pos, neg, _ = at_scores(scores, positives, negatives)
+    p, n = totals(pos, neg)
+    if not p:
+        return np.full(2 * len(np.asarray(scores)), np.nan)
+    hits, claimed = _from_above(pos), _from_above(pos + neg)
+    precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
+    found = np.zeros((2, len(pos)))
+    value = np.zeros(())
+    for weight, step in parts:
+        here, rows = precision, claimed
+        if step:
+            here, rows = _next_higher(precision, 1.0), _next_higher(claimed, 0.0)
+        value = value + weight * (pos * here).sum() / p
+        # what each score up to a row's own adds to, or takes from, it
+        each = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
+        up_to = np.array([(each * (1 - here)).cumsum(), (-each * here).cumsum()])
+        if step:
+            up_to = np.concatenate([np.zeros((2, 1)), up_to[:, :-1]], axis=1)
+        found += weight * up_to
+        found[0] += weight * here
+    found[0] -= value
+    at = places(scores)
+    return np.asarray((p + n) / p * found[:, at].ravel())
+
+
+RANKING = (
+    Measure("roc_auc", "ROC AUC", roc_auc, "scores", "max", 0, 1, ("single_class",), "delong",
+            "P(score of a positive > score of a negative), ties ½",
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
+            invariant=True, influence=roc_auc_influence, scale="logit"),
+    Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores", "max",
+            -1, 1, ("single_class",), "delong",
+            "2 AUC - 1, the area between the curve and the φ axis",
+            "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True,
+            influence=gini_influence, scale="fisher"),
+    Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
+            ("no_positive_truth",), "influence", "sum (R_i - R_(i-1)) P_i over distinct scores",
+            "textbook", ("pr_auc_step", "ap"), influence=average_precision_influence,
+            scale="logit"),
+    Measure("ks", "KS", ks, "scores", "max", 0, 1, ("single_class",), "drawn",
+            "greatest |tp rate - fp rate| over thresholds",
+            "Kolmogorov-Smirnov distance of two samples", invariant=True),
+    Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
+            ("single_class",), "drawn", "mean over classes of the area for this class",
+            "Provost and Domingos 2000, NYU Stern IS-00-04"),
+    Measure("partial_auc", "partial AUC", partial_auc, "scores", "max", 0, 1, ("single_class",),
+            "drawn", "the area over a range of false positive rates, standardised",
+            "McClish 1989, Medical Decision Making 9:190", takes=("fpr",), invariant=True),
+    Measure("pr_auc", "PR AUC", pr_auc, "scores", "max", 0, 1, ("no_positive_truth",), "influence",
+            "the area below precision over recall, by trapezoids", "textbook",
+            influence=pr_auc_influence, scale="logit",
+            caveat="its lines promise more than thresholds reach: average precision does not"),
+    Measure("auprg", "AUPRG", auprg, "scores", "max", -inf, 1, ("single_class",), "drawn",
+            "the area below precision gain over recall gain, 0 at chance",
+            "Flach and Kull 2015, NeurIPS 28:838", ("pr_gain_auc",)),
+)  # fmt: skip

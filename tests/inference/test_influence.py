@@ -1,0 +1,228 @@
+"""Errors from influence values: by hand, against statsmodels, DeLong and repeated rows."""
+
+from __future__ import annotations
+
+import math
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.inference.clusters import design
+from clfeval.inference.delong import delong_auc
+from clfeval.inference.influence import limits, near_an_end, smaller_class, uncertainty
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.logistic import log_odds
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def clustered(codes: Any) -> ClusterCounts:
+    """Return clusters of rows, each of which is a kind of its own."""
+    place = np.arange(len(codes))
+    return ClusterCounts.of([f"c{code:02}" for code in codes], place, np.ones(len(codes), int))
+
+
+def test_a_mean_by_hand() -> None:
+    """Values 1, 2, 2, 5: mean 2.5, s² = (2.25 + .25 + .25 + 6.25) / 3 = 3."""
+    f, n = np.array([1, 2, 5]) - 2.5, np.array([1, 2, 1])
+    found = uncertainty(f, n)
+    assert found.covariance.tolist() == [[pytest.approx(3 / 4, abs=1e-15)]]
+    assert found.errors == pytest.approx([math.sqrt(3 / 4)])
+    assert (found.effect.tolist(), found.size, found.clusters) == ([1], 4, None)
+    # the kurtosis: 4 x (1.5⁴ + 2 x .5⁴ + 2.5⁴) over 9²
+    kurtosis = 4 * (1.5**4 + 2 * 0.5**4 + 2.5**4) / 9**2
+    assert found.df.tolist() == [pytest.approx(2 * 4 / (kurtosis - 1))]
+    assert uncertainty(f, n, fewest=2).df.tolist() == [1]
+
+
+def test_clusters_by_hand() -> None:
+    """Rows 1, 2 | 2, 5: sums of f are -2 and 2, and 2 / 1 x (4 + 4) / 16 = 1."""
+    f = np.array([1, 2, 2, 5]) - 2.5
+    found = uncertainty(f, np.ones(4), clusters=clustered([0, 0, 1, 1]).totals)
+    assert found.covariance.tolist() == [[pytest.approx(1, abs=1e-15)]]
+    assert found.effect.tolist() == [pytest.approx(1 / (3 / 4))]
+    assert (found.df.tolist(), found.clusters) == ([1], 2)
+
+
+def test_weights_by_hand() -> None:
+    """Weights .5 and 1.5 of values 0 and 4: mean 3, f -3 and 1."""
+    found = uncertainty([-3, 1], [0.5, 1.5], squares=[0.25, 2.25])
+    size = 2**2 / (0.25 + 2.25)
+    assert found.size == pytest.approx(size)
+    expected = (0.25 * 9 + 2.25 * 1) / 4 * size / (size - 1)
+    assert found.covariance[0, 0] == pytest.approx(expected, abs=1e-15)
+
+
+def test_rows_are_clusters_of_one_row_and_weights_of_one() -> None:
+    rng = np.random.default_rng(1)
+    f = rng.normal(size=(3, 20))
+    f -= f.mean(axis=1, keepdims=True)
+    rows = uncertainty(f, np.ones(20))
+    each = uncertainty(f, np.ones(20), clusters=clustered(range(20)).totals)
+    weighed = uncertainty(f, np.ones(20), squares=np.ones(20))
+    np.testing.assert_allclose(rows.covariance, np.cov(f) / 20, rtol=1e-12)
+    np.testing.assert_allclose(each.covariance, rows.covariance, rtol=1e-12)
+    np.testing.assert_array_equal(weighed.covariance, rows.covariance)
+    np.testing.assert_allclose(weighed.df, rows.df, rtol=1e-12)
+    np.testing.assert_allclose(each.df, np.minimum(rows.df, 19), rtol=1e-12)
+    np.testing.assert_allclose(each.effect, 1, rtol=1e-12)
+    assert each.clusters == 20
+
+
+def test_whole_weights_are_repeated_rows() -> None:
+    rng = np.random.default_rng(2)
+    f, n = rng.normal(size=(2, 12)), rng.integers(0, 5, 12)
+    f -= (f @ n / n.sum())[:, None]
+    once, again = uncertainty(f, n), uncertainty(np.repeat(f, n, axis=1), np.ones(n.sum()))
+    np.testing.assert_allclose(once.covariance, again.covariance, rtol=1e-12)
+    np.testing.assert_allclose(once.df, again.df, rtol=1e-12)
+
+
+def test_variances_are_as_sure_as_their_degrees_of_freedom_say() -> None:
+    """Of chi-square with d degrees the variance is 2 d, so that of s² / V is 2 / d."""
+    rng = np.random.default_rng(6)
+    for draws in (rng.normal(size=(4000, 200)), rng.exponential(size=(4000, 200)) ** 0.5):
+        f = draws - draws.mean(axis=1, keepdims=True)
+        variances = (f**2).sum(axis=1)
+        df = np.median(uncertainty(f[:200], np.ones(200)).df)
+        told = 2 / (variances.var() / variances.mean() ** 2)
+        assert df == pytest.approx(told, rel=0.12)
+
+
+def test_weights_have_the_degrees_of_their_effective_number() -> None:
+    f = np.array([-3.0, 1.0, 2.0])
+    one = uncertainty(f, [1, 2, 3], squares=[1, 2, 3]).df
+    ten = uncertainty(f, [10, 20, 30], squares=[100, 200, 300]).df
+    assert ten == pytest.approx(one, rel=1e-12)
+
+
+def test_the_effect_of_a_share_is_that_of_its_design() -> None:
+    """Of clusters of one size, where g is their number, but for (M - 1) / M."""
+    rng = np.random.default_rng(3)
+    hit = (rng.random((15, 4)) < rng.random((15, 1))).ravel()
+    codes = np.repeat(np.arange(15), 4)
+    found = uncertainty(hit - hit.mean(), np.ones(60), clusters=clustered(codes).totals)
+    k = hit.reshape(15, 4).sum(axis=1)
+    effect, g = design(hit.sum(), 60, (k * k).sum(), (k * 4).sum(), 15 * 16, cautious=False)
+    assert g == 15
+    assert found.effect[0] == pytest.approx(float(effect) * 59 / 60, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_statsmodels(seed: int) -> None:
+    """The mean of a loss and the line of calibration, robust to clusters and to weights.
+
+    Its corrections: C / (C - 1) x (M - 1) / (M - parameters) of clusters, none of HC0.
+    """
+    rng = np.random.default_rng(seed)
+    p = np.sort(rng.random(120))
+    codes = rng.integers(0, 25, 120)
+    truth = rng.random(120) < np.clip(p + 0.2 * np.sin(codes), 0.05, 0.95)
+    pos, neg = truth * 1, ~truth * 1
+    n, own = np.concatenate([pos, neg]), np.flatnonzero(np.concatenate([pos, neg]))
+    clusters = ClusterCounts.of([f"{codes[i % 120]:02}" for i in own], own, n[own])
+    c = len(clusters)
+
+    names = ("brier", "calibration_intercept", "calibration_slope")
+    f = np.array([CATALOG[name].influence(p, pos, neg) for name in names])  # type: ignore[misc]
+    found = uncertainty(f, n, clusters=clusters.totals)
+    loss = (truth - p) ** 2
+    robust = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}
+    mean = sm.OLS(loss, np.ones(120)).fit(**robust)
+    assert found.errors[0] == pytest.approx(mean.bse[0], rel=1e-12)
+    model = sm.GLM(truth * 1.0, sm.add_constant(log_odds(p)), family=sm.families.Binomial())
+    fit = {"tol": 1e-14, "tol_criterion": "params"}
+    line = model.fit(**fit, cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False})
+    expected = line.cov_params() * c / (c - 1)
+    np.testing.assert_allclose(found.covariance[1:, 1:], expected, rtol=1e-9)
+    line = model.fit(**fit, cov_type="HC0")
+    alone = uncertainty(f, n)
+    np.testing.assert_allclose(alone.covariance[1:, 1:], line.cov_params() * 120 / 119, rtol=1e-9)
+    assert alone.errors[0] == pytest.approx(sm.OLS(loss, np.ones(120)).fit().bse[0], rel=1e-12)
+
+    w = rng.random(120) + 0.1
+    weighed = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
+    g = w.sum() ** 2 / (w**2).sum()
+    found = uncertainty(loss - (w * loss).sum() / w.sum(), w, squares=w**2)
+    assert found.errors[0] == pytest.approx(weighed.bse[0] * math.sqrt(g / (g - 1)), rel=1e-12)
+
+
+def test_delong_has_a_correction_of_its_own_for_each_class() -> None:
+    """P / (P - 1) and N / (N - 1) in place of M / (M - 1): a little more."""
+    rng = np.random.default_rng(5)
+    p, pos, neg = np.arange(30) / 30, rng.integers(0, 4, 30), rng.integers(0, 3, 30)
+    measure = CATALOG["roc_auc"]
+    assert measure.influence is not None
+    f, n = measure.influence(p, pos, neg), np.concatenate([pos, neg])
+    found, m = uncertainty(f, n).covariance[0, 0], n.sum()
+    variance = delong_auc(pos, neg, level=0.95).variance
+    least, most = (k / (k - 1) * (m - 1) / m for k in sorted([pos.sum(), neg.sum()])[::-1])
+    assert least < variance / found < most
+
+
+def test_too_few_to_vary() -> None:
+    assert np.isnan(uncertainty([0.0], [1]).covariance).all()
+    alone = uncertainty([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]).totals)
+    assert np.isnan(alone.covariance).all()
+    assert np.isnan(alone.df).all()
+    with pytest.raises(ValueError, match="differ"):
+        uncertainty([1.0, 2.0], [1])
+
+
+def test_the_smaller_class_by_hand() -> None:
+    """Two kinds of each class; cluster 0 has 3 + 0 positives and 1 negative, 1 has 1 and 4."""
+    n = [3, 1, 1, 4]
+    clusters = ClusterCounts.of(["a", "b", "a", "b"], np.arange(4), np.array(n))
+    assert smaller_class(n) == 4
+    assert smaller_class(n, clusters.totals) == pytest.approx(5**2 / (1 + 16))
+    assert smaller_class([0, 0, 2, 3], clusters.totals) == 0
+
+
+def test_kinds_without_rows_have_no_say() -> None:
+    found = uncertainty([-1.0, 1.0, np.nan], [2, 2, 0])
+    assert found.covariance[0, 0] == pytest.approx(4 / 4 / 3)
+
+
+def test_limits_by_hand() -> None:
+    z = 1.959963984540054
+    options: dict[str, Any] = {"low": 0.0, "high": 1.0, "level": 0.95}
+    low, high = limits(0.8, 0.05, scale="logit", **options)
+    middle, width = math.log(4), z * 0.05 / (0.8 * 0.2)
+    assert (low, high) == pytest.approx([1 / (1 + math.exp(-middle + s * width)) for s in (1, -1)])
+    low, high = limits(0.5, 0.1, scale="fisher", low=-1, high=1, level=0.95)
+    width = z * 0.1 / (1 - 0.5**2)
+    assert (low, high) == pytest.approx([math.tanh(math.atanh(0.5) + s * width) for s in (-1, 1)])
+    low, high = limits(2.0, 0.5, scale="log", low=0, high=inf, level=0.95)
+    assert (low, high) == pytest.approx([2 * math.exp(s * z * 0.25) for s in (-1, 1)])
+    low, high = limits(0.9, 0.1, scale="identity", low=-inf, high=1, level=0.95)
+    assert (low, high) == pytest.approx((0.9 - z * 0.1, 1))  # not above its range
+    options = {"scale": "identity", "low": -inf, "high": inf, "level": 0.95}
+    low, high = limits(2.0, 0.5, df=[4, inf, 0], **options)
+    assert (high - 2)[:2] == pytest.approx([2.7764451051977987 * 0.5, z * 0.5])  # t of 4 degrees
+    assert np.isnan(high).tolist() == [False, False, True]
+    # a skill of .8: its distance .2 from 1 on the log scale
+    low, high = limits(0.8, 0.05, scale="log", low=-inf, high=1, level=0.95)
+    assert (low, high) == pytest.approx([1 - 0.2 * math.exp(s * z * 0.25) for s in (1, -1)])
+
+
+@pytest.mark.parametrize("scale", ["identity", "logit", "log"])
+def test_at_an_end_or_without_an_error_there_are_no_limits(scale: Any) -> None:
+    value, error = [0.0, 1.0, 0.5, 0.5, np.nan, 0.5], [0.1, 0.1, 0.0, np.nan, 0.1, 0.1]
+    low, high = limits(value, error, scale=scale, low=0, high=1, level=0.95)
+    assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True] * 5 + [False]
+    near = near_an_end(value, error, low=0, high=1)
+    assert near.tolist() == [True, True, False, True, True, False]
+    one = limits(0.5, 0.1, scale=scale, low=0, high=1, level=0.95, df=0)
+    assert np.isnan(one).all()
+
+
+def test_large_errors_stay_inside() -> None:
+    for scale, high in (("logit", 1.0), ("log", inf)):
+        ends = limits(0.5, 1e9, scale=scale, low=0, high=high, level=0.95)  # type: ignore[arg-type]
+        assert 0 <= ends[0] < 0.5 < ends[1] <= high
+    with pytest.raises(ValueError, match="no logit"):
+        limits(0.5, 0.1, scale="logit", low=0, high=inf, level=0.95)

@@ -1,0 +1,261 @@
+"""Calibration, decisions and the top of a ranking: by hand, at the ends, where undefined."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.logistic import line, log_odds, shift
+from clfeval.measures.record import why
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+# ten rows at .2, of which 4 are positive, and ten at .8, of which 9 are
+P, POS, NEG = np.array([0.2, 0.8]), np.array([4, 9]), np.array([6, 1])
+
+
+def value(name: str, p: Any = P, pos: Any = POS, neg: Any = NEG, **settings: Any) -> float:
+    measure = CATALOG[name].given(**settings)
+    return float(measure.function(np.asarray(p, float), np.asarray(pos), np.asarray(neg)))
+
+
+def test_a_line_through_two_points() -> None:
+    """Two probabilities: the line meets ln(4/6) at ln(1/4) and ln(9/1) at ln 4."""
+    slope = (math.log(9) - math.log(4 / 6)) / (2 * math.log(4))
+    assert value("calibration_slope") == pytest.approx(slope, abs=1e-14)
+    middle = (math.log(9) + math.log(4 / 6)) / 2
+    assert value("calibration_intercept") == pytest.approx(middle, abs=1e-14)
+
+
+def test_in_the_large_of_one_probability() -> None:
+    """All rows at .2, half of them positive: a + ln(1/4) = ln 1."""
+    found = value("calibration_in_the_large", [0.2], [3], [3])
+    assert found == pytest.approx(math.log(4), abs=1e-14)
+    assert math.isnan(value("calibration_slope", [0.2], [3], [3]))
+
+
+def test_observed_to_expected() -> None:
+    assert value("oe_ratio") == pytest.approx(13 / (10 * 0.2 + 10 * 0.8), abs=1e-15)
+    assert value("oe_ratio", [0, 0.5], [1, 0], [3, 0]) == math.inf
+    assert math.isnan(value("oe_ratio", [0, 0.5], [0, 0], [3, 0]))
+
+
+def test_bins_by_hand() -> None:
+    """|4 - 2| and |9 - 8| of 20 rows; with one bin |13 - 10|."""
+    assert value("ece") == pytest.approx((2 + 1) / 20, abs=1e-15)
+    assert value("mce") == pytest.approx(2 / 10, abs=1e-15)
+    assert value("ece", bins=1) == pytest.approx(3 / 20, abs=1e-15)
+
+
+def test_bins_hold_their_left_edge_and_the_last_one_both() -> None:
+    p = [0.29, 0.3, 0.7, 1.0]  # 0.7 x 10 is 7.000000000000001 in binary, .29 x 100 below 29
+    one = np.ones(4, int)
+    # .29 alone, .3 alone, .7 alone, 1 alone
+    expected = (0.29 + 0.3 + 0.7 + 0) / 4
+    assert value("ece", p, [0, 0, 0, 1], one - [0, 0, 0, 1]) == pytest.approx(expected, abs=1e-15)
+    # with bins of .01, .29 and .295 share one; truth 1 and 0 meet .585
+    assert value("ece", [0.29, 0.295], [1, 0], [0, 1], bins=100) == pytest.approx(0.415 / 2)
+    # .95 and 1 share the last
+    assert value("mce", [0.95, 1.0], [0, 1], [1, 0]) == pytest.approx((1.95 - 1) / 2)
+    with pytest.raises(ValueError, match="bins"):
+        value("ece", bins=0)
+
+
+def test_what_chance_adds_is_taken_off() -> None:
+    """By the draws that the closed form stands for: o ~ N(o_b, o_b (1 - o_b) / n_b)."""
+    share, n, p = np.array([0.4, 0.9]), np.array([10, 10]), np.array([0.2, 0.8])
+    rng = np.random.default_rng(1)
+    drawn = rng.normal(share, np.sqrt(share * (1 - share) / n), (400_000, 2))
+    plain = (n * abs(share - p)).sum() / 20
+    chance = (n * abs(drawn - p)).sum(axis=1).mean() / 20
+    assert value("ece_debiased") == pytest.approx(2 * plain - chance, abs=5e-4)
+    assert value("ece_debiased", [0.5], [50], [50]) == 0  # it would be below
+    assert value("ece_debiased", [0, 1], [0, 3], [3, 0]) == 0
+
+
+def test_ece_of_calibrated_probabilities_is_chance_and_less_so_debiased() -> None:
+    rng = np.random.default_rng(4)
+    p = np.sort(rng.random(300))
+    truth = rng.random((400, 300)) < p
+    plain, debiased = (
+        CATALOG[name].function(p, truth * 1, ~truth * 1) for name in ("ece", "ece_debiased")
+    )
+    assert plain.mean() > 0.04  # the truth is 0, of which the folded normal leaves some
+    assert debiased.mean() < 0.7 * plain.mean()
+
+
+def test_hosmer_and_lemeshow_by_hand() -> None:
+    """Twenty rows in tenths of two: ten groups, each of probabilities a/40 and (a + 1)/40."""
+    p = np.arange(1, 21) / 40
+    truth = np.arange(20) % 3 == 0
+    expected = 0.0
+    for g in range(10):
+        pair, seen = p[2 * g : 2 * g + 2], truth[2 * g : 2 * g + 2].sum()
+        e = pair.sum()
+        expected += (seen - e) ** 2 / (e * (1 - e / 2))
+    assert value("hosmer_lemeshow", p, truth * 1, ~truth * 1) == pytest.approx(expected, abs=1e-12)
+    assert value("hosmer_lemeshow", [0, 1], [0, 3], [3, 0]) == 0
+    assert value("hosmer_lemeshow", [0, 1], [1, 3], [3, 0]) == math.inf
+
+
+def test_hosmer_and_lemeshow_of_calibrated_probabilities_is_chi_square() -> None:
+    """Ten degrees of freedom, for the probabilities were not fitted to these rows."""
+    rng = np.random.default_rng(5)
+    p = np.sort(rng.random(500) * 0.8 + 0.1)
+    truth = rng.random((2000, 500)) < p
+    found = CATALOG["hosmer_lemeshow"].function(p, truth * 1, ~truth * 1)
+    assert found.mean() == pytest.approx(10, abs=4 * math.sqrt(20 / 2000))
+    z = CATALOG["spiegelhalter_z"].function(p, truth * 1, ~truth * 1)
+    assert z.mean() == pytest.approx(0, abs=4 / math.sqrt(2000))
+    assert z.std() == pytest.approx(1, abs=0.07)
+
+
+def test_spiegelhalter_by_hand() -> None:
+    """(4 - 2)(.6) + (9 - 8)(-.6) over the root of 20 x .36 x .16."""
+    expected = (2 * 0.6 - 1 * 0.6) / math.sqrt(20 * 0.36 * 0.16)
+    assert value("spiegelhalter_z") == pytest.approx(expected, abs=1e-14)
+
+
+def test_parts_of_the_brier_score_by_hand() -> None:
+    """Divided by all 20 rows: .2 has .4 positives, .8 has .9, all have .65."""
+    assert value("brier_reliability") == pytest.approx((10 * 0.2**2 + 10 * 0.1**2) / 20, abs=1e-15)
+    assert value("brier_resolution") == pytest.approx((0.25**2 + 0.25**2) / 2, abs=1e-15)
+    assert value("brier_uncertainty") == pytest.approx(0.65 * 0.35, abs=1e-15)
+    assert value("brier_refinement") == pytest.approx((0.4 * 0.6 + 0.9 * 0.1) / 2, abs=1e-15)
+
+
+def test_no_forecast_that_knows_nothing_beats_the_class_shares() -> None:
+    """Kuhn and Johnson's rows, 3363 of one class and 2744 of the other: a cross-entropy of .551
+    without information, as printed in their chapter, cannot be, for .6880 is the least.
+    """
+    pos, neg = 2613 + 750, 564 + 2180
+    share = pos / (pos + neg)
+    assert round(share, 7) == 0.5506795
+    least = -(share * math.log(share) + (1 - share) * math.log(1 - share))
+    assert value("log_loss", [share], [pos], [neg]) == pytest.approx(least, abs=1e-15)
+    assert round(least, 4) == 0.6880
+    assert value("log_loss_skill", [share], [pos], [neg]) == pytest.approx(0, abs=1e-15)
+    assert value("brier_skill", [share], [pos], [neg]) == pytest.approx(0, abs=1e-15)
+    for p in (share - 0.01, share + 0.01):
+        assert value("log_loss", [p], [pos], [neg]) > least
+        assert value("brier_skill", [p], [pos], [neg]) < 0
+
+
+def test_net_benefit_by_hand() -> None:
+    """At .8: 9 of 20 rows won, 1 lost at 4; a score at the threshold is acted on."""
+    assert value("net_benefit@t", t=0.8) == pytest.approx(9 / 20 - 1 / 20 * 4, abs=1e-15)
+    assert value("net_benefit@t", t=0.81) == 0
+    everyone = 13 / 20 - 7 / 20 / 4
+    assert value("net_benefit@t", t=0.2) == pytest.approx(everyone, abs=1e-15)
+    assert value("net_benefit@t", t=0) == 13 / 20
+    found = value("net_benefit_standardised", t=0.8)
+    assert found == pytest.approx((9 - 4) / 13, abs=1e-15)
+    # six of ten passed over are negative, four positive, each of which is worth 1/4 false ones
+    found = value("interventions_avoided", t=0.8)
+    assert found == pytest.approx(100 * (6 - 4 / 4) / 20, abs=1e-13)
+    with pytest.raises(ValueError, match="threshold"):
+        value("net_benefit@t", t=1.5)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        value("net_benefit@t", p=[0.2, 1.8], t=0.5)
+
+
+def test_the_top_by_hand() -> None:
+    """Of 20 rows the top 10 are at .8; of 15 rows five more, at 4 in 10."""
+    assert value("precision@k", k=0.5) == 9 / 10
+    assert value("precision@k", k=15) == pytest.approx((9 + 5 * 0.4) / 15, abs=1e-15)
+    assert value("recall@k", k=15) == pytest.approx((9 + 5 * 0.4) / 13, abs=1e-15)
+    assert value("lift@k", k=0.5) == pytest.approx(0.9 / (13 / 20), abs=1e-15)
+    assert value("gain@k", k=1) == 1
+    assert math.isnan(value("precision@k", k=21))
+    with pytest.raises(ValueError, match="top"):
+        value("precision@k", k=0)
+
+
+UNDEFINED = [  # p, positives, negatives, settings, the measures and why
+    ([0.1, 0.9], [0, 0], [3, 4], {"t": 0.5, "k": 0.5}, {
+        "roc_auc": "single_class", "gini": "single_class", "ks": "single_class",
+        "partial_auc": "single_class", "auprg": "single_class",
+        "average_precision": "no_positive_truth", "pr_auc": "no_positive_truth",
+        "brier_skill": "single_class", "log_loss_skill": "single_class",
+        "calibration_slope": "single_class", "calibration_intercept": "single_class",
+        "calibration_in_the_large": "single_class", "recall@k": "no_positive_truth",
+        "gain@k": "no_positive_truth", "lift@k": "no_positive_truth",
+        "net_benefit_standardised": "no_positive_truth",
+    }),
+    ([0.1, 0.9], [3, 4], [0, 0], {"t": 0.5, "k": 0.5}, {
+        "roc_auc": "single_class", "gini": "single_class", "ks": "single_class",
+        "partial_auc": "single_class", "auprg": "single_class",
+        "brier_skill": "single_class", "log_loss_skill": "single_class",
+        "calibration_slope": "single_class", "calibration_intercept": "single_class",
+        "calibration_in_the_large": "single_class",
+    }),
+    ([0.1, 0.5, 0.9], [0, 1, 2], [3, 1, 0], {"t": 0.5, "k": 0.5},
+     {"calibration_slope": "separation", "calibration_intercept": "separation"}),
+    ([0.1, 0.9], [3, 0], [0, 3], {"t": 0.5, "k": 0.5},
+     {"calibration_slope": "separation", "calibration_intercept": "separation"}),
+    ([0.5], [3], [3], {"t": 1, "k": 7}, {
+        "calibration_slope": "separation", "calibration_intercept": "separation",
+        "spiegelhalter_z": "no_uncertainty", "net_benefit@t": "certain_threshold",
+        "net_benefit_standardised": "certain_threshold",
+        "interventions_avoided": "certain_threshold", "precision@k": "too_few_rows",
+        "recall@k": "too_few_rows", "gain@k": "too_few_rows", "lift@k": "too_few_rows",
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("p", "pos", "neg", "settings", "expected"), UNDEFINED)
+def test_what_is_undefined_says_why(
+    p: Any, pos: Any, neg: Any, settings: Any, expected: dict[str, str]
+) -> None:
+    every = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and m.of]
+    table = Confusion(sum(pos), sum(neg), 0, 0)
+    found = {
+        measure.id: why(measure.undefined, table)
+        for measure in every
+        if math.isnan(value(measure.id, p, pos, neg, **settings))
+    }
+    assert found == expected
+
+
+def test_almost_separated_classes_have_a_line() -> None:
+    """One row of each class out of order among 10,000: found, and where the residuals are 0."""
+    p = np.linspace(0.001, 0.999, 10_000)
+    truth = p > 0.5
+    truth[[4999, 5000]] = truth[[5000, 4999]]
+    x, pos, neg = log_odds(p), truth * 1.0, ~truth * 1.0
+    a, b = line(x, pos, neg)
+    assert b > 100
+    rest = truth - 1 / (1 + np.exp(-np.clip(a + b * x, -700, 700)))
+    assert abs(rest.sum()) < 1e-8
+    assert abs((x * rest).sum()) < 1e-8
+
+
+def test_lines_from_far_off() -> None:
+    """Probabilities at both clips, and one that is confidently wrong: steps are halved."""
+    p = np.array([0.0, 1e-9, 0.5, 1 - 1e-9, 1.0])
+    pos, neg = np.array([50, 0, 1, 1, 1]), np.array([1, 1, 2, 0, 40])
+    x = log_odds(p)
+    a, b = line(x, pos, neg)
+    assert b < 0
+    rest = pos - (pos + neg) / (1 + np.exp(-a - b * x))
+    assert abs(rest.sum()) < 1e-10
+    assert abs((x * rest).sum()) < 1e-9
+    shifted = shift(x, np.array([0, 0, 0, 0, 1]), np.array([0, 0, 0, 0, 10**6]))
+    assert shifted == pytest.approx(-math.log(10**6) - x[-1], abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [4095, 4097, 50_000])
+def test_a_first_fit_of_blocks_changes_nothing(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    p = np.sort(rng.beta(0.5, 0.5, rows))
+    truth = rng.random(rows) < p**1.3
+    x = log_odds(p)
+    a, b = line(x, truth * 1, ~truth * 1)
+    rest = truth - 1 / (1 + np.exp(-a - b * x))
+    assert abs(rest.sum()) < 1e-9 * rows
+    assert abs((x * rest).sum()) < 1e-9 * rows

@@ -1,0 +1,135 @@
+"""Influence functions: against numerical differentiation in the counts, and the jackknife."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clfeval.inference.delong import delong_auc
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.record import Measure
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+SMOOTH = [m for m in CATALOG.values() if m.influence is not None]
+TAKEN = {"t": 0.4}
+
+
+def tables(seed: int, digits: int, rows: int = 40) -> tuple[Any, Any, Any]:
+    """Return distinct probabilities, at few of which scores are tied, and whole counts."""
+    rng = np.random.default_rng([seed, digits])
+    p = np.unique(np.round(rng.beta(1, 2, rows), digits))
+    counts = rng.integers(0, 4, (2, len(p)))
+    counts[:, 0] += 1
+    counts[:, -1] += 1
+    return p, *counts
+
+
+def derivatives(measure: Measure, p: Any, positives: Any, negatives: Any) -> Any:
+    """Return M d measure / d count of each cell, by central differences, centred."""
+    counts = np.concatenate([positives, negatives]).astype(float)
+    step = 1e-4
+    moved = counts + step * np.concatenate([np.eye(len(counts)), -np.eye(len(counts))])
+    found = measure.function(p, *np.split(moved, 2, axis=1))
+    slope = (found[: len(counts)] - found[len(counts) :]) / (2 * step) * counts.sum()
+    return slope - (slope @ counts) / counts.sum()
+
+
+@pytest.mark.parametrize("measure", SMOOTH, ids=lambda m: m.id)
+@pytest.mark.parametrize(("seed", "digits"), [(0, 1), (1, 2), (2, 8)])
+def test_influence_is_the_derivative_in_the_counts(
+    measure: Measure, seed: int, digits: int
+) -> None:
+    p, positives, negatives = tables(seed, digits)
+    measure = measure.given(**TAKEN)
+    assert measure.influence is not None
+    f = measure.influence(p, positives, negatives)
+    counts = np.concatenate([positives, negatives])
+    assert f.shape == (2 * len(p),)
+    scale = np.abs(f).max()
+    assert abs(counts @ f) <= 1e-11 * counts.sum() * scale
+    # where no row is, a step of the counts to either side would leave some below 0
+    np.testing.assert_allclose(
+        f[counts > 0], derivatives(measure, p, positives, negatives)[counts > 0],
+        rtol=0, atol=2e-6 * scale,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", SMOOTH, ids=lambda m: m.id)
+def test_jackknife(measure: Measure) -> None:
+    """Leaving out one row moves the measure by -f / (M - 1) and terms of order 1 / M²."""
+    measure = measure.given(**TAKEN)
+    assert measure.influence is not None
+    p, positives, negatives = tables(3, 1)
+    far = []
+    for times in (5, 50):
+        pos, neg = times * positives, times * negatives
+        counts = np.concatenate([pos, neg])
+        f, m = measure.influence(p, pos, neg), counts.sum()
+        there = counts - np.eye(len(counts), dtype=int)[counts > 0]
+        left = measure.function(p, *np.split(there, 2, axis=1))
+        moved = (m - 1) * (measure.function(p, pos, neg) - left)
+        far.append(np.abs(moved - f[counts > 0]).max() / np.abs(f).max())
+    assert far[0] < 0.15
+    assert far[1] < 0.15 * max(far[0], 1e-9)
+
+
+def test_equal_scores_that_stand_apart_have_one_influence() -> None:
+    p, whole = np.array([0.2, 0.6, 0.6, 0.9]), np.array([0.2, 0.6, 0.9])
+    pos, neg = np.array([1, 2, 1, 4]), np.array([3, 1, 0, 1])
+    for measure in (one.given(**TAKEN) for one in SMOOTH):
+        assert measure.influence is not None
+        apart = measure.influence(p, pos, neg)
+        joined = measure.influence(whole, np.array([1, 3, 4]), np.array([3, 1, 1]))
+        at = [0, 1, 1, 2]
+        expected = np.concatenate([joined[:3][at], joined[3:][at]])
+        np.testing.assert_allclose(apart, expected, rtol=0, atol=1e-12 * np.abs(joined).max())
+
+
+def test_area_by_hand_and_the_components_of_delong() -> None:
+    """Positives at .9 and .5, negatives at .5 and .1: 3.5 of 4 pairs are won."""
+    p, pos, neg = np.array([0.1, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1, 1, 0])
+    measure = CATALOG["roc_auc"]
+    assert measure.influence is not None
+    f = measure.influence(p, pos, neg)
+    # a positive at .5 beats 1.5 of 2, at .9 both; a negative at .1 loses to 2 of 2, at .5 to 1.5
+    assert f[[1, 2]].tolist() == [4 / 2 * (1.5 / 2 - 3.5 / 4), 4 / 2 * (2 / 2 - 3.5 / 4)]
+    assert f[[3, 4]].tolist() == [4 / 2 * (2 / 2 - 3.5 / 4), 4 / 2 * (1.5 / 2 - 3.5 / 4)]
+    p, pos, neg = tables(4, 2, rows=60)
+    f = measure.influence(p, pos, neg)
+    rows, others = pos.sum(), neg.sum()
+    m = rows + others
+    # DeLong divides each class's squares by (P - 1) P and (N - 1) N, the influence by P² and N²
+    parts = [(n * f[half] ** 2).sum() / m**2 for n, half in
+             ((pos, slice(len(p))), (neg, slice(len(p), None)))]  # fmt: skip
+    expected = parts[0] * rows / (rows - 1) + parts[1] * others / (others - 1)
+    assert delong_auc(pos, neg, level=0.95).variance == pytest.approx(expected, rel=1e-12)
+
+
+def test_average_precision_by_hand() -> None:
+    """From above: + at .9 (precision 1), - at .5, + at .1 (precision 2/3)."""
+    p, pos, neg = np.array([0.1, 0.5, 0.9]), np.array([1, 0, 1]), np.array([0, 1, 0])
+    ap = CATALOG["average_precision"]
+    assert ap.influence is not None
+    theta = (1 + 2 / 3) / 2
+    assert ap.function(p, pos, neg) == pytest.approx(theta, abs=1e-15)
+    f = ap.influence(p, pos, neg)
+    # of the positives each 1/3 of the rows: at .1 all rows claim, at .9 a third
+    low, high = (1 / 3) / 1, (1 / 3) / (1 / 3)
+    positive_high = 1 - theta + low * (1 - 2 / 3) + high * (1 - 1)
+    positive_low = 2 / 3 - theta + low * (1 - 2 / 3)
+    negative = low * (0 - 2 / 3)  # at .5 it spoils the threshold .1
+    expected = [3 / 2 * x for x in (positive_low, positive_high, negative)]
+    assert f[[0, 2, 4]].tolist() == pytest.approx(expected, abs=1e-15)
+
+
+def test_undefined_measures_have_no_influence() -> None:
+    p = np.array([0.2, 0.7])
+    for pos, neg in (([1, 2], [0, 0]), ([0, 0], [1, 2])):
+        for measure in (one.given(**TAKEN) for one in SMOOTH):
+            assert measure.influence is not None
+            value = measure.function(p, np.array(pos), np.array(neg))
+            f = measure.influence(p, np.array(pos), np.array(neg))
+            assert np.isnan(f).all() == np.isnan(value), measure.id
