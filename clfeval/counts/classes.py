@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.judge import Judged
 from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts, by_name, same_unit
-from clfeval.counts.scores import slice_masks
 from clfeval.counts.settle import Settled, slice_label
 from clfeval.counts.units import shown
 from clfeval.late import nw
@@ -299,14 +298,16 @@ def read_class_scores(
     truth, n = _coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
     owners = _texts(table["c"].to_list()) if owned else None
 
-    def counted(mask: Bools | None) -> ClassScores:
-        some = n if mask is None else np.where(mask, n, 0)
-        return ClassScores.of(classes, truth, p, some, kept.settled.unit, owners=owners)
+    def counted(n: Counts) -> ClassScores:
+        return ClassScores.of(classes, truth, p, n, kept.settled.unit, owners=owners)
 
-    found: dict[str | None, ClassScores] = {None: counted(None)}
-    return found | {
-        label: counted(mask) for label, mask in slice_masks([table], columns.by).items()
-    }
+    found: dict[str | None, ClassScores] = {None: counted(n)}
+    named = _sliced(kept.settled, [table[name].to_list() for name in by])
+    if named is not None:
+        labels = sorted(set(named), key=natural)
+        code = np.array([*map({label: k for k, label in enumerate(labels)}.get, named)], np.int64)
+        found |= {label: counted(np.where(code == k, n, 0)) for k, label in enumerate(labels)}
+    return found
 
 
 def _probabilities(model: ModelColumns) -> dict[str, str]:

@@ -53,10 +53,10 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
 
     columns = tuple(column(f"s{i}") for i in range(len(names)))
     scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
-    return scores, slice_masks(tables, kept.settled.columns.by)
+    return scores, _slice_masks(tables, kept.settled.columns.by)
 
 
-def slice_masks(tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]) -> dict[str, Bools]:
+def _slice_masks(tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]) -> dict[str, Bools]:
     """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
     names = [f"b{i}" for i in range(len(by))]
     ends = np.cumsum([len(table) for table in tables]).tolist()
@@ -269,7 +269,7 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
         return replace(made, clusters=ClusterCounts.of(names, both, parts[some]))
 
     found: dict[str | None, ScoreCounts] = {None: counted(np.ones(len(scores), bool))}
-    return found | {label: counted(mask) for label, mask in slice_masks([table], by).items()}
+    return found | {label: counted(mask) for label, mask in _slice_masks([table], by).items()}
 
 
 def _mostly_distinct(kept: Kept, i: int) -> bool:
