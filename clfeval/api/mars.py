@@ -7,7 +7,7 @@ from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
-from clfeval.counts.count import count
+from clfeval.counts.count import Sample, count
 from clfeval.methods.mars.options import MARS, MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.tables.input import Input
@@ -32,4 +32,4 @@ def mars(table: Any, said: Input, options: MarsOptions, on_open: OnOpen) -> Iter
     with open_predictions(table, said) as predictions:
         on_open(predictions)
         counted = count(predictions, top=options.top)
-        yield Ready(lambda: mars_result(counted, options), counted.facts)
+        yield Ready(lambda: mars_result(counted, options), Sample.of(counted).facts)

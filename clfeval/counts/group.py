@@ -184,9 +184,15 @@ def scored_by(model: ModelColumns, positive: str | None) -> str:
 
 
 def score_column(model: ModelColumns, positive: str | None, frame: Frame) -> nw.Expr:
-    """Return the scores of the positive class, those of 32 bits as the decimals they stand for.
+    """Return the scores of the positive class."""
+    return score_columns(model, frame)[model.columns.index(scored_by(model, positive))]
 
-    So a table says the same as its CSV, where .7 is .7 and not .699999988.
+
+def score_columns(model: ModelColumns, frame: Frame) -> list[nw.Expr]:
+    """Return the scores of every column of a model.
+
+    Those of 32 bits are the decimals they stand for, so that a table says the same as its CSV,
+    where .7 is .7 and not .699999988. -0 is 0, and would sort before it.
     """
     types = frame.collect_schema()
 
@@ -194,8 +200,19 @@ def score_column(model: ModelColumns, positive: str | None, frame: Frame) -> nw.
         score = nw.col(name)
         return (score.cast(nw.String) if types[name] == nw.Float32 else score).cast(nw.Float64)
 
-    score = number(scored_by(model, positive))
-    return score / reduce(add, map(number, model.columns)) if model.shares else score
+    scores = list(map(number, model.columns))
+    if model.shares:
+        total = reduce(add, scores)
+        scores = [score / total for score in scores]
+    return [nw.when(score == 0).then(nw.lit(0.0)).otherwise(score) for score in scores]
+
+
+def largest(model: ModelColumns) -> nw.Expr:
+    """Return the place of the largest class probability of a row, of equal ones the first."""
+    columns = [nw.col(name) for name in model.columns]
+    best = nw.max_horizontal(*columns)
+    places = (nw.when(one == best).then(nw.lit(k)) for k, one in enumerate(columns))
+    return nw.min_horizontal(*places)
 
 
 def says_positive(model: ModelColumns, settled: Settled, frame: Frame) -> nw.Expr:

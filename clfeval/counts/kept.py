@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.group import lacks, says_positive, score_column
+from clfeval.counts.group import lacks, largest, says_positive, score_column, score_columns
 from clfeval.counts.patterns import any_of, by_name, merged, same_unit, stacked
 from clfeval.counts.settle import Settled
 from clfeval.counts.units import in_units, shown
@@ -46,6 +46,8 @@ class Kept:
         *,
         votes: bool = False,
         scores: Sequence[int] = (),
+        labels: Sequence[int] = (),
+        shares: int | None = None,
         by: bool = False,
         cluster: bool = False,
         key: bool = False,
@@ -53,14 +55,18 @@ class Kept:
     ) -> list[Frame]:
         """Return the rows of each file: truth t, weight w, votes v0.., scores s.., slices b0.., c.
 
-        A layout that gathers rows has one frame for all files. `key` names the observation: its id,
-        or its row (header is row 1). `target` leaves out the other class.
+        `labels`: y, the raw truth, and y0.., the raw label of models or the place of their largest
+        class probability. `shares`: y, and p0.., the class probabilities of a model. A layout that
+        gathers rows has one frame for all files. `key` names the observation: its id, or its row
+        (header is row 1). `target` leaves out the other class.
         """
         settled = self.settled
         columns = settled.columns
         picked = {"t": _one_of(columns.truth, self.positive_values), "w": nw.lit(1.0)}
         if columns.weight is not None:
             picked["w"] = in_units(nw.col(columns.weight), settled.unit)
+        if labels or shares is not None:
+            picked["y"] = nw.col(columns.truth)
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
         for j, name in enumerate(columns.by if by else ()):
@@ -69,11 +75,16 @@ class Kept:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         return [
-            self._among(frame, target).select(**picked, **self._said(frame, votes, scores))
+            self._among(frame, target).select(
+                **picked, **self._said(frame, votes, scores, labels, shares)
+            )
             for frame in found
         ]
 
-    def _said(self, frame: Frame, votes: bool, scores: Sequence[int]) -> dict[str, nw.Expr]:
+    def _said(
+        self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
+        shares: int | None,
+    ) -> dict[str, nw.Expr]:  # fmt: skip
         """Return what the models of a file say."""
         settled, said = self.settled, dict[str, nw.Expr]()
         for i, model in enumerate(settled.columns.models if votes else ()):
@@ -82,9 +93,13 @@ class Kept:
             else:
                 said[f"v{i}"] = says_positive(model, settled, frame)
         for i in scores:
-            score = score_column(settled.columns.models[i], settled.positive, frame)
-            # -0 is 0, and would sort before it
-            said[f"s{i}"] = nw.when(score == 0).then(nw.lit(0.0)).otherwise(score)
+            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, frame)
+        for i in labels:
+            model = settled.columns.models[i]
+            said[f"y{i}"] = nw.col(model.columns[0]) if model.kind == "label" else largest(model)
+        if shares is not None:
+            each = score_columns(settled.columns.models[shares], frame)
+            said |= {f"p{k}": score for k, score in enumerate(each)}
         return said
 
     def shared(self) -> str | None:

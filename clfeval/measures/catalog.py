@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from math import inf
 from typing import Any
 
 from clfeval.arrays import Floats, over
 from clfeval.measures import (
+    averages,
     calibration,
+    class_scores,
+    classes,
     confusion,
     decision,
     desirability,
@@ -22,30 +25,6 @@ from clfeval.measures import (
     top,
 )
 from clfeval.measures.record import Measure, Needs
-
-_COHEN = "Cohen 1960, Educational and Psychological Measurement 20:37"
-_FEW = ("too_few_rows",)
-
-# declared, for metric tables name them, and not computed yet
-_ORDINAL = (
-    Measure("kappa_linear", "linear kappa", None, "ordinal", "max", -1, 1,
-            ("expected_agreement_one",), "drawn",
-            "1 - sum w n / sum w e, w the distance of the classes", _COHEN),
-    Measure("kappa_quadratic", "quadratic kappa", None, "ordinal", "max", -1, 1,
-            ("expected_agreement_one",), "drawn",
-            "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN),
-    Measure("rps", "RPS", None, "ordinal", "min", 0, 1, _FEW, "drawn",
-            "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
-            "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",)),
-    Measure("ordinal_mae", "ordinal MAE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "mean distance of class positions", "textbook"),
-    Measure("ordinal_mse", "ordinal MSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "mean squared distance of class positions", "textbook"),
-    Measure("ordinal_rmse", "ordinal RMSE", None, "ordinal", "min", 0, inf, _FEW, "drawn",
-            "square root of the ordinal MSE", "textbook"),
-    Measure("accuracy_within_1", "accuracy within 1", None, "ordinal", "max", 0, 1, _FEW, "drawn",
-            "share of rows at most one class off", "textbook"),
-)  # fmt: skip
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
@@ -63,8 +42,12 @@ _COVERAGE = (
             "covered / effort", _MARS),
 )  # fmt: skip
 
+_OF_CLASSES = {
+    **classes.OF_TABLES, **averages.AVERAGED, **class_scores.OF_PROBABILITIES,
+}  # fmt: skip
+
 CATALOG: Mapping[str, Measure] = {
-    measure.id: measure
+    measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
     for family in (
         confusion.MEASURES,
         odds.RATIOS,
@@ -80,7 +63,8 @@ CATALOG: Mapping[str, Measure] = {
         probability.DECOMPOSITION,
         calibration.CALIBRATION,
         decision.DECISIONS,
-        _ORDINAL,
+        classes.TABLES,
+        class_scores.OF_MANY,
         _COVERAGE,
         polygon.MEASURES,
         desirability.MEASURES,
@@ -204,6 +188,7 @@ SAME: tuple[dict[str, str], ...] = (
     {
         "brier": "Brier",
         "brier_sum": "2 Brier",
+        "brier_per_class": "2 Brier / C",
         "brier_skill": "1 - Brier / Brier of the class shares",
     },
     {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},

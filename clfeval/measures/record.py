@@ -11,11 +11,45 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 
-Needs = Literal["confusion", "classes", "scores", "probabilities", "ordinal", "patterns", "metrics"]
+Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
     "share", "linear", "logit", "ratio", "log", "region", "derived", "delong", "influence", "drawn"
 ]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
+
+
+@dataclass(frozen=True, slots=True)
+class OfClasses:
+    """What a measure is of C classes, two or more, beside what it is of two.
+
+    of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
+    truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
+    measured of each class against the rest, and averaged (`measures.averages`).
+    influence: with the same arguments, f of the cells (..., C C), or of the rows (..., m); None
+    where it is not smooth. undefined: why it may be. share: of which rows it is what part, a pair
+    of counts, with the same arguments.
+    parts: of one that is averaged, the two sums of cells of which it is the quotient.
+    takes: settings that these need.
+    """
+
+    of: Callable[..., Floats] | None
+    influence: Callable[..., Floats] | None
+    undefined: tuple[str, ...]
+    share: Callable[..., tuple[Any, Any]] | None = None
+    parts: Callable[..., tuple[Any, Any]] | None = None
+    takes: tuple[str, ...] = ()
+
+    def given(self, **settings: Any) -> OfClasses:
+        """Return it with the settings filled in that it takes."""
+        mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
+        if not mine:
+            return self
+        made: dict[str, Any] = {
+            name: partial(getattr(self, name), **mine)
+            for name in ("of", "influence", "share", "parts")
+            if getattr(self, name) is not None
+        }
+        return replace(self, **made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +74,9 @@ class Measure:
     loss: of a measure of probabilities that is the mean of a loss, that of each row: p and truth.
     influence: what one row of each kind adds, of a smooth measure of scores (see `scored`).
     scale: on which its interval by influence is set. caveat: what it hides, or how it misleads.
+
+    classes: what it is of more than two classes; None where it is of two, or nothing computes it.
+    ordered: it takes the positions of classes, whose order is to be declared.
     """
 
     id: str
@@ -67,6 +104,8 @@ class Measure:
     influence: Callable[..., Floats] | None = None
     scale: ScaleKind = "identity"
     caveat: str | None = None
+    classes: OfClasses | None = None
+    ordered: bool = False
 
     @property
     def arrow(self) -> str:
@@ -95,11 +134,13 @@ class Measure:
 
     def given(self, **settings: Any) -> Measure:
         """Return the measure with the settings filled in that it takes; None is no setting."""
+        classes = None if self.classes is None else self.classes.given(**settings)
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
-            return self
+            return self if classes == self.classes else replace(self, classes=classes)
         of, influence = (one and partial(one, **mine) for one in (self.of, self.influence))
-        return replace(self, of=of, influence=influence, terms=partial(self.terms, **mine))
+        terms = partial(self.terms, **mine)
+        return replace(self, of=of, influence=influence, terms=terms, classes=classes)
 
 
 AIMS = {"zero": 0, "one": 1}  # what is best of those that err on either side of it

@@ -10,7 +10,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.count import Counted
+from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.clusters import design, paired_divisors
 from clfeval.inference.shares import Fourfold

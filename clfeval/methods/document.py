@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from clfeval import __version__, options
-from clfeval.counts.count import Counted, Sample
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
 from clfeval.measures.population import Population
 from clfeval.methods.clustered import CLUSTERED, cluster_notes, cluster_totals, independence

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from clfeval.counts.clusters import ClusterCounts
-from clfeval.counts.count import Counted, count
+from clfeval.counts.count import count
+from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.count import Counted, count
+from clfeval.counts.count import count
+from clfeval.counts.counted import Counted
 from clfeval.counts.features import CountedFeatures, count_features
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts

@@ -21,6 +21,7 @@ REASONS = {  # METHODS section 0, and what MARS adds
     "zero_margin", "single_class", "expected_agreement_one", "nothing_found", "zero_weight",
     "too_few_rows", "too_few_metrics", "negative_metric", "infinite", "no_other_model",
     "missing_component", "separation", "nothing_expected", "no_uncertainty", "certain_threshold",
+    "class_absent",
 }  # fmt: skip
 
 
@@ -38,12 +39,24 @@ def test_a_record_is_sound(measure: Measure) -> None:
         assert measure.low < measure.aim < measure.high
 
 
+@pytest.mark.parametrize("measure", CATALOG.values(), ids=lambda measure: measure.id)
+def test_a_record_of_classes_is_sound(measure: Measure) -> None:
+    form = measure.classes
+    if form is None:
+        assert measure.needs != "classes"
+        return
+    assert {*form.undefined} <= REASONS
+    assert (form.of is None) == (form.parts is not None)
+    if measure.needs == "classes":
+        assert measure.of is form.of
+
+
 def test_best_values_point_the_right_way() -> None:
     smallest = {name for name, measure in CATALOG.items() if measure.best == "min"}
     assert smallest == {
         "error_rate", "error_u", "occlusion", "lr_neg", "expected_cost", "fpr", "fnr", "fdr", "for",
         "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps", "ordinal_mae",
-        "ordinal_mse", "ordinal_rmse",
+        "ordinal_mse", "ordinal_rmse", "brier_per_class",
         "brier_reliability", "brier_uncertainty", "brier_refinement", "hosmer_lemeshow",
     }  # fmt: skip
     aims = {name: m.aim for name, m in CATALOG.items() if m.aim is not None}
@@ -122,8 +135,7 @@ def test_every_name_is_looked_up_in_one_place(
 
 def test_records_that_nothing_computes_yet() -> None:
     assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
-        "roc_auc_ovr", "kappa_linear", "kappa_quadratic", "rps", "ordinal_mae", "ordinal_mse",
-        "ordinal_rmse", "accuracy_within_1",
+        "roc_auc_ovr", "brier_per_class", "rps", "top_k_accuracy",
     ]  # fmt: skip
     with pytest.raises(KeyError, match="nothing computes rps"):
         _ = CATALOG["rps"].function

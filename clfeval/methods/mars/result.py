@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts
-from clfeval.counts.count import Counted
+from clfeval.counts.counted import Counted
 from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
-from clfeval.counts.count import Counted
+from clfeval.counts.counted import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing

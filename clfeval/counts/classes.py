@@ -1,0 +1,340 @@
+"""Labels and probabilities of more than two classes, counted with truth: of all and of slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.judge import Judged
+from clfeval.counts.kept import Kept
+from clfeval.counts.patterns import PatternCounts, by_name, same_unit
+from clfeval.counts.settle import Settled, slice_label
+from clfeval.counts.units import shown
+from clfeval.late import nw
+from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural
+from clfeval.tables.prediction import ModelColumns
+from clfeval.tables.scan import collect, together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassPatterns:
+    """The sufficient statistic of labels of C classes: m distinct rows of k models.
+
+    classes (C,): in order; truth (m,) and votes (m, k) are places in it. n (m,): how many rows are
+    alike, or what weight, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    then the votes of the models in the order of their names. clusters: how often each occurs in
+    each cluster; None where rows are taken as independent.
+    """
+
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
+    truth: Ints
+    votes: Ints
+    n: Counts
+    unit: float = 1
+    clusters: ClusterCounts | None = None
+
+    @classmethod
+    def of(
+        cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
+        unit: float = 1, *, owners: Sequence[str] | None = None,
+    ) -> ClassPatterns:  # fmt: skip
+        """Merge equal rows, drop those never seen, and put the rest in order.
+
+        owners: the cluster of each.
+        """
+        keys = [truth, *(votes[:, i] for i in by_name(models))]
+        first, total, clusters = _merged(keys, n, owners)
+        names = tuple(models), tuple(classes)
+        return cls(*names, truth[first], votes[first], total, unit, clusters)
+
+    @classmethod
+    def of_two(
+        cls, patterns: PatternCounts, classes: Sequence[str], positive: str
+    ) -> ClassPatterns:
+        """Take the patterns of two classes, in their order: there every vote is a label."""
+        (truth, votes), n, owners = _entries(patterns, "truth", "votes")
+        yes = tuple(classes).index(positive)
+        truth, votes = (np.where(part, yes, 1 - yes) for part in (truth, votes))
+        return cls.of(patterns.models, classes, truth, votes, n, patterns.unit, owners=owners)
+
+    def __add__(self, other: ClassPatterns) -> ClassPatterns:
+        """Add the counts of other rows of the same models and classes."""
+        if (self.models, self.classes) != (other.models, other.classes):
+            raise ValueError("different models, or different classes")
+        (truth, votes), n, owners = _together(self, other, "truth", "votes")
+        unit = same_unit(self, other)
+        return ClassPatterns.of(self.models, self.classes, truth, votes, n, unit, owners=owners)
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
+
+    @property
+    def tables(self) -> Counts:
+        """The table of each model, (k, C, C) in units: rows the truth, columns the predictions."""
+        c = len(self.classes)
+        found = np.zeros((len(self.models), c * c), self.n.dtype)
+        for i, table in enumerate(found):
+            np.add.at(table, self.cells(i), self.n)
+        return found.reshape(-1, c, c)
+
+    def cells(self, i: int) -> Ints:
+        """Return which cell of the table of model i, row by row, each pattern is in, (m,)."""
+        return np.asarray(self.truth * len(self.classes) + self.votes[:, i])
+
+    def digest(self) -> str:
+        """Return the sha256 of the counts, whatever the order of rows and columns was."""
+        places = by_name(self.models)
+        names = repr([*self.classes, *(self.models[i] for i in places)])
+        columns = [self.truth, *(self.votes[:, i] for i in places)]
+        return _digest(names, columns, self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassScores:
+    """The sufficient statistic of one model's probabilities of C classes: m distinct rows.
+
+    classes (C,): in order; truth (m,): places in it, p (m, C): the probability of each, n (m,): how
+    many rows are alike, or what weight, in units of which `unit` are one. Rows are distinct and
+    sorted by truth, then the probabilities. clusters: how often each occurs in each cluster; None
+    where rows are taken as independent.
+    """
+
+    classes: tuple[str, ...]
+    truth: Ints
+    p: Floats
+    n: Counts
+    unit: float = 1
+    clusters: ClusterCounts | None = None
+
+    @classmethod
+    def of(
+        cls, classes: Sequence[str], truth: Ints, p: Floats, n: Counts, unit: float = 1, *,
+        owners: Sequence[str] | None = None,
+    ) -> ClassScores:  # fmt: skip
+        """Merge equal rows, drop those never seen, and put the rest in order."""
+        first, total, clusters = _merged([truth, *p.T], n, owners)
+        return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
+
+    def __add__(self, other: ClassScores) -> ClassScores:
+        """Add the counts of other rows of the same classes."""
+        if self.classes != other.classes:
+            raise ValueError(f"different classes: {self.classes} and {other.classes}")
+        (truth, p), n, owners = _together(self, other, "truth", "p")
+        return ClassScores.of(self.classes, truth, p, n, same_unit(self, other), owners=owners)
+
+    @property
+    def fractional(self) -> bool:
+        """True where weights are no whole numbers, and no rows."""
+        return self.unit != 1
+
+    def digest(self) -> str:
+        """Return the sha256 of the counts, whatever the order of rows was."""
+        return _digest(repr(self.classes), [self.truth, *self.p.T], self)
+
+
+def _merged(
+    keys: Sequence[Any], n: Counts, owners: Sequence[str] | None
+) -> tuple[Ints, Counts, ClusterCounts | None]:
+    """Return the first row of each distinct one, in order, how often it occurs, and in what."""
+    keep = np.flatnonzero(n > 0)
+    kept = [key[keep] for key in keys]
+    order = np.lexsort(kept[::-1])
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for key in kept:
+        new[1:] |= key[order][1:] != key[order][:-1]
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(n[keep][order], starts) if len(order) else n[keep]
+    clusters = None
+    if owners is not None:
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(new) - 1
+        clusters = ClusterCounts.of([owners[i] for i in keep.tolist()], place, n[keep])
+    return keep[order[new]], total, clusters
+
+
+def _entries(one: Any, *names: str) -> tuple[list[Any], Counts, list[str] | None]:
+    """Return columns of a statistic, and counts; of each cluster by itself where there are any."""
+    columns = [getattr(one, name) for name in names]
+    if one.clusters is None:
+        return columns, one.n, None
+    place = one.clusters.place
+    return [column[place] for column in columns], one.clusters.n, one.clusters.owners
+
+
+def _together(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, list[str] | None]:
+    """Return the columns of two statistics, those of the second behind the first."""
+    if (one.clusters is None) != (other.clusters is None):
+        raise ValueError("only one of the two is counted by clusters")
+    (mine, n, owners), (theirs, more, others) = (_entries(x, *names) for x in (one, other))
+    columns = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
+    both = None if owners is None or others is None else [*owners, *others]
+    return columns, np.concatenate([n, more]), both
+
+
+def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
+    found = sha256(names.encode("utf-8", "surrogatepass"))
+    for column in (*columns, shown(one.n, one.unit)):
+        found.update(column.astype(f"<{column.dtype.kind}8").tobytes())
+    if one.clusters is not None:
+        found.update(one.clusters.digest().encode())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelRows:
+    """Rows of labels, each with its count, as places of classes; what all slices are made of.
+
+    slices (m,): the slice of each row, None without slices; owners: its cluster, likewise.
+    """
+
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
+    truth: Ints
+    votes: Ints
+    n: Counts
+    unit: float
+    slices: Sequence[str] | None
+    owners: Sequence[str] | None
+
+    def patterns(self, label: str | None) -> ClassPatterns:
+        """Return the patterns of a slice, of the whole for None."""
+        n = self.n
+        if label is not None and self.slices is not None:
+            n = np.where([one == label for one in self.slices], n, 0)
+        names = self.models, self.classes
+        return ClassPatterns.of(*names, self.truth, self.votes, n, self.unit, owners=self.owners)
+
+
+def class_order(judged: Judged, settled: Settled) -> tuple[str, ...]:
+    """Return the classes: those of truth, of --labels and of columns, in declared order.
+
+    Those that are not declared follow in natural order.
+    """
+    models, roles = settled.columns.models, settled.roles
+    names = {*judged.classes, *roles.labels, settled.positive}
+    names |= {label for model in models if model.kind == "classes" for label in model.classes}
+    if rest := known_labels(judged.classes, roles) - names:  # as 1 beside 0, where a model says it
+        said = zip(models, judged.grouped.votes, strict=True)
+        names |= rest & distinct_texts(v for m, votes in said if m.kind == "label" for v in votes)
+    if len(names) < 2:
+        names.add(f"not {settled.positive}")
+    declared = tuple(dict.fromkeys(roles.labels))
+    return (*declared, *sorted(names.difference(declared), key=natural))
+
+
+def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -> LabelRows | None:
+    """Return the labels as grouped in the one pass, of more than two classes; else None.
+
+    None too where a model has no labels: its largest class probability is not among the votes.
+    """
+    raw, models = judged.grouped, settled.columns.models
+    if len(classes) < 3 or any(model.kind == "classes" for model in models):
+        return None
+    kept = np.flatnonzero(~judged.missing)
+    rows = kept.tolist()
+    said = [(m.name, v) for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"]
+    by = [[values[i] for i in rows] for values in raw.by]
+    return LabelRows(
+        tuple(name for name, _ in said), classes,
+        _coded([raw.truth[i] for i in rows], classes),
+        _columns([_coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
+        raw.n[kept], settled.unit, _sliced(settled, by),
+        None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
+    )  # fmt: skip
+
+
+def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
+    """Count the labels of all models that have some, or class probabilities: one pass more.
+
+    A largest probability is a label; of equal ones that of the first class in the model's order.
+    """
+    columns = kept.settled.columns
+    places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
+    by, owned = [f"b{j}" for j in range(len(columns.by))], columns.cluster is not None
+    keys = ["y", *(f"y{i}" for i in places), *by, *(["c"] if owned else [])]
+    rows = together(kept.frames(labels=places, by=True, cluster=True))
+    table = collect(rows.group_by(*keys).agg(nw.col("w").sum()))
+    votes = []
+    for i in places:
+        model, said = columns.models[i], table[f"y{i}"].to_list()
+        if model.kind == "classes":
+            said = [model.classes[int(place)] for place in said]
+        votes.append(_coded(said, classes))
+    return LabelRows(
+        tuple(columns.models[i].name for i in places), classes,
+        _coded(table["y"].to_list(), classes), _columns(votes, len(table)),
+        table["w"].to_numpy().astype(np.int64), kept.settled.unit,
+        _sliced(kept.settled, [table[name].to_list() for name in by]),
+        _texts(table["c"].to_list()) if owned else None,
+    )  # fmt: skip
+
+
+def read_class_scores(
+    kept: Kept, i: int, classes: tuple[str, ...]
+) -> Mapping[str | None, ClassScores]:
+    """Count the class probabilities of model i, of the whole table and of every slice: one pass.
+
+    A class without a column has probability 0. One model at a time, as many rows are distinct.
+    """
+    model, columns = kept.settled.columns.models[i], kept.settled.columns
+    names = _probabilities(model)
+    by, owned = [f"b{j}" for j in range(len(columns.by))], columns.cluster is not None
+    keys = ["y", *names.values(), *by, *(["c"] if owned else [])]
+    rows = together(kept.frames(shares=i, by=True, cluster=True))
+    table = collect(rows.group_by(*keys).agg(nw.col("w").sum()))
+    p = np.zeros((len(table), len(classes)), order="F")
+    for label, name in names.items():
+        p[:, classes.index(label)] = table[name].to_numpy()
+    truth, n = _coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
+    owners = _texts(table["c"].to_list()) if owned else None
+
+    def counted(n: Counts) -> ClassScores:
+        return ClassScores.of(classes, truth, p, n, kept.settled.unit, owners=owners)
+
+    found: dict[str | None, ClassScores] = {None: counted(n)}
+    named = _sliced(kept.settled, [table[name].to_list() for name in by])
+    if named is not None:
+        labels = sorted(set(named), key=natural)
+        code = np.array([*map({label: k for k, label in enumerate(labels)}.get, named)], np.int64)
+        found |= {label: counted(np.where(code == k, n, 0)) for k, label in enumerate(labels)}
+    return found
+
+
+def _probabilities(model: ModelColumns) -> dict[str, str]:
+    if model.kind != "classes":
+        raise ValueError(f"{model.name} has no class probabilities")
+    return {label: f"p{k}" for k, label in enumerate(model.classes)}
+
+
+def _coded(values: Sequence[Any], classes: Sequence[str]) -> Ints:
+    """Return the place of each raw value's class."""
+    place = {label: k for k, label in enumerate(classes)}
+    known = {value: place[str(as_text(value))] for value in set(values)}
+    return np.array([known[value] for value in values], np.int64)
+
+
+def _columns(columns: Sequence[Ints], rows: int) -> Ints:
+    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int64)
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    return [str(as_text(value)) for value in values]
+
+
+def _sliced(settled: Settled, by: Sequence[list[Any]]) -> list[str] | None:
+    """Return the name of each row's slice."""
+    if not by:
+        return None
+    combined = list(zip(*by, strict=True))
+    named = {values: slice_label(settled.columns.by, values) for values in set(combined)}
+    return [named[values] for values in combined]

@@ -1,0 +1,197 @@
+"""What was counted of a prediction table, and further statistics taken of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clfeval.counts.classes import (
+    ClassPatterns,
+    ClassScores,
+    LabelRows,
+    class_order,
+    counted_labels,
+    read_class_scores,
+    read_labels,
+)
+from clfeval.counts.judge import Judged, slices_of
+from clfeval.counts.kept import JointCounts, Kept, joint_counts
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.scores import ScoreCounts, model_scores
+from clfeval.counts.settle import Settled, file_count, values_of
+from clfeval.result import InputFile
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import ModelColumns
+
+S = TypeVar("S")
+FEW = 1 << 14  # rows of a statistic that is remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """How many of the highest rows were asked for, and how many each model takes, ties included."""
+
+    count: float
+    taken: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What was counted of a prediction table; further statistics are taken when asked for.
+
+    slices: patterns of the whole table under None, then of every slice.
+    thresholds: per model the cut in force, None for labels and for largest-class votes.
+    reread: models whose first rows looked like labels and which hold scores.
+    order: the classes of truth, --labels and columns, as declared, else in natural order.
+    labelled: the labels of more than two classes, None where no model holds any, or one holds
+    probabilities.
+    """
+
+    slices: Mapping[str | None, PatternCounts]
+    files: tuple[InputFile, ...]
+    positive: str
+    classes: tuple[str, ...]
+    models: tuple[ModelColumns, ...]
+    thresholds: Mapping[str, float | None]
+    ties: Mapping[str, int]
+    blank_rows: int
+    reread: tuple[str, ...]
+    roles: Input
+    kept: Kept
+    order: tuple[str, ...] = ()
+    labelled: LabelRows | None = None
+    top: Top | None = None
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, judged: Judged, settled: Settled, top: Top | None = None) -> Counted:
+        """Take what was accepted."""
+        grouped, models = judged.grouped, settled.columns.models
+        out = judged.missing & ~judged.excused
+        by_file = [
+            (grouped.rows * (grouped.origin == index)) for index in range(len(settled.files))
+        ]
+        files = tuple(
+            file_count(file, task, int(rows[~judged.missing].sum()), int(rows[out].sum()))
+            for file, task, rows in zip(settled.files, settled.tasks, by_file, strict=True)
+        )
+        slices, order = slices_of(judged, settled), class_order(judged, settled)
+        return cls(
+            slices=slices,
+            files=files,
+            positive=settled.positive,
+            classes=judged.classes,
+            models=models,
+            thresholds={
+                model.name: cut if model.kind != "label" and np.isfinite(cut) else None
+                for model in models
+                for cut in [settled.thresholds[model.name]]
+            },
+            ties={model: count for model, count in grouped.ties.items() if count},
+            blank_rows=judged.blank,
+            reread=tuple(sorted(settled.reread)),
+            roles=settled.roles,
+            kept=Kept(
+                settled=settled,
+                mode=grouped.mode,
+                positive_values=values_of(grouped.truth, settled.positive),
+                vote_values=tuple(
+                    values_of(votes, settled.positive) if model.kind == "label" else ()
+                    for model, votes in zip(models, grouped.votes, strict=True)
+                ),
+                complete=not judged.missing.any(),
+                rows=sum(file.rows for file in files),
+            ),
+            order=order,
+            labelled=counted_labels(judged, settled, order),
+            top=top,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return self.kept.settled.name
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes that are not positive."""
+        return tuple(name for name in self.classes if name != self.positive)
+
+    @property
+    def truth(self) -> str:
+        """The column of true labels."""
+        return self.kept.settled.columns.truth
+
+    @property
+    def patterns(self) -> PatternCounts:
+        """The patterns of the whole table."""
+        return self.slices[None]
+
+    @property
+    def ordered(self) -> bool:
+        """True where the order of all classes was declared."""
+        return {*self.order} <= {*self.roles.labels}
+
+    @property
+    def confusions(self) -> Mapping[str | None, ConfusionCounts]:
+        """The 2 x 2 tables of every model, of the whole table and of every slice."""
+        return self._once(
+            "confusions",
+            lambda: {name: ConfusionCounts.of_patterns(one) for name, one in self.slices.items()},
+            len,
+        )
+
+    def joint(self, *, scores: bool) -> JointCounts:
+        """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
+        if not scores or all(model.kind == "label" for model in self.models):
+            whole = self.patterns
+            sides = (whole.truth, whole.votes)
+            return JointCounts.of(whole.models, *sides, None, whole.n, whole.unit)
+        return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
+
+    def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
+        """Return the scores of model i, of the whole table and of every slice: one pass more."""
+        return self._once(
+            ("scores", i), lambda: model_scores(self.kept, i), lambda found: len(found[None].scores)
+        )
+
+    def labels(self) -> Mapping[str | None, ClassPatterns]:
+        """Return the labels of the models, of the whole table and of every slice.
+
+        One pass more where class probabilities of more than two classes are among them. Of more
+        than two classes a model with one score has no label, and is not among the models.
+        """
+        return self._once(
+            "labels", self._labels, lambda found: sum(len(one.n) for one in found.values())
+        )
+
+    def _labels(self) -> dict[str | None, ClassPatterns]:
+        if len(self.order) == 2:
+            two = (self.order, self.positive)
+            return {name: ClassPatterns.of_two(one, *two) for name, one in self.slices.items()}
+        rows = self.labelled or read_labels(self.kept, self.order)
+        return {name: rows.patterns(name) for name in self.slices}
+
+    def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
+        """Return the class probabilities of model i, of all and of every slice: one pass more.
+
+        Errors: ValueError for a model without them.
+        """
+        return self._once(
+            ("class scores", i),
+            lambda: read_class_scores(self.kept, i, self.order),
+            lambda found: found[None].p.size,
+        )
+
+    def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
+        """Make a statistic, and remember it where it is small: ten million scores are no trifle."""
+        if key in self._known:
+            known: S = self._known[key]
+            return known
+        made = make()
+        if size(made) <= FEW:
+            self._known[key] = made
+        return made

@@ -1,0 +1,156 @@
+"""Measures of each of C classes against the rest, and their averages, with influence functions.
+
+Tables n are (..., C, C), rows the truth and columns the predictions, as in `measures.classes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.measures import confusion
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure, OfClasses
+
+# macro     mean over the classes where it is defined
+# weighted  the same mean, each class by its rows of truth
+# micro     of the cells of all classes added up; of one label a row, micro sensitivity is accuracy
+Average = Literal["macro", "weighted", "micro"]
+_ROUNDING = 32 * np.finfo(np.float64).eps
+
+
+def against_rest(n: Counts) -> Confusion:
+    """Return the 2 x 2 table of each class against all others; the cells are (..., C)."""
+    table = np.asarray(n)
+    tp = np.diagonal(table, axis1=-2, axis2=-1)
+    m = table.sum(axis=(-2, -1))[..., None]
+
+    def less(whole: Counts, part: Counts) -> Counts:
+        left = whole - part  # of fractions, rounding may leave a little of nothing
+        return left if left.dtype.kind != "f" else np.where(left > _ROUNDING * m, left, 0.0)
+
+    truth, said = table.sum(axis=-1), table.sum(axis=-2)
+    fn, fp = less(truth, tp), less(said, tp)
+    return Confusion(tp, fp, fn, less(m - truth, fp))
+
+
+def by_class(measure: Measure, n: Counts) -> Floats:
+    """Return the measure of each class, (..., C); NaN where it is undefined."""
+    return measure.function(against_rest(n))
+
+
+def average(measure: Measure, n: Counts, by: Average) -> Floats:
+    """Return an average over the classes, (...); NaN where no class has a value.
+
+    macro: sum S_k / n_defined   weighted: sum t_k S_k / sum t_k, t_k rows of truth
+    micro: S of the sums of the cells
+
+    The sums are over the classes where S is defined, n_defined of them: see `defined`.
+    """
+    if by == "micro":
+        return measure.function(_pooled(n))
+    values, weights = _weighted(measure, n, by)
+    return over(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
+
+
+def defined(measure: Measure, n: Counts) -> Ints:
+    """Return for how many classes the measure is defined, (...)."""
+    return np.asarray((~np.isnan(by_class(measure, n))).sum(axis=-1))
+
+
+def influence_by_class(measure: Measure, n: Counts) -> Floats:
+    """Return f of each class' value in the cells of the table, (..., C, C C).
+
+    Of a quotient a / b of shares: (a's part of the cell - S b's part of it) / b.
+
+    Errors: ValueError for a measure that is not averaged.
+    """
+    top, bottom = _parts(measure)
+    cells, whole = _cells(np.shape(n)[-1]), _bottom(measure, n)
+    values = by_class(measure, n)[..., None]
+    return _divided(top[cells] - values * bottom[cells], whole[..., None])
+
+
+def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
+    """Return f of an average in the cells of the table, (..., C C); NaN where it is undefined.
+
+    Errors: ValueError for a measure that is not averaged.
+    """
+    c, value = np.shape(n)[-1], average(measure, n, by)[..., None]
+    if by == "micro":
+        (top, bottom), cells = _parts(measure), _cells(c)
+        whole = _bottom(measure, n).sum(axis=-1, keepdims=True)
+        mine, theirs = top[cells].sum(axis=0), bottom[cells].sum(axis=0)
+        return _divided(mine - value * theirs, whole)
+    values, weights = _weighted(measure, n, by)
+    parts = np.where(weights[..., None] > 0, influence_by_class(measure, n), 0.0)
+    summed = (weights[..., None] * parts).sum(axis=-2)
+    if by == "weighted":  # the weights are shares of rows too
+        truth = np.repeat(np.arange(c), c)
+        summed = summed + np.where(weights > 0, values - value, 0.0)[..., truth]
+    return over(summed, weights.sum(axis=-1, keepdims=True))
+
+
+def _weighted(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
+    """Return the values, (..., C), and the weight of each: 0 where it is undefined."""
+    values, rows = by_class(measure, n), np.asarray(n).sum(axis=-1)
+    share = over(rows, rows.sum(axis=-1, keepdims=True)) if by == "weighted" else 1.0
+    return values, np.where(np.isnan(values), 0.0, share)
+
+
+def _pooled(n: Counts) -> Confusion:
+    each = against_rest(n)
+    return Confusion(*(cell.sum(axis=-1) for cell in (each.tp, each.fp, each.fn, each.tn)))
+
+
+def _parts(measure: Measure) -> tuple[Floats, Floats]:
+    """Return how much of TP, FP, FN and TN is in the two sums whose quotient the measure is."""
+    if measure.classes is None or measure.classes.parts is None:
+        raise ValueError(f"{measure.id} is not averaged over classes")
+    one = Confusion(*np.eye(4))
+    top, bottom = (np.asarray(part, np.float64) for part in measure.classes.parts(one))
+    return top, bottom
+
+
+def _bottom(measure: Measure, n: Counts) -> Floats:
+    """Return the share of rows by which each class' value is divided, (..., C)."""
+    each = against_rest(n)
+    cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
+    return over(cells @ _parts(measure)[1], cells.sum(axis=-1))
+
+
+def _divided(part: Floats, whole: Floats) -> Floats:
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+
+
+def _cells(c: int) -> Ints:
+    """Return which of TP, FP, FN, TN of each class a cell of the table is, (C, C C)."""
+    k = np.arange(c)[:, None]
+    truth, said = np.repeat(np.arange(c), c), np.tile(np.arange(c), c)
+    found = np.where(truth == k, np.where(said == k, 0, 2), np.where(said == k, 1, 3))
+    return found.astype(np.int64)
+
+
+def _f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:
+    hits = (1 + beta**2) * t.tp
+    return hits, hits + beta**2 * t.fn + t.fp
+
+
+_RATES = (
+    "sensitivity", "recall", "specificity", "precision", "npv", "fpr", "fnr", "fdr", "for",
+    "jaccard",
+)  # fmt: skip
+
+# what is measured of each class against the rest, by id
+AVERAGED: Mapping[str, OfClasses] = {
+    **{
+        measure.id: OfClasses(None, None, measure.undefined, parts=measure.share)
+        for measure in confusion.MEASURES
+        if measure.id in _RATES
+    },
+    "f1": OfClasses(None, None, ("zero_margin",), parts=_f_parts),
+    "f_beta": OfClasses(None, None, ("zero_margin",), parts=_f_parts, takes=("beta",)),
+}

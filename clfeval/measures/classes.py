@@ -1,0 +1,309 @@
+"""Measures of the table of more than two classes, of two as well, and their influence functions.
+
+A table n is (..., C, C): rows are the truth, columns the predictions, both in one order of classes;
+whole numbers, weights or shares. A measure of it is (...), NaN where undefined (0/0). Its influence
+function is (..., C C), of the cells row by row: f of a row of data that stands in the cell, with
+sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined or has a corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from math import inf
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Counts, Floats, over
+from clfeval.measures.record import IntervalKind, Measure, OfClasses, ScaleKind
+
+
+def accuracy(n: Counts) -> Floats:
+    """Return the share of rows on the diagonal; 0..1, best 1."""
+    return over(_diagonal(n).sum(axis=-1), _total(n))
+
+
+def error_rate(n: Counts) -> Floats:
+    """Return the share of rows off the diagonal; 0..1, best 0."""
+    return over(_total(n) - _diagonal(n).sum(axis=-1), _total(n))
+
+
+def recalls(n: Counts) -> Floats:
+    """Return the recall of each class, (..., C); NaN for a class that truth lacks."""
+    return over(_diagonal(n), np.asarray(n).sum(axis=-1))
+
+
+def balanced_accuracy(n: Counts) -> Floats:
+    """Return the mean recall of the C classes; 0..1, best 1.
+
+    NaN where truth lacks one of them: the macro recall is the mean over those it has.
+    """
+    return np.asarray(recalls(n).mean(axis=-1))
+
+
+def kappa(n: Counts, power: int = 0) -> Floats:
+    """Return Cohen's kappa, 1 - sum w n / sum w e, e as expected by chance; -1..1, best 1.
+
+    w = 1 off the diagonal for power 0; else the distance of the classes' positions to that power:
+    1 for linear, 2 for quadratic weights.
+
+    NaN where truth and predictions are all of one class.
+    Source: Cohen 1960, Educational and Psychological Measurement 20:37; weights by Cohen 1968,
+    Psychological Bulletin 70:213.
+    """
+    truth, said = _margins(n)
+    w = distances(truth.shape[-1], power)
+    seen = (n * w).sum(axis=(-2, -1)) * truth.sum(axis=-1)
+    return np.asarray(1 - over(seen, ((truth @ w) * said).sum(axis=-1)))
+
+
+def mcc(n: Counts) -> Floats:
+    """Return the correlation of truth and prediction, both as C indicators; -1..1, best 1.
+
+    (M sum n_kk - sum t_k p_k) / sqrt((M² - sum t_k²) (M² - sum p_k²)), t rows and p columns summed.
+
+    NaN where all truth or all predictions are of one class. For C > 2 the least value is above -1.
+    Source: Gorodkin 2004, Computational Biology and Chemistry 28:367.
+    """
+    truth, said = _margins(n)
+    m, right = truth.sum(axis=-1), _diagonal(n).sum(axis=-1)
+    spread = [np.sqrt(_apart(margin)) for margin in (truth, said)]
+    found = over(m * right - (truth * said).sum(axis=-1), spread[0] * spread[1])
+    perfect = (right == m) & ~np.isnan(found)  # 1, not almost 1
+    return np.asarray(np.where(perfect, 1.0, np.clip(found, -1, 1)))
+
+
+def ordinal_mse(n: Counts) -> Floats:
+    """Return the mean squared distance of the positions of truth and prediction; best 0."""
+    return _mean(n, distances(np.shape(n)[-1], 2))
+
+
+def ordinal_mae(n: Counts) -> Floats:
+    """Return the mean distance of the positions of truth and prediction; 0..C - 1, best 0."""
+    return _mean(n, distances(np.shape(n)[-1], 1))
+
+
+def ordinal_rmse(n: Counts) -> Floats:
+    """Return the square root of the mean squared distance of positions; 0..C - 1, best 0."""
+    return np.asarray(np.sqrt(ordinal_mse(n)))
+
+
+def accuracy_within_1(n: Counts) -> Floats:
+    """Return the share of rows predicted at most one position off; 0..1, best 1."""
+    return _mean(n, _near(n))
+
+
+def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
+    """Return the mean cost of a row, costs (C, C) as the table: sum n c / M; best low.
+
+    Errors: ValueError for costs of another shape, or that are not finite.
+    """
+    return _mean(n, _costs(n, costs))
+
+
+def no_information_rate(n: Counts) -> Floats:
+    """Return the accuracy of always saying the most frequent class of truth; 1/C..1."""
+    truth, _ = _margins(n)
+    return over(truth.max(axis=-1), truth.sum(axis=-1))
+
+
+def detection_prevalence(n: Counts) -> Floats:
+    """Return the share of rows that are said to be of each class, (..., C)."""
+    _, said = _margins(n)
+    return over(said, said.sum(axis=-1, keepdims=True))
+
+
+def distances(classes: int, power: int) -> Floats:
+    """Return |i - j|**power, (C, C); for power 0 it is 1 off the diagonal and 0 on it."""
+    place = np.arange(classes)
+    apart = np.abs(place[:, None] - place).astype(np.float64)
+    return np.asarray(np.where(apart > 0, apart**power, 0.0))
+
+
+def accuracy_influence(n: Counts) -> Floats:
+    """Return f of the accuracy: 1 on the diagonal and 0 off it, less the accuracy."""
+    return _deviation(n, np.eye(np.shape(n)[-1]))
+
+
+def error_rate_influence(n: Counts) -> Floats:
+    """Return f of the error rate."""
+    return -accuracy_influence(n)
+
+
+def balanced_accuracy_influence(n: Counts) -> Floats:
+    """Return f of the balanced accuracy: (1[i = j] - recall_i) / (C share of class i)."""
+    truth, _ = _margins(n)
+    c, recall = truth.shape[-1], recalls(n)
+    each = over(truth.sum(axis=-1, keepdims=True), c * truth)
+    # a table of which truth lacks a class has no value
+    lacking = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
+    return _flat((np.eye(c) - recall[..., None]) * each[..., None] + lacking)
+
+
+def kappa_influence(n: Counts, power: int = 0) -> Floats:
+    """Return f of kappa, whose mean square over M is its variance.
+
+    (1 - kappa) (1/E (sum_l w_il p_l + sum_k w_kj t_k) - 1) - w_ij / E, with E = sum w_ij t_i p_j,
+    t and p the shares of rows and columns.
+
+    Source: Fleiss, Cohen and Everitt 1969, Psychological Bulletin 72:323.
+    """
+    truth, said = _shares(n)
+    w = distances(truth.shape[-1], power)
+    by_row, by_column = said @ w, truth @ w
+    e = (by_row * truth).sum(axis=-1)[..., None, None]
+    value = kappa(n, power)[..., None, None]
+    mixed = over(by_row[..., :, None] + by_column[..., None, :], e)
+    return _flat((1 - value) * (mixed - 1) - over(w, e))
+
+
+def mcc_influence(n: Counts) -> Floats:
+    """Return f of the MCC: its gradient in the shares of the cells, less its mean.
+
+    (1[i = j] - t_j - p_i) / sqrt(U V) + MCC (t_i / U + p_j / V), with U = 1 - sum t²,
+    V = 1 - sum p².
+    """
+    truth, said = _shares(n)
+    u, v = (_apart(margin)[..., None, None] for margin in (truth, said))
+    value = mcc(n)[..., None, None]
+    row, column = truth[..., :, None], said[..., None, :]
+    hits = np.eye(truth.shape[-1]) - said[..., :, None] - truth[..., None, :]
+    slope = over(hits, np.sqrt(u) * np.sqrt(v)) + value * (over(row, u) + over(column, v))
+    return _deviation(n, slope)
+
+
+def ordinal_mae_influence(n: Counts) -> Floats:
+    """Return f of the ordinal MAE: the distance less its mean."""
+    return _deviation(n, distances(np.shape(n)[-1], 1))
+
+
+def ordinal_mse_influence(n: Counts) -> Floats:
+    """Return f of the ordinal MSE: the squared distance less its mean."""
+    return _deviation(n, distances(np.shape(n)[-1], 2))
+
+
+def ordinal_rmse_influence(n: Counts) -> Floats:
+    """Return f of the ordinal RMSE, by the chain rule; NaN at 0, where it has a corner."""
+    twice = 2 * ordinal_rmse(n)[..., None]
+    return over(ordinal_mse_influence(n), np.where(twice > 0, twice, np.nan))
+
+
+def accuracy_within_1_influence(n: Counts) -> Floats:
+    """Return f of the accuracy within one position."""
+    return _deviation(n, _near(n))
+
+
+def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
+    """Return f of the expected cost: the cost of the cell less the mean cost."""
+    return _deviation(n, _costs(n, costs))
+
+
+def _diagonal(n: Counts) -> Counts:
+    return np.asarray(np.diagonal(n, axis1=-2, axis2=-1))
+
+
+def _total(n: Counts) -> Counts:
+    return np.asarray(np.asarray(n).sum(axis=(-2, -1)))
+
+
+def _margins(n: Counts) -> tuple[Floats, Floats]:
+    """Return the sums of rows and of columns as floats, whose products do not wrap around."""
+    table = np.asarray(n)
+    return table.sum(axis=-1).astype(np.float64), table.sum(axis=-2).astype(np.float64)
+
+
+def _shares(n: Counts) -> tuple[Floats, Floats]:
+    truth, said = _margins(n)
+    m = truth.sum(axis=-1, keepdims=True)
+    return over(truth, m), over(said, m)
+
+
+def _apart(margin: Floats) -> Floats:
+    """Return (sum)² - sum of squares without cancellation, so that one class alone is 0."""
+    return np.asarray((margin * (margin.sum(axis=-1, keepdims=True) - margin)).sum(axis=-1))
+
+
+def _mean(n: Counts, weights: Floats) -> Floats:
+    return over((n * weights).sum(axis=(-2, -1)), _total(n))
+
+
+def _deviation(n: Counts, slope: Floats) -> Floats:
+    return _flat(slope - _mean(n, slope)[..., None, None])
+
+
+def _flat(cells: Floats) -> Floats:
+    return cells.reshape(*cells.shape[:-2], -1)
+
+
+def _near(n: Counts) -> Floats:
+    return np.asarray(distances(np.shape(n)[-1], 1) <= 1, np.float64)
+
+
+def _costs(n: Counts, costs: ArrayLike) -> Floats:
+    given = np.asarray(costs, np.float64)
+    if given.shape != np.shape(n)[-2:] or not np.isfinite(given).all():
+        raise ValueError(f"costs must be finite and {np.shape(n)[-2:]}, not {given.shape}")
+    return given
+
+
+_FEW, _ONE = ("too_few_rows",), ("expected_agreement_one",)
+# what measures of two classes are of the table of more, by id; for the others see `averages`
+OF_TABLES: Mapping[str, OfClasses] = {
+    "accuracy": OfClasses(
+        accuracy, accuracy_influence, _FEW, share=lambda n: (_diagonal(n).sum(axis=-1), _total(n))
+    ),
+    "error_rate": OfClasses(
+        error_rate, error_rate_influence, _FEW,
+        share=lambda n: (_total(n) - _diagonal(n).sum(axis=-1), _total(n)),
+    ),
+    "balanced_accuracy": OfClasses(
+        balanced_accuracy, balanced_accuracy_influence, ("class_absent",)
+    ),
+    "mcc": OfClasses(mcc, mcc_influence, ("zero_margin",)),
+    "kappa": OfClasses(kappa, kappa_influence, _ONE),
+    "expected_cost": OfClasses(expected_cost, expected_cost_influence, _FEW, takes=("costs",)),
+}  # fmt: skip
+
+
+def _record(
+    name: str, title: str, form: OfClasses, best: Literal["max", "min"], low: float, high: float,
+    formula: str, source: str = "textbook", *, ordered: bool = True,
+    interval: IntervalKind = "influence", scale: ScaleKind = "log",
+) -> Measure:  # fmt: skip
+    return Measure(
+        name, title, form.of, "classes", best, low, high, form.undefined, interval, formula,
+        source, ordered=ordered, scale=scale, classes=form,
+    )  # fmt: skip
+
+
+_COHEN = "Cohen 1968, Psychological Bulletin 70:213"
+
+# of tables alone; ordered: of classes whose order was declared
+TABLES = (
+    _record("no_information_rate", "no-information rate",
+            OfClasses(no_information_rate, None, _FEW, share=lambda n: (
+                np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
+            "max", 0, 1, "rows of the most frequent class / M", ordered=False, interval="share",
+            scale="logit"),
+    _record("kappa_linear", "linear kappa",
+            OfClasses(partial(kappa, power=1), partial(kappa_influence, power=1), _ONE),
+            "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
+            scale="fisher"),
+    _record("kappa_quadratic", "quadratic kappa",
+            OfClasses(partial(kappa, power=2), partial(kappa_influence, power=2), _ONE),
+            "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
+            scale="fisher"),
+    _record("ordinal_mae", "ordinal MAE", OfClasses(ordinal_mae, ordinal_mae_influence, _FEW),
+            "min", 0, inf, "mean distance of class positions"),
+    _record("ordinal_mse", "ordinal MSE", OfClasses(ordinal_mse, ordinal_mse_influence, _FEW),
+            "min", 0, inf, "mean squared distance of class positions"),
+    _record("ordinal_rmse", "ordinal RMSE", OfClasses(ordinal_rmse, ordinal_rmse_influence, _FEW),
+            "min", 0, inf, "square root of the ordinal MSE"),
+    _record("accuracy_within_1", "accuracy within 1",
+            OfClasses(accuracy_within_1, accuracy_within_1_influence, _FEW,
+                      share=lambda n: ((n * _near(n)).sum(axis=(-2, -1)), _total(n))),
+            "max", 0, 1, "share of rows at most one class off", interval="share",
+            scale="logit"),
+)  # fmt: skip

@@ -1,0 +1,307 @@
+"""Measures of the table of many classes: by hand, a book's tables, scikit-learn, two classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn import metrics
+
+from clfeval.arrays import Counts, Floats
+from clfeval.measures import classes
+from clfeval.measures.averages import Average, against_rest, average, by_class, defined
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+
+# Kuhn and Johnson, Applied Machine Learning for Tabular Data, Table 15.1: rows truth, the event
+# first. The chapter prints a precision of 74.4 %, which is the NPV: 2180 / (2180 + 750).
+EVENT = np.array([[2613, 750], [564, 2180]])
+# Table 15.5 has rows predicted and columns truth: 2, 3, 4, 5, 6, X; X is never true nor predicted
+DICE = np.array(
+    [
+        [10, 2, 0, 0, 0, 0],
+        [0, 28, 0, 4, 0, 0],
+        [0, 7, 43, 2, 0, 0],
+        [0, 0, 2, 13, 3, 0],
+        [0, 0, 3, 0, 1, 0],
+        [0, 0, 0, 0, 0, 0],
+    ]
+).T
+SIZES = range(2, 13)
+
+
+def measured(name: str, n: Counts, **settings: Any) -> Floats:
+    form = CATALOG[name].given(**settings).classes
+    assert form is not None
+    assert form.of is not None
+    return form.of(n)
+
+
+def of_class(name: str, n: Counts, by: Average | None = None, **settings: Any) -> Floats:
+    measure = CATALOG[name].given(**settings)
+    return by_class(measure, n) if by is None else average(measure, n, by)
+
+
+def random_tables() -> Iterator[Counts]:
+    """Yield tables of 2 to 12 classes: full and sparse ones, some class absent or never said."""
+    for c in SIZES:
+        rng = np.random.default_rng(c)
+        full = rng.integers(1, 40, (c, c))
+        sparse = rng.poisson(0.7, (c, c)) + np.diag(rng.integers(1, 9, c))
+        unsaid, untrue, neither = full.copy(), full.copy(), full.copy()
+        unsaid[:, c // 2] = 0
+        untrue[-1] = 0
+        neither[0] = neither[:, 0] = 0
+        yield from (full, sparse, unsaid, untrue, neither)
+
+
+TABLES = list(random_tables())
+
+
+def rows_of(n: Counts) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Write the cells as weighted rows."""
+    truth, said = np.nonzero(n)
+    return truth, said, n[truth, said]
+
+
+def test_a_table_of_three_classes_by_hand() -> None:
+    n = np.array([[6, 2, 0], [1, 7, 2], [0, 3, 9]])  # rows 8, 10, 12; columns 7, 12, 11; 30 in all
+    assert measured("accuracy", n) == (6 + 7 + 9) / 30
+    assert measured("error_rate", n) == 8 / 30
+    assert measured("balanced_accuracy", n) == pytest.approx((6 / 8 + 7 / 10 + 9 / 12) / 3)
+    chance = (8 * 7 + 10 * 12 + 12 * 11) / 30**2
+    assert measured("kappa", n) == pytest.approx((22 / 30 - chance) / (1 - chance), abs=1e-15)
+    near = 8 * 12 + 10 * 7 + 10 * 11 + 12 * 12  # pairs of margins one position apart
+    far = 8 * 11 + 12 * 7
+    assert measured("kappa_linear", n) == pytest.approx(1 - 30 * 8 / (near + 2 * far), abs=1e-15)
+    assert measured("kappa_quadratic", n) == pytest.approx(1 - 30 * 8 / (near + 4 * far), abs=1e-15)
+    top = 30 * 22 - (8 * 7 + 10 * 12 + 12 * 11)
+    bottom = (900 - (64 + 100 + 144)) * (900 - (49 + 144 + 121))
+    assert measured("mcc", n) == pytest.approx(top / math.sqrt(bottom), abs=1e-15)
+    assert of_class("sensitivity", n).tolist() == [6 / 8, 7 / 10, 9 / 12]
+    assert of_class("precision", n).tolist() == [6 / 7, 7 / 12, 9 / 11]
+    assert of_class("specificity", n).tolist() == [21 / 22, 15 / 20, 16 / 18]
+    assert of_class("npv", n).tolist() == [21 / 23, 15 / 18, 16 / 19]
+    assert of_class("f1", n).tolist() == [12 / 15, 14 / 22, 18 / 23]
+    weighted = (8 * 6 / 7 + 10 * 7 / 12 + 12 * 9 / 11) / 30
+    assert of_class("precision", n, "weighted") == pytest.approx(weighted, abs=1e-15)
+    assert of_class("precision", n, "macro") == pytest.approx((6 / 7 + 7 / 12 + 9 / 11) / 3)
+    assert of_class("specificity", n, "micro") == (60 - 8) / 60
+    assert measured("no_information_rate", n) == 12 / 30
+    assert classes.detection_prevalence(n).tolist() == [7 / 30, 12 / 30, 11 / 30]
+
+
+def test_positions_and_costs_by_hand() -> None:
+    n = np.array([[6, 2, 1], [1, 7, 2], [3, 0, 9]])
+    assert measured("ordinal_mae", n) == (2 + 1 + 2 + 2 * (1 + 3)) / 31
+    assert measured("ordinal_mse", n) == (2 + 1 + 2 + 4 * (1 + 3)) / 31
+    assert measured("ordinal_rmse", n) == math.sqrt(21 / 31)
+    assert measured("accuracy_within_1", n) == 27 / 31
+    costs = [[-1, 2, 5], [1, 0, 3], [10, 4, -2]]
+    expected = (-6 + 2 * 2 + 5 + 1 + 2 * 3 + 3 * 10 - 2 * 9) / 31
+    assert measured("expected_cost", n, costs=costs) == expected
+    for bad in (costs[:2], [[0, 1], [1, 0]], [[0, 1, 2], [1, 0, 3], [1, math.inf, 0]]):
+        with pytest.raises(ValueError, match="costs must be finite"):
+            measured("expected_cost", n, costs=bad)
+
+
+def test_the_first_table_of_the_book() -> None:
+    """Table 15.1; measures of two classes as of many."""
+    assert measured("accuracy", EVENT) == (2613 + 2180) / 6107 == pytest.approx(0.7848371, abs=5e-8)
+    assert measured("kappa", EVENT) == pytest.approx(0.5679028, abs=5e-8)
+    assert measured("mcc", EVENT) == pytest.approx(0.5689680, abs=5e-8)
+    first = {
+        "sensitivity": 0.7769848, "specificity": 0.7944606, "npv": 0.7440273, "f1": 0.7990826,
+        "precision": 0.8224740,  # 2613 / (2613 + 564), and not the 74.4 % that is printed
+    }  # fmt: skip
+    for name, expected in first.items():
+        assert of_class(name, EVENT)[0] == pytest.approx(expected, abs=5e-8), name
+
+
+def test_the_ordinal_table_of_the_book() -> None:
+    """Table 15.5; what the chapter prints as MSE, .6106401, is its square root."""
+    assert measured("accuracy", DICE) == 95 / 118 == pytest.approx(0.8050847, abs=5e-8)
+    expected = {
+        "kappa": 0.7220971, "kappa_linear": 0.7501412, "kappa_quadratic": 0.7912176,
+        "mcc": 0.7238054, "ordinal_mse": 0.3728814, "ordinal_rmse": 0.6106401,
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert measured(name, DICE) == pytest.approx(value, abs=5e-8), name
+    one_off, two_off = 2 + 7 + 2 + 2 + 3, 4 + 3
+    assert measured("ordinal_mse", DICE) == (one_off + 4 * two_off) / 118
+    assert np.isnan(measured("balanced_accuracy", DICE))  # of X there is no row
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # scikit-learn's, of what is undefined
+@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+def test_scikit_learn_on_the_whole_table(n: Counts) -> None:
+    truth, said, w = rows_of(n)
+    peers = {
+        "accuracy": metrics.accuracy_score(truth, said, sample_weight=w),
+        "error_rate": metrics.zero_one_loss(truth, said, sample_weight=w),
+        "mcc": metrics.matthews_corrcoef(truth, said, sample_weight=w),
+        "ordinal_mae": metrics.mean_absolute_error(truth, said, sample_weight=w),
+        "ordinal_mse": metrics.mean_squared_error(truth, said, sample_weight=w),
+        "ordinal_rmse": metrics.root_mean_squared_error(truth, said, sample_weight=w),
+    }
+    for name, weights in (
+        ("kappa", None),
+        ("kappa_linear", "linear"),
+        ("kappa_quadratic", "quadratic"),
+    ):
+        peers[name] = metrics.cohen_kappa_score(
+            truth, said, labels=range(len(n)), weights=weights, sample_weight=w
+        )
+    for name, expected in peers.items():
+        found = float(measured(name, n))
+        if math.isnan(found):  # where scikit-learn makes 0 of it
+            assert (n.sum(axis=0) > 0).sum() == 1 or (n.sum(axis=1) > 0).sum() == 1, name
+        else:
+            assert found == pytest.approx(expected, abs=1e-12), name
+    if (n.sum(axis=1) > 0).all():
+        balanced = metrics.balanced_accuracy_score(truth, said, sample_weight=w)
+        assert measured("balanced_accuracy", n) == pytest.approx(balanced, abs=1e-12)
+    else:
+        assert np.isnan(measured("balanced_accuracy", n))
+        balanced = metrics.balanced_accuracy_score(truth, said, sample_weight=w)
+        assert of_class("recall", n, "macro") == pytest.approx(balanced, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+@pytest.mark.parametrize("by", [None, "macro", "weighted", "micro"])
+def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None) -> None:
+    truth, said, w = rows_of(n)
+    labels = range(len(n))
+    for beta in (0.5, 1.0, 2.0):
+        peers = metrics.precision_recall_fscore_support(
+            truth, said, labels=labels, average=by, beta=beta, sample_weight=w, zero_division=np.nan
+        )
+        found = [
+            of_class("precision", n, by), of_class("recall", n, by),
+            of_class("f_beta", n, by, beta=beta),
+        ]  # fmt: skip
+        for mine, theirs in zip(found, peers, strict=False):
+            np.testing.assert_allclose(mine, theirs, atol=1e-12, rtol=0)
+    if by == "micro":
+        assert of_class("sensitivity", n, by) == measured("accuracy", n)
+        assert of_class("precision", n, by) == measured("accuracy", n)
+
+
+@pytest.mark.parametrize("n", TABLES, ids=lambda n: f"{len(n)}")
+def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
+    truth, said, w = rows_of(n)
+    tables = metrics.multilabel_confusion_matrix(truth, said, labels=range(len(n)), sample_weight=w)
+    (tn, fp), (fn, tp) = np.moveaxis(tables, 0, -1)
+    mine = against_rest(n)
+    for cell, expected in ((mine.tp, tp), (mine.fp, fp), (mine.fn, fn), (mine.tn, tn)):
+        np.testing.assert_array_equal(cell, expected)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = {
+            "specificity": tn / (tn + fp), "npv": tn / (tn + fn), "fpr": fp / (tn + fp),
+            "fnr": fn / (tp + fn), "fdr": fp / (tp + fp), "for": fn / (tn + fn),
+            "jaccard": tp / (tp + fp + fn),
+        }  # fmt: skip
+    rows = n.sum(axis=1)
+    for name, each in expected.items():
+        found, some = of_class(name, n), ~np.isnan(each)
+        np.testing.assert_allclose(found, each, atol=1e-12, rtol=0)
+        assert defined(CATALOG[name], n) == some.sum()
+        mean = each[some].mean()
+        assert of_class(name, n, "macro") == pytest.approx(mean, abs=1e-12), name
+        heavy = some & (rows > 0)  # a class without rows has no weight, whatever its value
+        if heavy.any():
+            mean = np.average(each[heavy], weights=rows[heavy])
+            assert of_class(name, n, "weighted") == pytest.approx(mean, abs=1e-12), name
+        else:
+            assert np.isnan(of_class(name, n, "weighted")), name
+        pooled = CATALOG[name].function(Confusion(tp.sum(), fp.sum(), fn.sum(), tn.sum()))
+        assert of_class(name, n, "micro") == pytest.approx(pooled, abs=1e-12), name
+    some = ~np.isnan(expected["jaccard"])
+    theirs = metrics.jaccard_score(
+        truth, said, labels=np.flatnonzero(some), average=None, sample_weight=w
+    )
+    np.testing.assert_allclose(of_class("jaccard", n)[some], theirs, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_classes_are_many_of_two(seed: int) -> None:
+    """One id, one value: of the 2 x 2 table, and of the same table with the negatives first."""
+    rng = np.random.default_rng(seed)
+    tn, fp, fn, tp = rng.integers(0, 9, 4) if seed % 2 else rng.random(4)
+    n, table = np.array([[tn, fp], [fn, tp]]), Confusion(tp, fp, fn, tn)
+    for name in ("accuracy", "error_rate", "balanced_accuracy", "kappa", "mcc"):
+        expected = CATALOG[name].function(table)
+        np.testing.assert_allclose(measured(name, n), expected, atol=1e-12, rtol=0)
+    for name, measure in CATALOG.items():
+        if measure.classes is not None and measure.classes.parts is not None:
+            one = measure.given(beta=2.0)
+            found, expected = by_class(one, n)[1], one.function(table)
+            if seed % 2:  # of rows, to the last bit
+                np.testing.assert_array_equal(found, expected, err_msg=name)
+            np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0, err_msg=name)
+            assert one.classes is not None
+            assert one.classes.parts is not None
+            top, bottom = one.classes.parts(table)
+            quotient = top / bottom if bottom else np.nan
+            np.testing.assert_allclose(one.function(table), quotient, rtol=1e-14)
+
+
+def test_the_least_and_the_most() -> None:
+    perfect = np.diag([7, 1, 3])
+    for name in ("accuracy", "balanced_accuracy", "mcc", "kappa", "kappa_linear"):
+        assert measured(name, perfect) == 1, name
+    assert measured("mcc", np.array([[0, 3], [7, 0]])) == -1
+    assert measured("kappa", np.outer([3, 5, 2], [4, 4, 2])) == 0  # independent
+
+
+def test_undefined() -> None:
+    nothing, alike = np.zeros((3, 3), np.int64), np.diag([5, 0, 0])
+    whole = [
+        "accuracy", "error_rate", "balanced_accuracy", "mcc", "kappa", "kappa_linear",
+        "ordinal_mae", "ordinal_rmse", "accuracy_within_1", "no_information_rate",
+    ]  # fmt: skip
+    assert all(np.isnan(measured(name, nothing)) for name in whole)
+    undefined = {name for name in whole if np.isnan(measured(name, alike))}
+    assert undefined == {"balanced_accuracy", "mcc", "kappa", "kappa_linear"}
+    assert CATALOG["balanced_accuracy"].classes is not None
+    assert CATALOG["balanced_accuracy"].classes.undefined == ("class_absent",)
+    np.testing.assert_array_equal(of_class("precision", alike), [1, np.nan, np.nan])
+    assert defined(CATALOG["precision"], alike) == 1
+    assert np.isnan(of_class("precision", nothing, "macro"))
+    assert np.isnan(of_class("f1", nothing, "weighted"))
+
+
+def test_shares_that_do_not_add_up_to_the_last_digit() -> None:
+    """An empty margin of shares is empty, though 1 - .1 - .2 - .3 - .4 is not 0 in floats."""
+    n = np.array([[0.1, 0.2, 0.3, 0.4], [0] * 4, [0] * 4, [0] * 4]) / 3
+    found = of_class("specificity", n)
+    np.testing.assert_allclose(found, [np.nan, 0.8, 0.7, 0.6], rtol=1e-14)
+    np.testing.assert_array_equal(of_class("npv", n.T), found)
+
+
+def test_products_of_large_counts_do_not_wrap_around() -> None:
+    n = np.array([[6, 2, 0], [1, 7, 2], [0, 3, 9]])
+    for name in ("mcc", "kappa", "kappa_quadratic"):
+        assert measured(name, n * 10**14) == pytest.approx(measured(name, n), abs=1e-12)
+
+
+def test_many_tables_at_once_are_each_by_itself() -> None:
+    rng = np.random.default_rng(0)
+    n = rng.integers(0, 9, (2, 5, 4, 4))
+    for name, measure in CATALOG.items():
+        form = measure.given(costs=rng.random((4, 4)), beta=2.0).classes
+        if form is None or measure.needs not in ("confusion", "classes"):
+            continue
+        if form.parts is None:
+            assert form.of is not None
+            each = [[form.of(one) for one in row] for row in n]
+            np.testing.assert_allclose(form.of(n), each, rtol=1e-13, err_msg=name)
+        else:
+            for by in ("macro", "weighted", "micro"):
+                each = [[of_class(name, one, by, beta=2.0) for one in row] for row in n]
+                found = of_class(name, n, by, beta=2.0)
+                np.testing.assert_allclose(found, each, rtol=1e-13, err_msg=name)
