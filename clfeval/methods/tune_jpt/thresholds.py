@@ -25,6 +25,7 @@ from clfeval.methods.tune_jpt.options import LARGE, REPEATS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Formula, formulas, places_of
 from clfeval.result import Estimate, Row, Rows
 
+Vertex = tuple[float, float, float]  # threshold, true and false positives
 Fixed = tuple[float | None, Confusion]
 # on a curve, by odds: place of the best point or -1, its value; the value of what is in use
 Values = tuple[Sequence[int], Sequence[float], Sequence[float]]
@@ -132,17 +133,18 @@ def threshold_rows(
     the threshold would do harm.
     """
     threshold, table = fixed
+    where = list(zip(*(x.tolist() for x in (points.thresholds, points.tp, points.fp)), strict=True))
     rows: list[Row] = []
     for name, columns in values.items():
         each = zip(populations, *columns, honest[name], strict=True)
         for (kind, at), place, value, old, judged in each:
-            best = _value(name, value, points, place)
+            best = _value(name, value, where, place)
             before = estimate(old, undefined=CATALOG[name].tuned, table=table)
             rows.append(
                 {
                     "slice": label, "model": model, "measure": name, "population": kind,
                     "prevalence": at.prevalence, "odds": at.odds, "ratio": at.ratio,
-                    **_threshold(points, place), "value": best, "fixed_threshold": threshold,
+                    **_threshold(where, place), "value": best, "fixed_threshold": threshold,
                     "fixed_value": before, "loss": _loss(name, best, before), "honest": judged,
                     "honest_gain": _gain(name, judged, before),
                 }
@@ -164,19 +166,19 @@ def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
     return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
 
 
-def _threshold(points: RocPoints, place: int) -> dict[str, float | str | None]:
+def _threshold(points: Sequence[Vertex], place: int) -> dict[str, float | str | None]:
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
-    tp, fp = (n[place].item() / n[-1].item() for n in (points.tp, points.fp))
-    there = {"sensitivity": tp, "specificity": 1 - fp}
+    (cut, tp, fp), (_, p, n) = points[place], points[-1]
+    there = {"sensitivity": tp / p, "specificity": 1 - fp / n}
     if place == 0:
         return {"threshold": None, "rule": "never positive", **there}
-    rule = "always positive" if place == len(points.tp) - 1 else "score >= t"
-    return {"threshold": points.thresholds[place].item(), "rule": rule, **there}
+    rule = "always positive" if place == len(points) - 1 else "score >= t"
+    return {"threshold": cut, "rule": rule, **there}
 
 
-def _value(name: str, value: float, points: RocPoints, place: int) -> Estimate:
-    (tp, fp), (p, n) = ((points.tp[i].item(), points.fp[i].item()) for i in (place, -1))
+def _value(name: str, value: float, points: Sequence[Vertex], place: int) -> Estimate:
+    (_, tp, fp), (_, p, n) = points[place], points[-1]
     table = Confusion(tp, fp, p - tp, n - fp)
     return estimate(value, undefined=CATALOG[name].tuned, table=table)
 
