@@ -29,7 +29,7 @@ from clfeval.measures.record import Measure, why
 from clfeval.methods.divided import of_rates, of_sample, of_share
 from clfeval.result import Estimate, Row
 
-_BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
+_BLOCK = 256  # score regions walked around at a time
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
 K = TypeVar("K")
@@ -286,11 +286,11 @@ def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
     """
     known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
     alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
-    # many models of few rows have few tables
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
     few = cells.where(first)
     empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
     order = np.argsort(empty, kind="stable")
+    np.empty(2**21)  # once so much was free, freed memory is kept: a fifth of the time below
     found = np.full((2, len(order)), np.nan)
     for block in (order[i : i + _BLOCK] for i in range(0, len(order), _BLOCK)):
         found[:, block] = ends(few.where(block))
