@@ -19,7 +19,7 @@ from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mlcps.drawn import replicates as drawn
 from clfeval.methods.mlcps.drawn import thin
 from clfeval.methods.mlcps.given import OF_TABLE, evaluator
-from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks
+from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, firsts
 from clfeval.methods.mlcps.singles import closed_limits
 from tests.benchmarks.coverage import Line
 
@@ -115,12 +115,13 @@ def _one(
     found.singles.append((least <= truth + 1e-12) & (truth - 1e-12 <= most))
     found.still += int((low == high).sum() + (least == most).sum())
     first = int(score.argmax())
-    others = [i for i in range(len(score)) if i != first]
     leads = (scores >= scores.max(axis=1, keepdims=True) * (1 - 1e-12)).mean(axis=0)
     found.false_first += first not in best and leads[first] > LEVEL
     fewest = min(joint.n[joint.truth].sum(), joint.n[~joint.truth].sum())
-    equal = _not_told_apart(score, scores, dense_ranks(score), fewest, LEVEL)
-    found.false_apart += any(whole[i] >= whole[first] for i in others if i not in equal)
+    ranks = dense_ranks(score)
+    alike = {*firsts(ranks), *_not_told_apart(score, scores, ranks, fewest, LEVEL)}
+    told = [i for i in range(len(score)) if i not in alike]
+    found.false_apart += any(whole[i] >= whole[first] for i in told)
 
 
 def _drawn(
