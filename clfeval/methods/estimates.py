@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import isfinite, isinf, nan
+from math import inf, isfinite, nan
 from typing import Any, TypeVar
 
 import numpy as np
@@ -325,15 +325,15 @@ def estimate(
     """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
     if value != value:
         return Estimate(None, reason=why(undefined, table))
-    if low != low or high != high:
-        low = high = nan
-    else:  # rounding must not part a value from its limits
-        low, high = min(low, value), max(high, value)
-    lower = low if isfinite(low) else None
-    upper = high if isfinite(high) else None
-    if isinf(value):
-        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
-    return Estimate(value, lower, upper)
+    lower = upper = None
+    if low == low and high == high:  # rounding must not part a value from its limits
+        lower = (low if low < value else value) if low > -inf else None
+        upper = (high if high > value else value) if high < inf else None
+    if -inf < value < inf:
+        return Estimate(value, lower, upper)
+    # an end beyond all numbers is none
+    lower, upper = (end if end is None or isfinite(end) else None for end in (lower, upper))
+    return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
 
 def proportions(

@@ -178,6 +178,8 @@ def _threshold(points: Sequence[Vertex], place: int) -> dict[str, float | str | 
 
 
 def _value(name: str, value: float, points: Sequence[Vertex], place: int) -> Estimate:
+    if value == value:
+        return estimate(value)
     (_, tp, fp), (_, p, n) = points[place], points[-1]
     table = Confusion(tp, fp, p - tp, n - fp)
     return estimate(value, undefined=CATALOG[name].tuned, table=table)
@@ -193,10 +195,12 @@ def _loss(name: str, best: Estimate, kept: Estimate) -> Estimate:
 
 def _gain(name: str, new: Estimate, old: Estimate) -> Estimate:
     """Return by how much a value is better than another; two infinite ones are alike."""
+    sign = -1 if CATALOG[name].best == "min" else 1
+    if new.value is not None and old.value is not None:
+        return Estimate(0.0 if new.value == old.value else sign * (new.value - old.value))
     for one in (new, old):
         if one.value is None and one.reason not in _INFINITE:
             return Estimate(None, reason=one.reason)
-    sign = -1 if CATALOG[name].best == "min" else 1
     a, b = (
         one.value if one.value is not None else _INFINITE[str(one.reason)] for one in (new, old)
     )
