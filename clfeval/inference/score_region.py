@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.inference.shares import Parts, score_limits, score_parts
+from clfeval.inference.shares import Parts, score_parts
 from clfeval.inference.special import critical_value, halved
 
 OfProportions = Callable[[Floats, Floats], Floats]
@@ -126,8 +126,15 @@ class _Region:
 
 def towards(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limit at z, the lower one where z is negative."""
-    low, high = score_limits(parts, np.abs(z))
-    return np.where(z < 0, low, high)
+    p, q, hits, misses = parts
+    below, width = z < 0, np.abs(z)
+    square = width * width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = square / 2 + width * np.sqrt(hits * q + square / 4)
+    # one division a point, as `score_limits` does it for either limit
+    part = np.where(below, hits, s)
+    share = part / np.maximum(part + np.where(below, s, misses), 5e-324)
+    return np.where(below, p * share, np.minimum(p + q * share, 1))
 
 
 def valued(function: Callable[..., Floats], *shares: Floats) -> Floats:
