@@ -134,7 +134,7 @@ def towards(parts: Parts, z: Floats) -> Floats:
     # one division a point, as `score_limits` does it for either limit
     part = np.where(below, hits, s)
     share = part / np.maximum(part + np.where(below, s, misses), 5e-324)
-    return np.where(below, p * share, np.minimum(p + q * share, 1))
+    return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 
 
 def valued(function: Callable[..., Floats], *shares: Floats) -> Floats:
