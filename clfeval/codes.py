@@ -156,6 +156,7 @@ WARNINGS: Mapping[str, str] = {
     "replicates-left-out": "A measure was undefined in some bootstrap replicates.",
     "resamples": "Fewer resamples were drawn than by default.",
     "resamples-lost": "A model has no score in some resamples.",
+    "rounded-weights": "Weights differ so much that the least of them had to be rounded.",
     "rows-from-entries": "Rows are those with an entry in a sparse table.",
     "runs-dependent": "Runs may share rows, so their spread is no interval.",
     "runs-left-out": "Runs with one class only are not in the means.",

@@ -29,7 +29,7 @@ from clfeval.counts.settle import (
     with_related,
 )
 from clfeval.counts.twins import refuse_twins
-from clfeval.counts.units import unit_of
+from clfeval.counts.units import rounding, unit_of
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
 from clfeval.tables.cells import natural
@@ -82,7 +82,8 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
         settled = better
     accept(judged, settled, any_range=any_range)
     if judged.grouped.n.dtype.kind == "f":  # sums of fractions are taken in whole units
-        settled = replace(settled, unit=_unit(settled))
+        unit, off = _unit(settled)
+        settled = replace(settled, unit=unit, rounding=off)
         judged = judge(group(settled), settled)
     counted = Counted.of(judged, settled, top)
     check_thresholds(settled)
@@ -91,10 +92,11 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
     return counted
 
 
-def _unit(settled: Settled) -> float:
+def _unit(settled: Settled) -> tuple[float, float]:
     weight, nulls = str(settled.columns.weight), settled.columns.null_values
     scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
-    return unit_of(scans, weight)
+    unit = unit_of(scans, weight)
+    return unit, rounding(scans, weight, unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

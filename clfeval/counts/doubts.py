@@ -15,6 +15,7 @@ from clfeval.shell import given
 from clfeval.tables.cells import as_text, means_missing
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
 from clfeval.tables.input import Kind
+from clfeval.tables.peek import is_score
 from clfeval.tables.positive import NO_REASON, guess_positive
 from clfeval.tables.prediction import ModelColumns
 
@@ -102,6 +103,8 @@ def refuse_disjoint(settled: Settled, known: Sequence[str], unknown: Collection[
     models, columns = settled.columns.models, settled.columns
     said = reduce(or_, (settled.texts(model) for model in models), frozenset[str]())
     if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
+        return
+    if any(map(is_score, said)):  # then what is none is the odd one
         return
     if any(map(means_missing, said)):
         return

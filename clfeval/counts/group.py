@@ -23,6 +23,7 @@ from clfeval.tables.cells import is_absent
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
+_PLAIN = {str, int, bool, type(None)}  # cells of these types are what they are
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
 
@@ -61,8 +62,9 @@ class Grouped:
         what = settled.columns
 
         def column(name: str) -> list[Any]:
-            cells = (value for table in tables for value in table[name].to_list())
-            return [None if is_absent(value) else value for value in cells]
+            cells = [value for table in tables for value in table[name].to_list()]
+            odd = {*map(type, cells)} - _PLAIN
+            return [None if is_absent(one) else one for one in cells] if odd else cells
 
         def total(name: str) -> int:
             return sum(sum(table[name].to_list()) for table in tables if name in table.columns)

@@ -317,14 +317,17 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
     if by:
         combined = list(zip(*raw.by, strict=True))
         named = {values: slice_label(by, values) for values in set(combined)}
-        labels = np.array([named[values] for values in combined], object)
-        found = sorted(set(labels[keep]), key=natural)
+        order = {label: i for i, label in enumerate(sorted(set(named.values()), key=natural))}
+        at = {values: order[label] for values, label in named.items()}
+        place = np.array([at[values] for values in combined])
+        there = set(place[keep].tolist())
+        found = [label for label, i in order.items() if i in there]
         if len(found) > MOST_SLICES:
             option = "--by" if settled.columns.run is None else "--run"
             what = f"{option} {listing(by)} makes {len(found):,} parts"
             hint = f"at most {MOST_SLICES}: name a column with few values"
             raise UsageError.of(what, "too-many-slices", hint=hint)
-        slices |= {label: patterns(keep & (labels == label)) for label in found}
+        slices |= {label: patterns(keep & (place == order[label])) for label in found}
     return slices
 
 

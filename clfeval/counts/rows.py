@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept
-from clfeval.counts.scores import ScoreCounts, slice_masks
+from clfeval.counts.scores import ScoreCounts, slice_codes
 from clfeval.late import nw
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
@@ -21,15 +20,17 @@ class ScoredRows:
     """Every row of a table of k scored models, as they stand in it.
 
     models: the places of these models among all; scores: one (n,) of each; truth (n,); weights
-    (n,), in units of which `unit` are one, None where each row counts once; masks: the rows of each
-    slice; owners (n,): the cluster of each row, None where rows are taken as independent.
+    (n,), in units of which `unit` are one, None where each row counts once; slices: their names,
+    and code (n,) which of them each row is in; owners (n,): the cluster of each row, None where
+    rows are taken as independent.
     """
 
     models: tuple[int, ...]
     scores: tuple[Floats, ...]
     truth: Bools
     weights: Counts | None
-    masks: Mapping[str, Bools]
+    slices: tuple[str, ...]
+    code: Ints
     owners: Ints | None
     unit: float = 1
 
@@ -48,7 +49,7 @@ class ScoredRows:
 
     def within(self, j: int, label: str) -> ScoreCounts:
         """Return the scores of a model as counted in a slice."""
-        rows = self.masks[label]
+        rows = self.code == self.slices.index(label)
         x, truth = self.scores[j][rows], self.truth[rows]
         counts = ScoreCounts.of_rows(
             x, truth, None if self.weights is None else self.weights[rows], self.unit
@@ -97,7 +98,7 @@ def scored_rows(kept: Kept) -> ScoredRows:
         tuple(column(f"s{i}") for i in scored),
         column("t").astype(bool),
         column("w").astype(np.int64) if columns.weight else None,
-        slice_masks(tables, columns.by),
+        *slice_codes(tables, columns.by),
         owners,
         kept.settled.unit,
     )

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
@@ -19,7 +20,7 @@ from clfeval.counts.settle import slice_label
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, is_absent, natural
+from clfeval.tables.cells import as_text, natural
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.scan import Frame, collect, together
 
@@ -53,28 +54,26 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
 
     columns = tuple(column(f"s{i}") for i in range(len(names)))
     scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
-    return scores, slice_masks(tables, kept.settled.columns.by)
+    labels, code = slice_codes(tables, kept.settled.columns.by)
+    return scores, {label: code == i for i, label in enumerate(labels)}
 
 
-def slice_masks(tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]) -> dict[str, Bools]:
-    """Return the rows of each slice, comparing whole columns with the few distinct slice values."""
+def slice_codes(
+    tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]
+) -> tuple[tuple[str, ...], Ints]:
+    """Return the slices, in order, and which of them each row is in."""
     names = [f"b{i}" for i in range(len(by))]
-    ends = np.cumsum([len(table) for table in tables]).tolist()
-    masks: dict[str, Bools] = {}
-    for table, end in zip(tables, ends, strict=True) if by else ():
-        for values in table.select(names).unique().rows():
-            same = [
-                _missing(table[name]) if is_absent(value) else table[name] == value
-                for name, value in zip(names, values, strict=True)
-            ]
-            rows = np.all([part.fill_null(value=False).to_numpy() for part in same], axis=0)
-            mask = masks.setdefault(slice_label(by, values), np.zeros(ends[-1], bool))
-            mask[end - len(table) : end] |= rows
-    return dict(sorted(masks.items(), key=lambda item: natural(item[0])))
-
-
-def _missing(column: nw.Series[Any]) -> nw.Series[Any]:
-    return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+    found: dict[str, int] = {}
+    codes = [np.empty(0, np.int64)]
+    for table in tables if by else ():
+        head = nw.col("i").min().over(*names)  # the first row alike
+        heads = table.select(*names).with_row_index("i").select(head)["i"].to_numpy()
+        first, code = np.unique(heads, return_inverse=True)
+        labels = [slice_label(by, row) for row in table.select(*names)[first].rows()]
+        place = [found.setdefault(label, len(found)) for label in labels]
+        codes.append(np.array(place, np.int64)[code])
+    ordered = sorted(found, key=natural)
+    return tuple(ordered), np.argsort([found[one] for one in ordered])[np.concatenate(codes)]
 
 
 def top_count(text: str, rows: int | float) -> float:
@@ -257,7 +256,7 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     hits, n = (table[name].to_numpy().astype(np.int64) for name in ("positives", "n"))
     owners = np.array(list(map(as_text, table["c"].to_list())), object) if owned else None
 
-    def counted(mask: Bools) -> ScoreCounts:
+    def counted(mask: Ints | slice) -> ScoreCounts:
         made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask], unit)
         if owners is None:
             return made
@@ -268,8 +267,14 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
         both = np.concatenate([place, place + len(made.scores)])[some]
         return replace(made, clusters=ClusterCounts.of(names, both, parts[some]))
 
-    found: dict[str | None, ScoreCounts] = {None: counted(np.ones(len(scores), bool))}
-    return found | {label: counted(mask) for label, mask in slice_masks([table], by).items()}
+    labels, code = slice_codes([table], by)
+    order = np.argsort(code, kind="stable")
+    ends = np.searchsorted(code[order], np.arange(len(labels) + 1)).tolist()
+    found: dict[str | None, ScoreCounts] = {None: counted(slice(None))}
+    return found | {
+        label: counted(order[start:end])
+        for label, (start, end) in zip(labels, pairwise(ends), strict=True)
+    }
 
 
 def _mostly_distinct(kept: Kept, i: int) -> bool:

@@ -121,7 +121,8 @@ class Settled:
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
     related: the thresholds of models with both were looked for.
-    unit: how many units, in which rows are counted, make a weight of 1.
+    unit: how many units, in which rows are counted, make a weight of 1; rounding: by what part the
+    least weight is off in them.
     """
 
     columns: Columns
@@ -137,6 +138,7 @@ class Settled:
     reread: frozenset[str] = frozenset()
     related: bool = False
     unit: float = 1
+    rounding: float = 0.0
 
     @property
     def name(self) -> str:

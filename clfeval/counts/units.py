@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import floor, frexp, inf
+from math import floor, frexp, inf, log10
 from typing import Any
 
 from clfeval.arrays import MOST, Number
@@ -47,6 +47,24 @@ def unit_of(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
         if small and not any(row[f"d{d}"] for row in found):
             return 10.0**d
     return 2.0 ** min(frexp(most)[1] - 1 - frexp(bound)[1], _FINEST)
+
+
+def rounding(frames: Sequence[Frame], column: str, unit: float) -> float:
+    """Return by what part of it the least weight above 0 may be off as a whole number of units.
+
+    0 where units are a decimal place, in which every weight is whole.
+    """
+    if unit == 1 or log10(unit).is_integer():
+        return 0.0
+    weight = nw.col(column).cast(nw.Float64)
+    least = [
+        value
+        for frame in frames
+        for value in collect(frame.select(w=weight).filter(nw.col("w") > 0).select(
+            nw.col("w").min()))["w"].to_list()
+        if value is not None
+    ]  # fmt: skip
+    return 0.5 / (min(least) * unit) if least else 0.0
 
 
 def in_units(weight: nw.Expr, unit: float) -> nw.Expr:

@@ -53,6 +53,25 @@ def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLik
     return chance_of(told, value)
 
 
+def largest_gap_chance(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
+    """Return the p values of the largest difference of two shares over all cuts of one variable.
+
+    p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
+
+    Kolmogorov's limit. Exact chances, which a variable without ties has, are smaller: by a count of
+    all paths with 3 to 60 rows of the smaller class and up to 300 of the other at most 1.01 times
+    as large where p < 0.1, and a small part of it with few rows.
+
+    Shapes: all (k,). Range 0..1; 1 where a class has no row, NaN where the gap is.
+    Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
+    """
+    from scipy.special import kolmogorov
+
+    p, n = np.asarray(positives, np.float64), np.asarray(negatives, np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64)
+
+
 def chance_of(told: Callable[[Floats], Bools], value: Floats) -> Floats:
     """Return the p values at which `told`, of standard errors z, comes to be false; NaN as value.
 

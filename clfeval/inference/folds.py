@@ -13,9 +13,9 @@ def deal(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
     """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
     if counts.sum() >= _MOST:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    left, dealt = counts, []
-    for others in range(folds, 0, -1):
-        size = int(left.sum()) // others
+    left, rows, dealt = counts, int(counts.sum()), []
+    for others in range(folds, 1, -1):
+        size = rows // others
         dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left = left - dealt[-1]
-    return np.array(dealt)
+        left, rows = left - dealt[-1], rows - size
+    return np.array([*dealt, left])

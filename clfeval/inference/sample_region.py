@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.score_region import OfProportions, at_kink
-from clfeval.inference.shares import score_limits, score_parts
+from clfeval.inference.score_region import OfProportions, at_kink, towards, valued
+from clfeval.inference.shares import score_parts
 from clfeval.inference.special import critical_value
 
 OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share of the first class
@@ -62,28 +62,18 @@ def range_over_sample(
 
     def at(directions: Floats) -> Floats:
         """Return the measure on the boundary in directions (3, ..., m)."""
-        shares = []
-        for part, reach in zip(parts, z * directions, strict=True):
-            below, above = score_limits(part, np.abs(reach))
-            shares.append(np.where(reach < 0, below, above))
-        return _call(measure, *shares)
+        return valued(measure, *map(towards, parts, z * directions))
 
-    observed = _call(measure, *(part[0] for part in parts))
+    observed = valued(measure, *(part[0] for part in parts))
     grid = _sphere()
     values = at(grid[:, :, None])
     low, high = -_highest(lambda d: -at(d), grid, -values), _highest(at, grid, values)
     if kink is not None:
         crossed, *there = at_kink(kink, *flat, level=level)
-        least = _call(measure, *there, parts[2][0])
+        least = valued(measure, *there, parts[2][0])
         low = np.where(crossed & ~np.isnan(least), least, low)
     low, high = np.fmin(observed, low), np.fmax(observed, high)
     return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
-
-
-def _call(function: OfShares, *shares: Floats) -> Floats:
-    """Return the values of a function that may be undefined or infinite at some points."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.broadcast_to(np.asarray(function(*shares), np.float64), shares[0].shape)
 
 
 def _sphere() -> Floats:

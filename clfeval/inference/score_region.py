@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.inference.shares import Parts, score_limits, score_parts
+from clfeval.inference.shares import Parts, score_parts
 from clfeval.inference.special import critical_value, halved
 
 OfProportions = Callable[[Floats, Floats], Floats]
@@ -59,14 +59,14 @@ def range_over_region(
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
     centre = distinct.at(np.zeros(few.shape[1]), 0.0)
     edge = distinct.at(_directions())
-    observed = _call(measure, *(p[place] for p in centre))
+    observed = valued(measure, *(p[place] for p in centre))
     _, (low, high) = _highest(
         measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
     )
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
         crossed, points = _crossed(kink, centre, edge, distinct)
-        on = _call(measure, *(p[place] for p in points))
+        on = valued(measure, *(p[place] for p in points))
         inside = np.where(crossed[place], on, np.nan)
         low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
     low = np.fmin(observed, low)
@@ -81,7 +81,7 @@ def range_within_region(
     It is at most as wide, to the last digit, and found many times as fast.
     """
     region = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
-    values = _call(measure, *region.at(_directions()[::_SKIP]))
+    values = valued(measure, *region.at(_directions()[::_SKIP]))
     return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
 
 
@@ -105,7 +105,7 @@ def _crossed(
 ) -> tuple[Bools, tuple[Floats, Floats]]:
     """Return whether the kink passes through each region, and a point on it where it does."""
     # from the observed point go towards where the kink is most on the other side
-    side = np.sign(_call(kink, *centre))
+    side = np.sign(valued(kink, *centre))
     (t,), (least,) = _highest(kink, -side[None], region, edge)
     return least >= 0, _at_kink(kink, side, t, region)
 
@@ -121,19 +121,26 @@ class _Region:
     def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
-        return (_limit(self.first, reach * np.cos(t)), _limit(self.second, reach * np.sin(t)))
+        return (towards(self.first, reach * np.cos(t)), towards(self.second, reach * np.sin(t)))
 
 
-def _limit(parts: Parts, z: Floats) -> Floats:
+def towards(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limit at z, the lower one where z is negative."""
-    low, high = score_limits(parts, np.abs(z))
-    return np.where(z < 0, low, high)
+    p, q, hits, misses = parts
+    below, width = z < 0, np.abs(z)
+    square = width * width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = square / 2 + width * np.sqrt(hits * q + square / 4)
+    # one division a point, as `score_limits` does it for either limit
+    part = np.where(below, hits, s)
+    share = part / np.maximum(part + np.where(below, s, misses), 5e-324)
+    return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 
 
-def _call(function: OfProportions, p1: Floats, p2: Floats) -> Floats:
+def valued(function: Callable[..., Floats], *shares: Floats) -> Floats:
     """Return the values of a function that may be undefined or infinite at some points."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.broadcast_to(np.asarray(function(p1, p2), np.float64), p1.shape)
+        return np.broadcast_to(np.asarray(function(*shares), np.float64), shares[0].shape)
 
 
 def _highest(
@@ -144,12 +151,12 @@ def _highest(
     Shapes: (f, m) each; `edge` holds the points in the directions to look in first.
     """
     factors = factors[:, None]
-    centres, tops = _hills(_undefined_last(factors * _call(function, *edge)))
+    centres, tops = _hills(_undefined_last(factors * valued(function, *edge)))
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
     step = _STEP
     for _ in range(_ZOOMS):
         around = centres[:, None] + step * offsets
-        values = _undefined_last(factors[:, None] * _call(function, *region.at(around)))
+        values = _undefined_last(factors[:, None] * valued(function, *region.at(around)))
         best = values.argmax(axis=1)[:, None]
         found = np.take_along_axis(values, best, axis=1)[:, 0]
         better = found > tops
@@ -193,12 +200,12 @@ def _at_kink(
     """Return the points where the kink, of a `side` at the observed one, is 0 in direction t."""
     nowhere = np.zeros(t.size)
     _, far = halved(
-        lambda share: side * _call(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+        lambda share: side * valued(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
     )
     p1, p2 = region.at(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
     # that close, take the point on it, for the measure to be its least value to the last bit.
     for line in (p1, 1 - p1):
-        on = (np.abs(p2 - line) <= _CLOSE * line) & (_call(kink, p1, line) == 0)
+        on = (np.abs(p2 - line) <= _CLOSE * line) & (valued(kink, p1, line) == 0)
         p2 = np.where(on, line, p2)
     return p1, p2

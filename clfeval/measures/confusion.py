@@ -237,15 +237,18 @@ def _kept(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
 
 def _bend(x: Floats) -> Floats:
     """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
-    x = np.nan_to_num(np.maximum(x, -1.0), nan=0.0)
-    small = np.where(np.abs(x) < _SMALL, x, 0.0)
+    x = np.minimum(np.maximum(x, -1.0), np.finfo(np.float64).max)
+    x = np.where(np.isnan(x), 0.0, x)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
+    near = np.abs(x) < _SMALL
+    small = x[near]
     series = np.zeros_like(small)
     for k in range(_TERMS, 1, -1):  # x²/2 - x³/6 + x⁴/12 - ...
         series *= small
         series += (-1) ** k / (k * (k - 1))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        large = np.where(x == -1, 1.0, (1 + x) * np.log1p(x) - x)
-    return np.where(np.abs(x) < _SMALL, series * small**2, large)
+    found[near] = series * small**2
+    return found
 
 
 def _rate(

@@ -19,6 +19,9 @@ from clfeval.words import exact
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
+ROUNDED = 1e-12  # of a weight: more is said
+
+
 def parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = ""
 ) -> dict[str, Any]:
@@ -114,6 +117,11 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     """
     said = cluster_notes(counted) if clusters else []
     said += left_out(counted.files, counted.blank_rows)
+    if (off := counted.kept.settled.rounding) > ROUNDED:
+        text = (
+            f"weights are rounded, the least of them by up to {off:.1g} of it: they differ too much"
+        )
+        said.append(Warn("rounded-weights", text))
     text = "holds numbers that are no labels: scores"
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import isfinite, isinf, nan
+from math import inf, isfinite, nan
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from clfeval.measures.record import Measure, why
 from clfeval.methods.divided import of_rates, of_sample, of_share
 from clfeval.result import Estimate, Row
 
-_BLOCK = 128  # score regions walked around at a time, few enough to stay in the cache
+_BLOCK = 256  # score regions walked around at a time
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # the lower and the upper ones
 K = TypeVar("K")
@@ -286,11 +286,11 @@ def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
     """
     known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
     alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
-    # many models of few rows have few tables
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
     few = cells.where(first)
     empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
     order = np.argsort(empty, kind="stable")
+    np.empty(2**21)  # once so much was free, freed memory is kept: a fifth of the time below
     found = np.full((2, len(order)), np.nan)
     for block in (order[i : i + _BLOCK] for i in range(0, len(order), _BLOCK)):
         found[:, block] = ends(few.where(block))
@@ -325,15 +325,15 @@ def estimate(
     """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
     if value != value:
         return Estimate(None, reason=why(undefined, table))
-    if low != low or high != high:
-        low = high = nan
-    else:  # rounding must not part a value from its limits
-        low, high = min(low, value), max(high, value)
-    lower = low if isfinite(low) else None
-    upper = high if isfinite(high) else None
-    if isinf(value):
-        return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
-    return Estimate(value, lower, upper)
+    lower = upper = None
+    if low == low and high == high:  # rounding must not part a value from its limits
+        lower = (low if low < value else value) if low > -inf else None
+        upper = (high if high > value else value) if high < inf else None
+    if -inf < value < inf:
+        return Estimate(value, lower, upper)
+    # an end beyond all numbers is none
+    lower, upper = (end if end is None or isfinite(end) else None for end in (lower, upper))
+    return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
 
 def proportions(

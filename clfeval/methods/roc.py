@@ -48,7 +48,7 @@ class RocPoints:
         """The rank of each point (h,) among ties: larger delta first, then higher threshold."""
         return ranks_by_delta(self.tp, self.fp, self.tp[-1:], self.fp[-1:])
 
-    def at(self, places: Ints | Bools) -> RocPoints:
+    def at(self, places: Ints | Bools | slice) -> RocPoints:
         """Return some of the points."""
         return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
 

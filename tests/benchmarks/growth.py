@@ -44,6 +44,7 @@ def _table(name: str, rows: int, models: int, slices: int = 0, *, scores: bool =
 def growth() -> bool:
     """M: what grows with slices, models and subsets stays within seconds."""
     sliced = _table("slices", ROWS, MODELS, SLICES)
+    scored = _table("scores", ROWS, MODELS, SLICES, scores=True)
     many = _table("models", LABELLED, MANY)
     subsets = _table("subsets", LABELLED, SUBSETS)
     small, large = (_table("cuts", rows, 3, scores=True) for rows in (CUTS, 10 * CUTS))
@@ -51,7 +52,13 @@ def growth() -> bool:
     runs = interleave({
         f"phidelta, {SLICES:,} slices x {MODELS} models": (clfeval("phidelta", sliced, *by), 1),
         f"tune-jpt, {SLICES:,} slices x {MODELS} models": (clfeval("tune-jpt", sliced, *by), 1),
+        f"tune-jpt, scores, {SLICES:,} slices x {MODELS} models": (
+            clfeval("tune-jpt", scored, *by), 1,
+        ),
         f"tune-jpt, {MANY} models": (clfeval("tune-jpt", many, "-f", "csv", "-q"), 1),
+        f"tune-jpt --crossover mcc, {MANY} models": (
+            clfeval("tune-jpt", many, "--crossover", "mcc", "-f", "csv", "-q"), 1,
+        ),
         f"mars --best 3, {SUBSETS} models": (
             clfeval("mars", subsets, "--best", "3", "-f", "csv", "--table", "best", "-q"), 1,
         ),

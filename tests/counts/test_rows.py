@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.counts.count import Counted, count
+from clfeval.counts.count import count
+from clfeval.counts.counted import Counted
 from clfeval.counts.rows import scored_rows
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
@@ -47,8 +48,8 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
         whole, place = every.ranked(j)
         assert whole.digest() == alone[None].digest()
         assert whole.scores[place].tolist() == every.scores[j].tolist()
-        assert set(every.masks) == set(alone) - {None}
-        for label in every.masks:
+        assert set(every.slices) == set(alone) - {None}
+        for label in every.slices:
             assert every.within(j, label).digest() == alone[label].digest()
 
 

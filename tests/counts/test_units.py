@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.units import in_units, limit_in_units, shown, unit_of
+import clfeval
+from clfeval.counts.units import in_units, limit_in_units, rounding, shown, unit_of
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 
@@ -102,3 +103,39 @@ def test_limits_are_the_decimal_numbers_they_are_written_as(
     limit: float, unit: float, most: float
 ) -> None:
     assert limit_in_units(limit, unit) == most
+
+
+@pytest.mark.parametrize(
+    ("weights", "least"),
+    [
+        ([0.1, 0.2, 3.0], 0.0),  # tenths
+        (
+            [1e-13, 1234.5678901234567],
+            1e-3,
+        ),  # units of 2**-48 or so: .5 of one is 1e-3 of it or more
+        ([0.30000000000000004, 0.1], 0.0),  # seventeen digits, and no decimal place
+    ],
+)
+def test_weights_that_differ_too_much_say_how_far_they_are_off(
+    weights: list[float], least: float
+) -> None:
+    frames = [frame_of(weights)]
+    unit = unit_of(frames, "n")
+    off = rounding(frames, "n", unit)
+    exact = max(abs(Fraction(round(w * unit)) / Fraction(unit) / Fraction(w) - 1) for w in weights)
+    if least:
+        assert least < off < 1
+        assert exact <= off
+    else:
+        assert off < 1e-12
+
+
+def test_rounded_weights_are_said() -> None:
+    table = pl.DataFrame(
+        {"truth": [1, 0, 1], "a": [1, 0, 0], "w": [1e-13, 1234.5678901234567, 0.3]}
+    )
+    notes = {one.code for one in clfeval.mars(table, weight="w", interval="none").warnings}
+    assert "rounded-weights" in notes
+    plain = table.with_columns(w=pl.Series([0.1, 0.2, 0.3]))
+    said = clfeval.mars(plain, weight="w", interval="none").warnings
+    assert "rounded-weights" not in {one.code for one in said}

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import ks_2samp, kstwobign, norm
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference.chance import benjamini_hochberg, combination_chance, paired_chance
+from clfeval.inference.chance import (
+    benjamini_hochberg,
+    combination_chance,
+    largest_gap_chance,
+    paired_chance,
+)
 from clfeval.inference.shares import combination, paired_combination
 from tests.thoroughness import examples
 
@@ -84,3 +89,26 @@ def test_benjamini_and_hochberg_by_hand() -> None:
 def test_benjamini_and_hochberg_as_statsmodels(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="fdr_bh")[1]
     assert benjamini_hochberg(np.array(p_values)) == pytest.approx(expected)
+
+
+def test_the_largest_gap_by_arithmetic() -> None:
+    """Gap 1/2 of 8 and 24 rows: x² = 8 24 / 32 / 4 = 1.5, so 2 (e^-3 - e^-12 + e^-27 - ...)."""
+    (p,) = largest_gap_chance([0.5], [8], [24])
+    assert p == pytest.approx(2 * (np.exp(-3) - np.exp(-12) + np.exp(-27)), rel=1e-12)
+    gaps, rows = np.array([0.2, 0.35, 0.9, 1.0]), np.array([30, 8, 5, 4])
+    expected = kstwobign.sf(gaps * np.sqrt(rows * 50 / (rows + 50)))
+    assert largest_gap_chance(gaps, rows, 50) == pytest.approx(expected)
+    assert largest_gap_chance([0.0, 0.5], [9, 0], 9).tolist() == [1, 1]
+    assert np.isnan(largest_gap_chance([np.nan], 9, 9)).all()
+
+
+@pytest.mark.parametrize(("p", "n"), [(3, 3), (6, 54), (8, 8), (10, 10), (20, 60)])
+def test_the_largest_gap_is_no_rarer_than_it_is(p: int, n: int) -> None:
+    """Against scipy's exact count of paths: never under p by more than 1 % where p < 0.1."""
+    for shift in range(p + 1):
+        # the first `shift` positives lie below all negatives, the others above all but some
+        positives = np.concatenate([np.full(shift, -1.0), np.arange(p - shift) + 0.5])
+        exact = ks_2samp(positives, np.arange(n), method="exact")
+        (found,) = largest_gap_chance([exact.statistic], [p], [n])
+        if exact.pvalue < 0.1:
+            assert found >= exact.pvalue / 1.01

@@ -1,91 +1,47 @@
-"""Resampled counts: multinomial by chi-square, moments and rows; the same whatever the chunk."""
+"""Weighed differences of two shares of the same rows: known cases, and how often they hold."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.typing import NDArray
-from scipy.stats import chisquare, multinomial
+from statsmodels.stats.proportion import proportion_confint
 
-from clfeval.inference import resampling
-from clfeval.inference.resampling import resampled_counts, stream
-
-pytestmark = pytest.mark.filterwarnings("error")
-
-RARE, OFTEN, MIXED = [1] * 40, [30, 10, 60], [1, 5, 1, 2, 9, 1, 1]
+from clfeval.inference.multinomial import weighed_difference
 
 
-def drawn(n: list[int], resamples: int, seed: int = 0) -> NDArray[np.int64]:
-    rng = stream(seed, "test")
-    return np.concatenate(list(resampled_counts(n, resamples=resamples, rng=rng)))
+def test_without_the_second_share_limits_are_wilsons() -> None:
+    value, low, high = weighed_difference(2.0, 30, 0.0, 12, 100, level=0.95)
+    wilson = proportion_confint(30, 100, method="wilson")
+    assert value == pytest.approx(0.6)
+    assert (float(low), float(high)) == pytest.approx((2 * wilson[0], 2 * wilson[1]), abs=1e-7)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=12), st.integers(1, 20))
-def test_every_replicate_holds_as_many_rows(n: list[int], resamples: int) -> None:
-    found = drawn(n, resamples)
-    assert found.shape == (resamples, len(n))
-    assert found.dtype == np.int64
-    assert (found >= 0).all()
-    assert (found.sum(axis=1) == sum(n)).all()
+def test_square_and_add_written_out() -> None:
+    """60 of 200 rows against half of 40: .3 - .1, both with Wilson's limits, rho by hand."""
+    value, low, high = weighed_difference(1, 60, 0.5, 40, 200, level=0.95)
+    (l1, u1), (l2, u2) = (proportion_confint(k, 200, method="wilson") for k in (60, 40))
+    rho = -np.sqrt(0.3 * 0.2 / (0.7 * 0.8))
+    d, e = 0.3 - l1, 0.5 * (u2 - 0.2)
+    f, g = u1 - 0.3, 0.5 * (0.2 - l2)
+    assert value == pytest.approx(0.2)
+    assert low == pytest.approx(0.2 - np.sqrt(d * d + e * e - 2 * rho * d * e), abs=1e-7)
+    assert high == pytest.approx(0.2 + np.sqrt(f * f + g * g - 2 * rho * f * g), abs=1e-7)
 
 
-@pytest.mark.parametrize("n", [RARE, OFTEN, MIXED])
-def test_mean_and_covariance_are_multinomial(n: list[int]) -> None:
-    resamples = 20_000
-    found = drawn(n, resamples)
-    law = multinomial(sum(n), np.array(n) / sum(n))
-    errors = np.sqrt(np.diag(law.cov()) / resamples)
-    assert (np.abs(found.mean(axis=0) - n) < 4.5 * errors).all()
-    spread = np.abs(np.cov(found.T) - law.cov())
-    assert spread.max() < 6 * np.diag(law.cov()).max() / np.sqrt(resamples)
+@pytest.mark.parametrize("rows", [50, 200])
+@pytest.mark.parametrize(
+    ("first", "second", "weight"),
+    [(0.4, 0.1, 1), (0.03, 0.2, 0.05), (0.1, 0.002, 19), (0.2, 0.3, 0.4)],
+)
+def test_limits_hold_the_truth(rows: int, first: float, second: float, weight: float) -> None:
+    """3,000 samples each, so that .95 is seen as .92 at the least, and so does the method cover."""
+    rng = np.random.default_rng(rows)
+    drawn = rng.multinomial(rows, [first, second, 1 - first - second], 3000)
+    true = first - weight * second
+    _, low, high = weighed_difference(1, drawn[:, 0], weight, drawn[:, 1], rows, level=0.95)
+    assert ((low <= true) & (true <= high)).mean() > 0.915
 
 
-@pytest.mark.parametrize("n", [[1, 2, 1], [12, 24, 12]])
-def test_the_whole_distribution_of_a_small_table(n: list[int]) -> None:
-    """Rows drawn one by one, and binomials: both fit the multinomial's probabilities."""
-    found = drawn(n, 20_000)
-    kinds, seen = np.unique(found, axis=0, return_counts=True)
-    expected = multinomial.pmf(kinds, sum(n), np.array(n) / sum(n)) * len(found)
-    common = expected >= 10
-    seen, expected = (
-        np.append(part[common], len(found) - part[common].sum()) for part in (seen, expected)
-    )
-    assert common.sum() > 10
-    assert chisquare(seen, expected).pvalue > 0.001
-
-
-@pytest.mark.parametrize("n", [RARE, OFTEN, MIXED])
-def test_neither_chunks_nor_further_replicates_change_a_draw(
-    n: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = drawn(n, 50)
-    for cells in (len(n) * 49, len(n) * 7, 1):
-        monkeypatch.setattr(resampling, "CELLS", cells)
-        np.testing.assert_array_equal(drawn(n, 50), found)
-    np.testing.assert_array_equal(drawn(n, 20), found[:20])
-    assert (drawn(n, 50, seed=1) != found).any()
-    sizes = [len(part) for part in resampled_counts(n, resamples=50, rng=stream(0, ""))]
-    assert sizes == [1] * 50
-
-
-def test_no_replicates() -> None:
-    assert list(resampled_counts([1, 2], resamples=0, rng=stream(0, ""))) == []
-
-
-def test_one_distinct_row() -> None:
-    assert (drawn([5], 3) == 5).all()
-    assert (drawn([5000], 3) == 5000).all()
-
-
-@pytest.mark.parametrize("n", [[0.5, 1], [1, 0], [-1, 2], [], [[1]], [np.nan, 1], [np.inf, 1]])
-def test_counts_that_cannot_be_drawn(n: list[float]) -> None:
-    with pytest.raises(ValueError, match="whole numbers above 0"):
-        resampled_counts(n, resamples=2, rng=stream(0, ""))
-
-
-@pytest.mark.parametrize("resamples", [-1, 1.5])
-def test_resamples_are_a_whole_number(resamples: float) -> None:
-    with pytest.raises(ValueError, match="resamples"):
-        resampled_counts([1], resamples=resamples, rng=stream(0, ""))  # type: ignore[arg-type]
+def test_counts_beyond_the_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and n"):
+        weighed_difference(1, 30, 1, 0, 20, level=0.95)

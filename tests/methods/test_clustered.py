@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,10 @@ from scipy import stats
 from clfeval.api.phidelta import phidelta
 from clfeval.api.tune_jpt import tune_jpt
 from clfeval.result import Estimate, Result
+from tests.methods.patients import ends, shared_rows
 
 Z = stats.norm.ppf(0.975)
-MODELS = ("a", "b", "c")
-
-
-def table(patients: int = 40, rows: int = 5, seed: int = 3) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    n = patients * rows
-    truth = (rng.random(n) < 0.4).astype(int)
-    columns: dict[str, Any] = {"patient": np.repeat(np.arange(patients), rows), "truth": truth}
-    for name, rate in zip(MODELS, (0.85, 0.75, 0.6), strict=True):
-        mine = np.where(rng.random(n) < 0.6, np.repeat(rng.random(patients), rows), rng.random(n))
-        columns[name] = np.where(mine < rate, truth, 1 - truth)
-    return pl.DataFrame(columns)
+table = partial(shared_rows, positive=0.4, rates=(0.85, 0.75, 0.6))
 
 
 def counts(frame: pl.DataFrame, model: str) -> np.ndarray:
@@ -74,13 +65,6 @@ def exact(k: np.ndarray, n: np.ndarray) -> tuple[float, float]:
         float(stats.beta.ppf(0.025, hits, rows - hits + 1)),
         float(stats.beta.ppf(0.975, hits + 1, rows - hits)),
     )
-
-
-def ends(estimate: Any) -> tuple[float, float]:
-    assert isinstance(estimate, Estimate)
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.low, estimate.high
 
 
 def first(found: Result, name: str = "models", **wanted: object) -> dict[str, Any]:

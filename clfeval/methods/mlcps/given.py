@@ -119,8 +119,9 @@ class Given:
 
     reasons: why value i, j is undefined, NaN, or that it is infinite. by_split: (s, k, n) of
     cross-validation splits. replicates: (B, k, n), all models on the same rows in each. limits:
-    of the values, (k, n) each, NaN where only replicates tell. problem: builds the error for value
-    i, j, naming its file, row and column. percent: metrics that are written as percentages.
+    of the values, (k, n) each, NaN where only replicates tell. fewest: rows of the smaller class of
+    those drawn again. problem: builds the error for value i, j, naming its file, row and column.
+    percent: metrics that are written as percentages.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Given:
     positive: str | None = None
     prevalence: float | None = None
     percent: tuple[str, ...] = ()
+    fewest: int = 0
     lenient: bool = False  # of a result of clfeval nobody chose the metrics
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[Warn, ...] = ()
@@ -182,8 +184,8 @@ def measured(
         raise fractional_weights(drawn=True)
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
-    rows = joint.n.sum()
-    prevalence = float(joint.n[joint.truth].sum() / rows) if rows else None
+    sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
+    prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None
     if drawn:
         why = thin(joint, votes=any(one in OF_TABLE for one in names),
@@ -214,8 +216,8 @@ def measured(
             f"model '{models[i]}': {what}", code, name, None, names[j]
         ),
         reasons=_reasons(joint, names, values), replicates=found, limits=ends,
-        positive=counted.positive, prevalence=prevalence, thresholds=counted.thresholds,
-        notes=tuple(notes),
+        positive=counted.positive, prevalence=prevalence, fewest=int(min(sizes)),
+        thresholds=counted.thresholds, notes=tuple(notes),
     )  # fmt: skip
 
 

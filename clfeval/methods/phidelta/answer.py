@@ -133,11 +133,10 @@ def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> lis
     """Say who differs by less than matters, is at least not worse by so much, or may be."""
     kinds: dict[tuple[str, bool], list[str]] = {}
     for row in compared:
-        sure = estimate(row["delta_adjusted"])
-        by_more = min(abs(sure.low or 0.0), abs(sure.high or 0.0)) > margin
-        found = str(row["verdict"])
-        surely = by_more and found in (BETTER, WORSE)
-        kinds.setdefault((found, surely), []).append(str(row["model"]))
+        found, apart = str(row["verdict"]), estimate(row["delta_adjusted"])
+        low, high = apart.low or 0.0, apart.high or 0.0
+        sides = {BETTER: low > margin, WORSE: high < -margin, UNDECIDED: high < margin}
+        kinds.setdefault((found, sides.get(found, False)), []).append(str(row["model"]))
     to, said = quoted(reference), []
     for kind, words in (
         ((BETTER, True), f"better than {to} by more"),
@@ -146,6 +145,7 @@ def _that_matters(reference: str, compared: Sequence[Row], margin: float) -> lis
         ((WORSE, False), f"worse than {to}, perhaps by less"),
         ((EQUIVALENT, False), f"equivalent to {to}"),
         ((NOT_WORSE, False), f"not worse than {to} by so much"),
+        ((UNDECIDED, True), f"not better than {to} by so much, and perhaps worse"),
     ):
         names = kinds.get(kind, [])
         said += [f"{named(names)} {'is' if len(names) == 1 else 'are'} {words}"] if names else []

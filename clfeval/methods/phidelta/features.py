@@ -19,7 +19,7 @@ from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import for_products
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
-from clfeval.inference.chance import benjamini_hochberg, combination_chance
+from clfeval.inference.chance import benjamini_hochberg, combination_chance, largest_gap_chance
 from clfeval.inference.shares import combination
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
@@ -146,12 +146,18 @@ def told_apart(ranked: Ranked, level: float | None) -> list[bool] | None:
 
 
 def chances(ranked: Ranked) -> Floats:
-    """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval."""
+    """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval.
+
+    Of a cut that was chosen the greater one of two: of the rows that did not choose it, which few
+    rows of a class make too small, and of the largest delta that any cut has.
+    """
     counts, (tp, fp) = ranked.counts, _judged(ranked.counts)
     soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
     tp, fp = np.where(soft, 0, tp), np.where(soft, 0, fp)
     p = combination_chance(tp, counts.positives, fp, counts.negatives)
-    return np.where(soft, np.nan, p)
+    largest = largest_gap_chance(np.abs(ranked.delta), counts.positives, counts.negatives)
+    free = np.isnan(counts.held_tp)
+    return np.where(soft, np.nan, np.where(free, p, np.maximum(p, largest)))
 
 
 def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:

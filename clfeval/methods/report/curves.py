@@ -12,7 +12,8 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.multinomial import weighed_difference
+from clfeval.inference.special import tail_of
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
@@ -142,15 +143,17 @@ def decision_rows(
     """Return the decision curve: net benefit at each threshold probability t, and what it adds.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
-    the larger of these two; helps: its interval lies above 0. Each is the mean of what the rows
-    add, and has that mean's interval; in clusters that of their sums, with t.
+    the larger of these two, which is TN/M t/(1-t) - FN/M or NB; helps: its interval lies above 0.
+    Limits are those of `weighed_difference`; in clusters of the mean of their sums, with t.
 
     Scores must be probabilities. Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
-    mine, everyone = _weighed(GRID)
-    treat_all = _means(found, everyone)
-    gained = np.where(treat_all > 0, mine - everyone, mine)
+    odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
+    treat_all = over(found.positives - odds * found.negatives, found.positives + found.negatives)
+    treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
+    mine = (one, odds, none, none)
+    gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
     clusters = None if counts.clusters is None else len(counts.clusters)
     benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
     who = {"slice": label, "model": model}
@@ -167,48 +170,54 @@ def decision_rows(
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
     """Return the net benefit of acting on scores from t on, and its standard error."""
     if not 0 < t < 1:
-        return Estimate(None, reason="not_probabilities"), nan
-    at = np.array([t])
-    found, clusters = confusions_at(counts, at), counts.clusters
+        return Estimate(None, reason="certain_threshold"), nan
+    found, clusters = confusions_at(counts, np.array([t])), counts.clusters
     many = None if clusters is None else len(clusters)
-    value = _estimates(found, _weighed(at)[0], level, many)[0]
-    return value, float(_errors(found, _weighed(at)[0], many)[0])
+    one, none = np.ones(1), np.zeros(1)
+    mine = (one, np.array([t / (1 - t)]), none, none)
+    value = _estimates(found, mine, level, many)[0]
+    return value, float(_errors(found, mine, many)[0])
 
 
-def _weighed(t: Floats) -> tuple[Floats, Floats]:
-    """Return what TP, FP, P and N add where a model is followed, and where everybody is treated."""
-    odds, one, none = t / (1 - t), np.ones(len(t)), np.zeros(len(t))
-    return np.array([one, -odds, none, none]), np.array([none, none, one, -odds])
+Adds = tuple[Floats, ...]  # what a row of TP adds, one of FP takes away, of TN adds, of FN takes
 
 
-def _means(found: ConfusionCounts, each: Floats) -> Floats:
-    """Return the mean of what rows add, by whether they are of TP, FP, P and N: (4, t) to (t,)."""
-    hit, false, every, other = each
-    # what is added and taken away again leaves nothing
-    positives = hit * found.tp + every * found.positives
-    negatives = false * found.fp + other * found.negatives
-    return over(positives + negatives, found.positives + found.negatives)
+def _means(found: ConfusionCounts, each: Adds) -> Floats:
+    """Return the mean of what rows add, (t,)."""
+    hit, false, right, missed = each
+    added = hit * found.tp + right * found.tn
+    return over(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
 
 
 def _estimates(
-    found: ConfusionCounts, each: Floats, level: float | None, clusters: int | None
+    found: ConfusionCounts, each: Adds, level: float | None, clusters: int | None
 ) -> list[Estimate]:
     values = _means(found, each)
     if level is None or found.fractional or clusters == 1:
         return [Estimate(value) for value in values.tolist()]
-    z = critical_value(level)
-    if clusters is not None:
+    if clusters is None:
+        hit, false, right, missed = each
+        against = right > 0  # treating everybody: then TN and FN alone differ
+        _, low, high = weighed_difference(
+            np.where(against, right, hit), np.where(against, found.tn, found.tp),
+            np.where(against, missed, false), np.where(against, found.fn, found.fp),
+            found.positives + found.negatives, level=level,
+        )  # fmt: skip
+    else:
         from scipy.special import stdtrit
 
-        z = -float(stdtrit(clusters - 1, tail_of(level)))
-    reach = z * _errors(found, each, clusters)
-    ends = zip(values.tolist(), reach.tolist(), strict=True)
-    return [Estimate(value, value - more, value + more) for value, more in ends]
+        reach = -float(stdtrit(clusters - 1, tail_of(level))) * _errors(found, each, clusters)
+        low, high = values - reach, values + reach
+    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*three) for three in ends]
 
 
-def _errors(found: ConfusionCounts, each: Floats, clusters: int | None) -> Floats:
+def _errors(found: ConfusionCounts, each: Adds, clusters: int | None) -> Floats:
     """Return the standard errors of the means, (t,)."""
-    around = each - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
+    hit, false, right, missed = each
+    # as sums of TP, FP, P and N
+    around = np.array([hit + missed, -false - right, -missed, right])
+    around = around - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
     squares = np.einsum("it,tij,jt->t", around, _products(found), around)
     if clusters is not None:
         squares = squares * (clusters / (clusters - 1) if clusters > 1 else nan)

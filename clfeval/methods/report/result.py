@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.counts.count import Counted, Sample
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts

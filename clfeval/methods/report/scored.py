@@ -10,14 +10,14 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
-from clfeval.inference.influence import Uncertainty, limits, near_an_end, uncertainty
+from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
-from clfeval.measures.record import Measure
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure, why
 from clfeval.methods.estimates import estimate
 from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
 from clfeval.result import Estimate
 
-FEW = 30  # rows of a class
 MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
 PROBABILITIES = "not_probabilities"
 
@@ -66,35 +66,27 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
     if wanted.how != "bootstrap" and found is not None:
-        ends = {"low": measure.low, "high": measure.high}
-        low, high = (
-            float(end)
-            for end in limits(
-                value, error, scale=measure.scale, level=wanted.level, df=found.df, **ends
-            )
-        )
-        few = min(counts.positives.sum(), counts.negatives.sum()) < FEW * counts.unit
-        unsure = few or bool(near_an_end(value, error, **ends))
-        if not isnan(low) and (wanted.how == "influence" or not unsure):
-            return Known(estimate(value, low, high), error, f"{INFLUENCE}, {measure.scale}")
+        ends = limits(
+            value, error, scale=measure.scale, low=measure.low, high=measure.high,
+            level=wanted.level, df=found.df,
+        )  # fmt: skip
+        low, high = (float(end[0]) for end in ends)
+        method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
+        return Known(estimate(value, low, high), error, method)
     low, high = resampled(measure, counts, wanted, wanted.level)
     return Known(estimate(value, low, high), error, BOOTSTRAP)
 
 
 def _why(measure: Measure, counts: ScoreCounts) -> str:
     """Return why a measure is undefined: of the reasons it has, the one that holds."""
-    p, n = counts.positives.sum(), counts.negatives.sum()
-    held = {
-        "no_positive_truth": not p, "no_negative_truth": not n, "single_class": not (p and n),
-        "too_few_rows": not (p + n),
-    }  # fmt: skip
-    return next((one for one in measure.undefined if held.get(one)), measure.undefined[-1])
+    p, n = counts.positives.sum().item(), counts.negatives.sum().item()
+    return why(measure.undefined, Confusion(p, n, 0, 0))
 
 
 def _uncertainty(each: Floats, counts: ScoreCounts) -> Uncertainty:
     n = np.concatenate([counts.positives, counts.negatives])
     owned = None if counts.clusters is None else counts.clusters.totals
-    return uncertainty(each, n, clusters=owned)
+    return uncertainty(each, n, fewest=smaller_class(n, owned), clusters=owned)
 
 
 def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
@@ -145,4 +137,5 @@ def resampled(
                 values.append(np.atleast_1d(
                     measure.function(counts.scores, one[:m], one[m:])))  # fmt: skip
     low, high, _ = percentiles(np.concatenate(values), level=level)
-    return float(low), float(high)
+    # what no resample moves is not known for certain
+    return (float(low), float(high)) if low < high else (nan, nan)

@@ -287,7 +287,7 @@ class Told:
             # a gain that stays within them is no more than their width
             inside = low is not None and high is not None and low <= honest <= high
             chance = ", a gain that may be chance" * inside
-            text += f"rows, instead of {rounded(now)} with {fixed}{chance}."
+            text += f"rows, without an interval, instead of {rounded(now)} with {fixed}{chance}."
             value = float(str(cut)) if cut is not None else None
             yield Answer("threshold", text, (name,), "threshold", value)
         else:

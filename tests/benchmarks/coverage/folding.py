@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from math import comb
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -20,6 +19,7 @@ from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mlcps.drawn import replicates as drawn
 from clfeval.methods.mlcps.drawn import thin
 from clfeval.methods.mlcps.given import OF_TABLE, evaluator
+from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, firsts
 from clfeval.methods.mlcps.singles import closed_limits
 from tests.benchmarks.coverage import Line
 
@@ -30,9 +30,11 @@ METRICS = {
     "default": ("sensitivity", "specificity", "precision", "npv"),
     "F1, AUC, spec.": ("f1", "roc_auc", "specificity"),
 }
-# prevalence, and sensitivity and specificity of three models
+# prevalence, and sensitivity and specificity of the models
 SETTINGS: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
     "equal": (0.3, ((0.85, 0.85),) * 3),
+    "two equal": (0.3, ((0.85, 0.85),) * 2),
+    "twelve equal": (0.3, ((0.85, 0.85),) * 12),
     "apart": (0.3, ((0.9, 0.85), (0.85, 0.8), (0.8, 0.8))),
     "good, rare": (0.15, ((0.96, 0.93), (0.9, 0.9), (0.85, 0.85))),
     "good, rare, equal": (0.15, ((0.96, 0.93),) * 3),
@@ -113,13 +115,13 @@ def _one(
     found.singles.append((least <= truth + 1e-12) & (truth - 1e-12 <= most))
     found.still += int((low == high).sum() + (least == most).sum())
     first = int(score.argmax())
-    others = [i for i in range(len(score)) if i != first]
     leads = (scores >= scores.max(axis=1, keepdims=True) * (1 - 1e-12)).mean(axis=0)
     found.false_first += first not in best and leads[first] > LEVEL
-    ahead = scores[:, [first]] - scores[:, others]
-    apart = percentiles(ahead, level=1 - (1 - LEVEL) / comb(len(score), 2))[0] > 0
-    found.false_apart += any(whole[i] >= whole[first] for i, far in zip(others, apart, strict=True)
-                             if far)  # fmt: skip
+    fewest = min(joint.n[joint.truth].sum(), joint.n[~joint.truth].sum())
+    ranks = dense_ranks(score)
+    alike = {*firsts(ranks), *_not_told_apart(score, scores, ranks, fewest, LEVEL)}
+    told = [i for i in range(len(score)) if i not in alike]
+    found.false_apart += any(whole[i] >= whole[first] for i in told)
 
 
 def _drawn(
@@ -132,7 +134,7 @@ def _drawn(
     means = np.where(truth[:, None], ndtri(sensitivity), -ndtri(specificity))
     scores = means + np.sqrt(ALIKE) * common + np.sqrt(1 - ALIKE) * own
     return JointCounts.of(
-        tuple("abc"[:k]), truth, scores >= 0, scores, np.ones(n, np.int64)
+        tuple("abcdefghijkl"[:k]), truth, scores >= 0, scores, np.ones(n, np.int64)
     )  # fmt: skip
 
 

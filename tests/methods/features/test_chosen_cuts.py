@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import ks_2samp, kstwobign
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
@@ -140,6 +141,32 @@ def test_noise_has_no_role(cut: str) -> None:
         rows = rows_of(noise(60, 100, 100 + seed), cut=cut)
         told += any(row["role"] for row in rows.values())
     assert told <= 2
+
+
+@pytest.mark.parametrize("seed", [6, 16, 67])
+def test_few_positives_give_no_role_to_noise(seed: int) -> None:
+    """Six halves of three positives happened to agree; no cut is beyond what chance does.
+
+    p of the largest δ, greater than by scipy's count of paths; statsmodels judges all together.
+    """
+    x, truth = np.random.default_rng(seed).standard_normal((60, 60)), np.arange(60) < 6
+    frame = pl.DataFrame({"truth": truth * 1, **{f"x{i:02}": row for i, row in enumerate(x)}})
+    rows = rows_of(frame, cut="best")
+    apart = [estimate(row["honest_delta"]) for row in rows.values()]
+    assert any((one.low or 0) > 0 or (one.high or 0) < 0 for one in apart)
+    both = [ks_2samp(row[truth], row[~truth], method="exact") for row in x]
+    limit = kstwobign.sf([one.statistic * (6 * 54 / 60) ** 0.5 for one in both])
+    assert (limit > [one.pvalue for one in both]).all()
+    assert not multipletests(limit, method="fdr_bh")[0].any()
+    assert {row["role"] for row in rows.values()} <= {None, "pervasive", "rare"}
+
+
+def test_a_strong_feature_keeps_its_role_with_six_positives() -> None:
+    rng = np.random.default_rng(6)
+    x, truth = rng.standard_normal((60, 60)), np.arange(60) < 6
+    frame = pl.DataFrame({"truth": truth * 1, "far": x[0] + 6 * truth, "x": x[1]})
+    rows = rows_of(frame, cut="best")
+    assert (rows["far"]["role"], rows["x"]["role"]) == ("covariant", None)
 
 
 def test_implications_of_a_chosen_cut_have_no_bound() -> None:

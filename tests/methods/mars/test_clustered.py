@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -12,21 +13,11 @@ import pytest
 from scipy import stats
 
 from clfeval.api.mars import mars
-from clfeval.result import Estimate, Result
+from clfeval.result import Result
+from tests.methods.patients import MODELS, ends, shared_rows
 
 Row = Mapping[str, Any]
-MODELS = ("a", "b", "c")
-
-
-def table(patients: int = 40, rows: int = 5, seed: int = 3) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    n = patients * rows
-    truth = (rng.random(n) < 0.6).astype(int)
-    columns: dict[str, Any] = {"patient": np.repeat(np.arange(patients), rows), "truth": truth}
-    for name, rate in zip(MODELS, (0.85, 0.7, 0.6), strict=True):
-        mine = np.where(rng.random(n) < 0.6, np.repeat(rng.random(patients), rows), rng.random(n))
-        columns[name] = np.where(mine < rate, truth, 1 - truth)
-    return pl.DataFrame(columns)
+table = partial(shared_rows, positive=0.6, rates=(0.85, 0.7, 0.6))
 
 
 def limits(
@@ -51,13 +42,6 @@ def limits(
         float(stats.beta.ppf(0.025, k_eff, n_eff - k_eff + 1)),
         float(stats.beta.ppf(0.975, k_eff + 1, n_eff - k_eff)),
     )
-
-
-def ends(estimate: Any) -> tuple[float, float]:
-    assert isinstance(estimate, Estimate)
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return estimate.low, estimate.high
 
 
 def whole(found: Result, name: str) -> list[Any]:

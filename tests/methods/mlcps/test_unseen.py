@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 from sklearn import metrics as sk
 from statsmodels.stats.proportion import proportion_confint
 
 import clfeval
+from clfeval.arrays import Floats
 from clfeval.inference.delong import delong_auc
 from clfeval.methods.mlcps import ranking
 from clfeval.methods.mlcps.drawn import thin, with_unseen
@@ -208,8 +210,27 @@ def test_a_metric_table_says_that_sampling_error_is_not_in_it() -> None:
 @pytest.mark.parametrize(("behind", "told"), [(5, True), (10, False)])
 def test_who_came_first_by_chance_is_allowed_for(behind: int, told: bool) -> None:
     """Three pairs at 95 %: 1 - .05 / 3, so .83 % on a side, 8 of 1,000; two would take 12."""
-    scores = np.full((1000, 3), 0.5)
-    scores[:, 1] = scores[:, 2] = 0.4
-    scores[:behind, 1] = 0.6
-    equal = ranking._not_told_apart(scores, np.array([1, 2, 2]), [0], 0.95)
-    assert equal == ([] if told else [1])
+    drawn = np.full((1000, 3), 0.5)
+    drawn[:, 1] = drawn[:, 2] = 0.4
+    drawn[:behind, 1] = 0.6
+    assert not_told_apart([0.5, 0.4, 0.4], drawn, 5000) == ([] if told else [1])
+
+
+def not_told_apart(scores: list[float], drawn: Floats, fewest: int) -> list[int]:
+    ranks = ranking.dense_ranks(np.array(scores))
+    return ranking._not_told_apart(np.array(scores), drawn, ranks, fewest, 0.95)
+
+
+@pytest.mark.parametrize(("fewest", "told"), [(20, []), (30, [1]), (10_000, [1])])
+def test_few_rows_tell_less_than_their_percentiles_do(fewest: int, told: list[int]) -> None:
+    """t at .83 % on a side: 2.625 with 19 degrees of freedom, 2.541 with 29, 2.394 with many.
+
+    With sqrt(m / (m-1)) 2.693, 2.584 and 2.394 standard errors; the difference has 2.6. Percentile
+    limits of normal replicates are at 2.39 whatever the rows are.
+    """
+    drawn = np.zeros((1000, 3))
+    drawn[:, 0] = 0.026 + 0.01 * norm.ppf((np.arange(1000) + 0.5) / 1000)
+    drawn[:, 0] *= 0.01 / drawn[:, 0].std(ddof=1)
+    drawn[:, 2] = drawn[:, 0]  # a twin of the first
+    told_apart = [i for i in (1,) if i not in not_told_apart([0.026, 0.0, 0.025], drawn, fewest)]
+    assert told_apart == told

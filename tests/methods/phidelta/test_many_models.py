@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from statsmodels.stats.multitest import multipletests
 
 import clfeval
+from clfeval.methods.phidelta.answer import _that_matters
 from clfeval.methods.verdict import verdict
 from clfeval.result import Estimate, Result, estimate
 from tests.methods.phidelta.test_comparisons import newcombe
@@ -133,10 +134,49 @@ def test_a_margin_in_rows_and_in_a_sentence() -> None:
     assert text == (
         f"If δ has to differ by 0.07 to matter: best is better than ref{', ' * (by[0] == 'p')}"
         f"{' ' * (by[0] == 'b')}{by}; same is equivalent to ref; more is not worse than ref by so "
-        "much; less may be worse than ref by so much, or better."
+        "much; less is not better than ref by so much, and perhaps worse."
     )
     assert result.parameters["margin"] == 0.07
     assert "|margin:0.07|" in result.signature
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told", "words"),
+    [
+        (0.06, 0.20, 1, "m is better than ref by more"),
+        (0.04, 0.20, 1, "m is better than ref, perhaps by less"),
+        # a test of all together tells more than intervals that hold together
+        (-0.06, 0.20, 1, "m is better than ref, perhaps by less"),
+        (-0.20, -0.06, -1, "m is worse than ref by more"),
+        (-0.20, -0.04, -1, "m is worse than ref, perhaps by less"),
+        (-0.20, 0.06, -1, "m is worse than ref, perhaps by less"),
+        (-0.04, 0.04, 0, "m is equivalent to ref"),
+        (0.01, 0.04, 1, "m is equivalent to ref"),
+        (-0.04, 0.20, 0, "m is not worse than ref by so much"),
+        (-0.20, 0.06, 0, "m may be worse than ref by so much, or better"),
+        (-0.20, 0.04, 0, "m is not better than ref by so much, and perhaps worse"),
+        (-0.20, -0.01, 0, "m is not better than ref by so much, and perhaps worse"),
+    ],
+)
+def test_what_is_said_of_an_interval_is_true_of_all_of_it(
+    low: float, high: float, told: int, words: str
+) -> None:
+    row = {
+        "model": "m", "delta_adjusted": Estimate((low + high) / 2, low, high),
+        "verdict": verdict(low, high, told, 0.05),
+    }  # fmt: skip
+    (said,) = _that_matters("ref", [row], 0.05)
+    assert said.text == f"If δ has to differ by 0.05 to matter: {words}."
+    inside = np.linspace(low, high, 1001)
+    for claim, holds in (
+        ("better than ref by more", (inside > 0.05).all()),
+        ("worse than ref by more", (inside < -0.05).all()),
+        ("equivalent", (abs(inside) < 0.05).all()),
+        ("not worse than", (inside > -0.05).all()),
+        ("not better than", (inside < 0.05).all()),
+        (", or better", (inside >= 0.05).any()),
+    ):
+        assert claim not in words or holds, claim
 
 
 @pytest.mark.parametrize(

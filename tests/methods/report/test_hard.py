@@ -1,4 +1,4 @@
-"""Influence of rows on measures of the 2 x 2 table: by hand, by the jackknife, by other programs."""
+"""Influence of rows on measures of the 2 x 2 table: by hand, by the jackknife, elsewhere."""
 
 from __future__ import annotations
 

@@ -185,7 +185,8 @@ def test_a_threshold_that_does_better_elsewhere_is_to_be_used() -> None:
     """All scores are below .5; from .4 up all are positives, in every fold."""
     found = said(table=scored([0.4], [0.1]), truth="truth", prevalence=0.5)
     assert text(found, "threshold") == (
-        "Use threshold 0.4 for a: TAR 1.000 on other rows, instead of 0.500 with threshold 0.5."
+        "Use threshold 0.4 for a: TAR 1.000 on other rows, without an interval, instead of "
+        "0.500 with threshold 0.5."
     )
     assert found["threshold"][0].value == 0.4
     assert "keep-threshold" not in found
@@ -222,7 +223,8 @@ def test_the_threshold_of_a_cost_comes_with_the_cost() -> None:
     """Nobody is called positive at .5: half of the rows cost 10 each."""
     found = said(table=scored([0.4], [0.1]), truth="truth", prevalence=0.5, cost=(1, 10))
     assert text(found, "threshold") == (
-        "Use threshold 0.4 for a: expected cost 0.000 on other rows, instead of 5.000 with "
+        "Use threshold 0.4 for a: expected cost 0.000 on other rows, without an interval, "
+        "instead of 5.000 with "
         "threshold 0.5."
     )
 
@@ -241,7 +243,8 @@ def test_where_positives_are_rare_a_model_that_knows_nothing_is_not_used() -> No
     table = scored([0.6, 0.4], [0.6, 0.4])
     found = said(table=table, truth="truth", prevalence=0.01)
     assert text(found, "threshold") == (
-        "Call no row positive for a: TAR 0.990 on other rows, instead of 0.500 with threshold 0.5."
+        "Call no row positive for a: TAR 0.990 on other rows, without an interval, instead of "
+        "0.500 with threshold 0.5."
     )
     assert found["threshold"][0].value is None
 

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.odds import Stakes
 from clfeval.methods.roc import candidates
-from clfeval.methods.tune_jpt import thresholds
+from clfeval.methods.tune_jpt import crossfit
+from clfeval.methods.tune_jpt.best import best_points, candidates_of
+from clfeval.methods.tune_jpt.crossfit import deal, grouped, honest_estimates
 from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.methods.tune_jpt.thresholds import best_points, deal, grouped, honest_estimates
 from clfeval.result import Estimate
 from tests.methods.tune_jpt import brute
+from tests.thoroughness import examples
 
 KNOWN = formulas(1.0, Stakes(brute.COST_FP, brute.COST_FN))
 ODDS = [0.001, 0.1, 1.0, 5.0, 1000.0]
@@ -28,8 +32,8 @@ def honest(
     folds: int = 10, repeats: int = 5, seed: int = 0,
 ) -> dict[str, list[Estimate]]:  # fmt: skip
     chosen = {name: KNOWN[name] for name in names}
-    rng = np.random.default_rng(seed)
-    return honest_estimates(counts, np.array(odds), chosen, folds=folds, repeats=repeats, rng=rng)
+    rngs, ratios = [np.random.default_rng(seed)], np.array(odds)[:, None]
+    return honest_estimates([counts], ratios, chosen, folds=folds, repeats=repeats, rngs=rngs)[0]
 
 
 def in_turn(counts: np.ndarray, folds: int, rng: object) -> np.ndarray:
@@ -67,7 +71,7 @@ def by_hand(rows: Rows, name: str, odds: float, folds: int) -> float:
 def test_real_scores_in_given_folds(
     column: str, decimals: int | None, folds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thresholds, "deal", in_turn)
+    monkeypatch.setattr(crossfit, "deal", in_turn)
     rows = brute.fixture("breast-cancer/scores.csv", column, "malignant", decimals)
     names = ("tar", "npv", "f_beta", "mcc", "ic", "j_index", "expected_cost", "epa", "lr_neg")
     found = honest(brute.score_counts(rows), names, ODDS, folds=folds, repeats=2)
@@ -79,7 +83,7 @@ def test_real_scores_in_given_folds(
 
 def test_scores_no_better_than_chance_in_given_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training parts whose curve never rises above the chance line, and others that do."""
-    monkeypatch.setattr(thresholds, "deal", in_turn)
+    monkeypatch.setattr(crossfit, "deal", in_turn)
     rows = [(8.0, 0), (7.0, 0), (6.0, 1), (5.0, 0), (4.0, 1), (3.0, 0), (2.0, 1), (1.0, 1)]
     for folds in (2, 3, 4):
         for name in ("mcc", "epa", "tar", "ppv", "j_index"):
@@ -95,7 +99,7 @@ def test_a_threshold_between_the_held_out_scores(monkeypatch: pytest.MonkeyPatch
     Chosen on fold 2 the cut .6 takes the held-out .9; chosen on fold 1 the cut .9 misses .6: one
     of two positives, no negative, J = 1/2.
     """
-    monkeypatch.setattr(thresholds, "deal", in_turn)
+    monkeypatch.setattr(crossfit, "deal", in_turn)
     counts = brute.score_counts([(0.9, 1), (0.6, 1), (0.3, 0), (0.2, 0)])
     assert honest(counts, ["j_index"], folds=2, repeats=1)["j_index"] == [Estimate(0.5)]
 
@@ -118,9 +122,9 @@ def test_the_best_threshold_flatters_and_cross_fitting_does_not(gap: float) -> N
         counts = normal_scores(rng, 100, gap)
         points = candidates(counts)
         measures = {"j_index": KNOWN["j_index"]}
-        place, value = best_points(points, np.ones(1), measures)["j_index"]
-        cut = points.thresholds[place[0]]
-        apparent.append(value[0])
+        place, value = best_points([points], np.ones((1, 1)), measures)["j_index"]
+        cut = points.thresholds[place[0, 0]]
+        apparent.append(value[0, 0])
         true.append(norm.sf(cut - gap) - norm.sf(cut))
         fitted.append(honest(counts, ["j_index"], repeats=2, seed=seed)["j_index"][0].value)
     means = [float(np.mean(x)) for x in (apparent, fitted, true)]
@@ -176,9 +180,9 @@ def test_groups_of_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes.max() <= math.ceil(n / 511)
     assert grouped(counts, n)[0].tolist() == hit[::-1].tolist()
     names = ("tar", "mcc", "f_beta")
-    monkeypatch.setattr(thresholds, "deal", in_turn)
+    monkeypatch.setattr(crossfit, "deal", in_turn)
     coarse = honest(counts, names, ODDS, repeats=1)
-    monkeypatch.setattr(thresholds, "_GROUPS", n)
+    monkeypatch.setattr(crossfit, "_GROUPS", n)
     fine = honest(counts, names, ODDS, repeats=1)
     for name in names:
         for a, b in zip(fine[name], coarse[name], strict=True):
@@ -214,3 +218,36 @@ def test_infinite_where_no_judged_answer_was_wrong() -> None:
     found = honest(counts, ["ppv_odds", "tar"])
     assert found["ppv_odds"] == [Estimate(None, reason="infinite")]
     assert found["tar"] == [Estimate(1.0)]
+
+
+curves = st.lists(
+    st.lists(st.tuples(st.integers(0, 9).map(float), st.integers(0, 1)), max_size=14).map(
+        lambda rows: [*rows, (3.0, 1), (4.0, 0)]
+    ),
+    min_size=2, max_size=5,
+)  # fmt: skip
+
+
+@examples(60)
+@given(curves, st.sampled_from([2, 3, 10]), st.integers(1, 2))
+def test_curves_are_looked_at_together_and_say_what_each_says_alone(
+    tables: list[Rows], folds: int, repeats: int
+) -> None:
+    """Of other sizes, above and below the chance line, with folds that lack a class or a row."""
+    parts = [brute.score_counts(rows) for rows in tables]
+    ratios = np.geomspace(0.01, 50, 2 * len(parts)).reshape(2, -1)
+    found = honest_estimates(
+        parts, ratios, KNOWN, folds=folds, repeats=repeats,
+        rngs=[np.random.default_rng(i) for i in range(len(parts))],
+    )  # fmt: skip
+    points = candidates_of(parts)
+    best = best_points(points, ratios, KNOWN)
+    for i, counts in enumerate(parts):
+        odds = ratios[:, i].tolist()
+        assert found[i] == honest(counts, list(KNOWN), odds, folds=folds, repeats=repeats, seed=i)
+        alone = candidates(counts)
+        for name in ("thresholds", "tp", "fp"):
+            assert getattr(points[i], name).tolist() == getattr(alone, name).tolist()
+        for name, its in best_points([alone], ratios[:, [i]], KNOWN).items():
+            for one, all_of_them in zip(its, best[name], strict=True):
+                np.testing.assert_array_equal(one[:, 0], all_of_them[:, i], err_msg=name)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Ints
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import Population
 from clfeval.methods.roc import RocPoints, candidates, roc_points
-from clfeval.methods.tune_jpt.tables import formulas
-from clfeval.methods.tune_jpt.thresholds import (
-    best_points,
-    cutoff_rows,
-    threshold_rows,
-)
+from clfeval.methods.tune_jpt.best import best_points
+from clfeval.methods.tune_jpt.tables import Formula, formulas
+from clfeval.methods.tune_jpt.thresholds import best_and_kept, cutoff_rows, threshold_rows
 from clfeval.result import Estimate, Row
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
@@ -45,13 +42,20 @@ REAL = [
 ]
 
 
+def best_of(
+    points: RocPoints, odds: Sequence[float], measures: Mapping[str, Formula]
+) -> dict[str, tuple[Ints, Floats]]:
+    found = best_points([points], np.array(odds)[:, None], measures)
+    return {name: (place[:, 0], value[:, 0]) for name, (place, value) in found.items()}
+
+
 def check(
     rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
 ) -> None:
     """Hold the best of the candidates against the best of all thresholds."""
     known = formulas(beta, STAKES)
     points = candidates(brute.score_counts(rows))
-    found = best_points(points, np.array(odds), {name: known[name] for name in names})
+    found = best_of(points, odds, {name: known[name] for name in names})
     every = brute.every_point(rows)
     for name in names:
         for i, r in enumerate(odds):
@@ -107,7 +111,7 @@ HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0
 def best(name: str, odds: float) -> tuple[float, float]:
     points = candidates(brute.score_counts(HAND))
     measures = {name: formulas(1.0, STAKES)[name]}
-    place, value = best_points(points, np.array([odds]), measures)[name]
+    place, value = best_of(points, [odds], measures)[name]
     return points.thresholds[place[0]].item(), value[0].item()
 
 
@@ -134,7 +138,7 @@ def test_never_and_always_positive() -> None:
     rows = [(0.9, 0), (0.8, 0), (0.2, 1), (0.1, 1)]
     points = candidates(brute.score_counts(rows))
     measures = {"tar": formulas()["tar"]}
-    place, value = best_points(points, np.array([0.01, 100.0]), measures)["tar"]
+    place, value = best_of(points, [0.01, 100.0], measures)["tar"]
     assert points.thresholds[place].tolist() == [math.inf, 0.1]
     assert value.tolist() == pytest.approx([1 - 1 / 101, 1 - 1 / 101])
 
@@ -146,7 +150,7 @@ def test_invariant_measures_keep_their_threshold() -> None:
         name: known[name] for name in known if CATALOG[name].invariant and name not in ("phi", "dp")
     }
     assert len(invariant) == 7
-    for name, (place, value) in best_points(points, np.array(ODDS), invariant).items():
+    for name, (place, value) in best_of(points, ODDS, invariant).items():
         assert len(set(place.tolist())) == 1, name
         assert len(value) == len(ODDS)
 
@@ -165,7 +169,7 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
         seen.append(int(np.size(t.tp)))
         return formulas()["mcc"](t)
 
-    best_points(points, np.array(ODDS), {"mcc": counting})
+    best_of(points, ODDS, {"mcc": counting})
     assert sum(seen) == len(ODDS) * len(points.tp)
     assert len(points.tp) < n / 100
     all_points = roc_points(brute.score_counts(rows))
@@ -182,7 +186,9 @@ def rows_of(
     places = [("target", Population.of_odds(text)) for text in odds]
     known = {name: formulas(1.0, STAKES)[name]}
     answers = {name: [honest] * len(places)}
-    return threshold_rows(None, "m", points, places, known, fixed, answers)
+    ratios = np.array([[place.ratio] for _, place in places])
+    (values,) = best_and_kept([points], [fixed[1]], ratios, known)
+    return threshold_rows(None, "m", points, places, fixed, values, answers)
 
 
 POINTS = candidates(brute.score_counts(HAND))

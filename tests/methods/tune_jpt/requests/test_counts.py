@@ -149,7 +149,7 @@ BAD_RATES: dict[str, tuple[list[str], list[str]]] = {
     "sensitivity alone": (["--sensitivity", ".67"], ["--sensitivity alone", "add --specificity"]),
     "specificity alone": (["--specificity", ".95"], ["--specificity alone", "add --sensitivity"]),
     "percents": (
-        ["--sensitivity", "67", "--specificity", "95"], ["--sensitivity 67 ", "0.95 for 95 %"]
+        ["--sensitivity", "67", "--specificity", "95"], ["--sensitivity 67 ", "0.67 for 67 %"]
     ),
     "one percent": (
         ["--sensitivity", ".67", "--specificity", "95"], ["--specificity 95 ", "0.95 for 95 %"]
