@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.special import critical_value, student_quantile
 
 _LEAST, _MOST = 0.05, 2.0  # of what two shares may take off, or add, by going together
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
@@ -69,11 +69,9 @@ def divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
     Errors: ValueError unless 0 < level < 1.
     Source: Korn and Graubard 1998, Survey Methodology 24:193.
     """
-    from scipy.special import stdtrit
-
     size, df = np.asarray(effect, np.float64), np.asarray(clusters, np.float64) - 1
     with np.errstate(invalid="ignore", over="ignore"):
-        t = -stdtrit(np.where(df > 0, df, np.nan), tail_of(level))
+        t = student_quantile(df, level=level)
         found = size * np.maximum(t / critical_value(level), 1) ** 2
     return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Floats, Ints
 from clfeval.inference.clusters import together
 from clfeval.inference.shares import ENOUGH, NEAR
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.special import critical_value, student_quantile, tail_of
 
 LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, out to Newcombe's score limits"
@@ -155,8 +155,6 @@ def clustered_auc(
     Errors: as for `delong_auc`.
     Source: Obuchowski 1997, Biometrics 53:567.
     """
-    from scipy.special import stdtrit
-
     plain = delong_auc(positives, negatives, level=level)
     pos, neg = _weights(positives), _weights(negatives)
     p, n, s = float(pos.sum()), float(neg.sum()), len(pos)
@@ -189,7 +187,7 @@ def clustered_auc(
     df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
     variance = whole * shared
     odds = plain.value / (1 - plain.value)
-    width = -float(stdtrit(df, tail_of(level))) * math.sqrt(variance)
+    width = float(student_quantile(df, level=level)) * math.sqrt(variance)
     reach = math.exp(min(width / (plain.value * (1 - plain.value)), 700))
     low, high = odds / (odds + reach), odds / (odds + 1 / reach)
     return AucInterval(plain.value, low, high, variance, CLUSTERED)

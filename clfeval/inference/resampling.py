@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.inference.special import tail_of
+from clfeval.inference.special import student_quantile, tail_of
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
@@ -185,8 +185,6 @@ def surely_above(found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float)
     Errors: ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
-    from scipy.special import stdtrit
-
     low, _, _ = percentiles(drawn, level=level)
     if rows < 2:
         return np.zeros(low.shape, bool)
@@ -195,7 +193,7 @@ def surely_above(found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float)
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = (given - np.nansum(given, axis=0) / defined) ** 2
         spread = np.sqrt(np.nansum(apart, axis=0) / (defined - 1))
-        reach = -float(stdtrit(rows - 1, tail_of(level))) * math.sqrt(rows / (rows - 1))
+        reach = float(student_quantile(rows - 1, level=level)) * math.sqrt(rows / (rows - 1))
         return np.asarray((low > 0) & (np.asarray(found) > reach * spread))
 
 

@@ -155,9 +155,11 @@ def chances(ranked: Ranked) -> Floats:
     soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
     tp, fp = np.where(soft, 0, tp), np.where(soft, 0, fp)
     p = combination_chance(tp, counts.positives, fp, counts.negatives)
-    largest = largest_gap_chance(np.abs(ranked.delta), counts.positives, counts.negatives)
-    free = np.isnan(counts.held_tp)
-    return np.where(soft, np.nan, np.where(free, p, np.maximum(p, largest)))
+    chosen = ~np.isnan(counts.held_tp)
+    if chosen.any():
+        largest = largest_gap_chance(np.abs(ranked.delta), counts.positives, counts.negatives)
+        p = np.where(chosen, np.maximum(p, largest), p)
+    return np.where(soft, np.nan, p)
 
 
 def _judged(counts: FeatureCounts) -> tuple[Floats, Floats]:
