@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.inference.delong import ClusterSums
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.special import student_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +140,7 @@ def limits(
     if scale == "log" and not np.isfinite(low):
         up, down = limits(high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df)
         return high - down, high - up
-    q = np.asarray(critical_value(level))
-    if df is not None:
-        from scipy.special import stdtrit
-
-        free = np.asarray(df, np.float64)
-        some = (free > 0) & (free < np.inf)
-        q = np.where(some, -stdtrit(np.where(some, free, 1.0), tail_of(level)), q)
-        q = np.where(free > 0, q, np.nan)
+    q = student_quantile(np.inf if df is None else df, level=level)
     known = (x > low) & (x < high) & (far > 0) & np.isfinite(far)
     x, reach = np.where(known, x, np.nan), q * np.where(known, far, np.nan)
     if scale == "identity":

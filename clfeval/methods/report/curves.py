@@ -13,7 +13,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.inference.multinomial import weighed_difference
-from clfeval.inference.special import tail_of
+from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
@@ -204,9 +204,7 @@ def _estimates(
             found.positives + found.negatives, level=level,
         )  # fmt: skip
     else:
-        from scipy.special import stdtrit
-
-        reach = -float(stdtrit(clusters - 1, tail_of(level))) * _errors(found, each, clusters)
+        reach = float(student_quantile(clusters - 1, level=level)) * _errors(found, each, clusters)
         low, high = values - reach, values + reach
     ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in ends]

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.inference.resampling import percentiles, resampled_clusters, stream
 from clfeval.inference.shares import score_limits, score_parts
-from clfeval.inference.special import critical_value, tail_of
+from clfeval.inference.special import critical_value, student_quantile, tail_of
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.divided import of_share
@@ -112,12 +112,8 @@ def _jeffreys(k: Floats, n: Floats, level: float) -> Limits:
 
 def _around(values: Floats, errors: Floats, level: float, many: Sequence[int]) -> Limits:
     """Return value -+ z error, t with clusters - 1 degrees of freedom where there are clusters."""
-    from scipy.special import stdtrit
-
-    z = np.full(len(values), critical_value(level))
-    for i, c in enumerate(many):
-        if c:
-            z[i] = -float(stdtrit(c - 1, tail_of(level))) if c > 1 else np.nan
+    df = [c - 1 if c else np.inf for c in many]
+    z = student_quantile(df, level=level)
     return values - z * errors, values + z * errors
 
 
