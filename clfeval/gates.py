@@ -196,7 +196,8 @@ def _elsewhere(command: str, metric: str) -> str | None:
     """Say which other commands have a measure that this one has not."""
     names = {metric, *same_measure(metric)}
     others = [n for n in COMMANDS if n != command and not names.isdisjoint(gated(page_of(n)))]
-    return f"{command} has none; {' and '.join(others)} can limit it" if others else None
+    named = " and ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
+    return f"{command} has none; {named} can limit it" if others else None
 
 
 def _left_out(result: Result, metric: str) -> str | None:

@@ -58,7 +58,7 @@ HINTS = {
 }
 _HINTS = HINTS | {
     "duplicate-id": "an id names one row, and stands once; where rows share a patient or a "
-    "document: {cluster} instead (mars, phidelta, tune-jpt)",
+    "document: {cluster} instead (mars, phidelta, tune-jpt, report)",
     "decimal-comma": "a decimal comma? write '{value}' as {point}",
     "unknown-label": "a class truth happens to lack is declared with {labels}; "
     "a column that is no model is left out by naming the others with --model",

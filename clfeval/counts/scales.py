@@ -20,7 +20,7 @@ Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
 def ways_of(settled: Settled, name: str) -> str:
     """Say what a column may be instead of a model."""
     if shares(settled, name):
-        return f"{given('--cluster', name)} (mars, phidelta, tune-jpt)"
+        return f"{given('--cluster', name)} (mars, phidelta, tune-jpt, report)"
     return f"{given('--id', name)}, {given('--by', name)}"
 
 

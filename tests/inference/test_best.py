@@ -88,3 +88,11 @@ def test_what_is_not_finite_is_refused() -> None:
         contest([0.7, math.nan], np.eye(2), level=0.95, rng=rng())
     with pytest.raises(ValueError, match="level"):
         contest([0.7], [[1.0]], level=1.5, rng=rng())
+
+
+def test_few_degrees_of_freedom_keep_more_models() -> None:
+    """With 4 the one-sided quantile 1.645 grows as Student's t does: by 2.776 / 1.96."""
+    for df, may in ((4, True), (1000, False)):
+        found = contest([0.8, 0.8 - 2.1 * 0.05], [[0.05**2, 0], [0, 1e-18]], level=0.95, rng=rng(),
+                        df=df, draws=100_000)  # fmt: skip
+        assert found.may_be_best.tolist() == [True, may]

@@ -15,6 +15,8 @@ from clfeval.api.tune_jpt import tune_jpt
 from clfeval.errors import UsageError
 from tests.tables.door import counted, data_message, refusal, write
 
+WHERE = "(mars, phidelta, tune-jpt, report)"  # what takes it
+
 WIDE = "id,patient,truth,a\n1,x,1,1\n2,x,0,0\n3,y,1,0\n4,z,0,1\n"
 LONG = (
     "id,patient,model,prediction,truth\n1,x,a,1,1\n2,x,a,0,0\n3,y,a,0,1\n4,z,a,1,0\n"
@@ -105,19 +107,17 @@ def test_counts_have_no_rows_to_put_together(command: Callable[..., Any]) -> Non
 
 def test_a_repeated_id_points_to_it() -> None:
     content = "patient,truth,a\nx,1,1\nx,0,0\n"
-    assert "document: --cluster 'patient' instead (mars, phidelta, tune-jpt)" in data_message(
-        content, id="patient"
-    )
+    assert f"document: --cluster 'patient' instead {WHERE}" in data_message(content, id="patient")
 
 
 def test_a_column_of_such_a_name_points_to_it() -> None:
     rows = "".join(f"p{i},1,1\n" for i in range(12))
     content = f"patient,truth,a\n{rows}p0,0,0\n"
-    hint = "is it no model? --cluster 'patient' (mars, phidelta, tune-jpt), or --ignore 'patient'"
+    hint = f"is it no model? --cluster 'patient' {WHERE}, or --ignore 'patient'"
     assert hint in data_message(content)
     # numbers of patients beside scores
     numbers = "patient,truth,a\n" + "".join(f"{i},{i % 2},.{i}\n" for i in range(1, 10)) * 2
-    hint = "--cluster 'patient' (mars, phidelta, tune-jpt), --ignore 'patient' leaves it out"
+    hint = f"--cluster 'patient' {WHERE}, --ignore 'patient' leaves it out"
     assert hint in data_message(numbers)
     assert "--cluster" not in data_message(numbers.replace("patient", "width"))
     # one row each: that is an id

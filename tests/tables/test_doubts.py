@@ -274,7 +274,7 @@ def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
         f"{name.format(i // 2 + 7)},{i % 2},{i % 3 % 2},{i % 5 % 2}\n" for i in range(30)
     )
     lines = asked(f"patient,truth,rf,gb\n{rows}")
-    assert "--cluster 'patient' (mars, phidelta, tune-jpt)" in lines[-2]
+    assert "--cluster 'patient' (mars, phidelta, tune-jpt, report)" in lines[-2]
     assert lines[-1] == "try: clfeval mars t.csv -q --cluster patient"
     # mlcps has no clusters
     done = program("mlcps", "t.csv", "--from", "predictions", "--metric", "recall", "--metric",
@@ -592,7 +592,7 @@ def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
     (("tune-jpt", "--counts", "67", "5", "33", "95"),
      "the four counts with commas: --counts 67,5,33,95"),
     (("mars", "t.csv", "-q", "--fail-under", "f1=0.8"),
-     "mars has none; phidelta and tune-jpt can limit it"),
+     "mars has none; phidelta, tune-jpt and report can limit it"),
     (("mars", "t.csv", "-q", "--fail-under", "recall=70"), "70 % is 0.7"),
 ])  # fmt: skip
 def test_what_is_nearly_right_is_told_how_it_is_written(words: tuple[str, ...], hint: str) -> None:

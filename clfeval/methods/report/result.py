@@ -141,20 +141,30 @@ def _of_scores(
             names.append(model)
             values.append(value)
             moved.append(spread(each, place, every.truth))
-    found = _race(every, names, values, moved, options)
+    found = _race(sample, every, names, values, moved, options)
     return measures, found, sorted(digests)
 
 
+def _fewest(sample: Sample, unit: float) -> float:
+    """Return how many rows of the smaller class there are, or clusters if these are fewer."""
+    counts, patterns = sample.slices[None], sample.patterns[None]
+    rows = min(counts.positives.min(), counts.negatives.min()) / unit
+    return float(min(rows, np.inf if patterns.clusters is None else len(patterns.clusters)))
+
+
 def _race(
-    every: ScoredRows, names: Sequence[str], values: Sequence[float], moved: Sequence[Floats],
-    options: ReportOptions,
+    sample: Sample, every: ScoredRows, names: Sequence[str], values: Sequence[float],
+    moved: Sequence[Floats], options: ReportOptions,
 ) -> Race | None:  # fmt: skip
     if not names or options.confidence is None:
         return None
     covariance = of_rows(np.array(moved), every.weights, every.owners)
     if not np.isfinite(covariance).all():
         return None
-    return race(names, LEAD_OF_SCORES, values, covariance, level=options.level, seed=options.seed)
+    return race(
+        names, LEAD_OF_SCORES, values, covariance, level=options.level, seed=options.seed,
+        fewest=_fewest(sample, every.unit),
+    )  # fmt: skip
 
 
 def _curves(
@@ -185,8 +195,10 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
     values, covariance = of_patterns(patterns)
     if not np.isfinite(covariance).all():
         return None
-    return race(patterns.models, LEAD_OF_LABELS, values.tolist(), covariance,
-                level=options.level, seed=options.seed)  # fmt: skip
+    return race(
+        patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
+        seed=options.seed, fewest=_fewest(sample, patterns.unit),
+    )  # fmt: skip
 
 
 def _in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> list[Row]:

@@ -36,11 +36,14 @@ class Race:
 
 def race(
     models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,
-    level: float, seed: int,
+    level: float, seed: int, fewest: float,
 ) -> Race:  # fmt: skip
-    """Compare models by a measure of which more is better, on the same rows."""
-    x = np.array(values, np.float64)
-    found = contest(x, covariance, level=level, rng=stream(seed, f"best\0{measure}"))
+    """Compare models by a measure of which more is better, on the same rows.
+
+    fewest: rows of the smaller class, or clusters of which it is.
+    """
+    x, rng = np.array(values, np.float64), stream(seed, f"best\0{measure}")
+    found = contest(x, covariance, level=level, rng=rng, df=fewest - 1)
     return Race(tuple(models), measure, x, np.sqrt(np.diag(covariance)), found)
 
 
