@@ -243,7 +243,8 @@ def _said_of(one: Shown, result: Result) -> tuple[set[str], Sequence[Row]]:
 def _signs(shown: Shown, result: Result, rows: Sequence[Row]) -> tuple[str, ...]:
     """Mark what the answer names as the best, and what cannot be told from it."""
     if shown.places is not None:
-        return tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
+        placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
+        return placed if any(placed) else ()
     if shown.rank != "main" or not result.answer:
         return ()
     names = dict.fromkeys(
