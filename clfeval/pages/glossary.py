@@ -337,7 +337,7 @@ REPORT: Mapping[str, str] = {
     "npv": "share of the negative answers that are right",
     "balanced_accuracy": "mean of sensitivity and specificity",
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
-    "class": "the class that the measure is about",
+    "class": "the class that the measure is about, where it is about one of several",
     "metric": "the measure, with its parameters",
     "estimator": "binary: of the positive class against the others",
     "value": "the measure's value",

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from itertools import combinations
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -59,6 +60,23 @@ def test_the_pipe_from_report_will_work() -> None:
     assert areas == pytest.approx(AREAS, rel=1e-12)
     assert found[0]["tables"] == found[1]["tables"]
     assert signed(found[0])["stats"] == signed(found[1])["stats"]
+
+
+def test_the_pipe_from_report_works() -> None:
+    """What mlcps ranks is what the report says, to the last digit, whatever it was written as."""
+    table = str(Path(__file__).parents[2] / "fixtures" / "breast-cancer" / "scores.csv")
+    written = {
+        form: clfeval("report", table, "--positive", "malignant", "-q", "-f", form)
+        for form in ("json", "csv")
+    }
+    ranked = {form: document(rank(done.out.encode())) for form, done in written.items()}
+    assert ranked["json"]["tables"] == ranked["csv"]["tables"]
+    said = json.loads(written["json"].out)["tables"]["models"]
+    known = {row["model"]: row for row in said}
+    metrics = ranked["json"]["parameters"]["metrics"]
+    assert {"roc_auc", "brier", "mcc"} <= {*metrics}
+    for row in ranked["json"]["tables"]["profile"]:
+        assert row["value"]["value"] == known[row["model"]][row["metric"]]["value"]
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])

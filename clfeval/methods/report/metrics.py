@@ -37,14 +37,14 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) ->
         found = {one.name: hard.measured(one.measure, cells, sure) for one in wanted}
         for i, model in enumerate(models):
             rows += [
-                _row(label, model, name, sample.positive, one.values[i], one.errors[i], one.method)
+                _row(label, model, name, one.values[i], one.errors[i], one.method)
                 for name, one in found.items()
             ]
     return rows
 
 
 def score_rows(
-    label: str | None, model: str, counts: ScoreCounts, positive: str, threshold: float | None,
+    label: str | None, model: str, counts: ScoreCounts, threshold: float | None,
     asked: Iterable[Asked], options: ReportOptions,
 ) -> list[Row]:  # fmt: skip
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
@@ -60,7 +60,7 @@ def score_rows(
             known = scored.measured(one.measure, counts, wanted)
         else:
             continue
-        rows.append(_row(label, model, one.name, positive, known.value, known.error, known.method))
+        rows.append(_row(label, model, one.name, known.value, known.error, known.method))
     return rows
 
 
@@ -74,12 +74,12 @@ def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) ->
 
 
 def _row(
-    label: str | None, model: str, name: str, positive: str, value: Estimate, error: float,
+    label: str | None, model: str, name: str, value: Estimate, error: float,
     method: str,
 ) -> Row:  # fmt: skip
     return {
         "slice": label, "model": model, "metric": name, "estimator": TWO_CLASSES,
-        "class": positive, "value": value, "se": None if isnan(error) else float(error),
+        "class": None, "value": value, "se": None if isnan(error) else float(error),
         "method": method,
     }  # fmt: skip
 

@@ -131,9 +131,7 @@ def _of_scores(
         digests.append(f"{model}{whole.digest()}")
         for label in sample.slices:
             here = whole if label is None else every.within(j, label)
-            measures += score_rows(
-                label, model, here, sample.positive, sample.thresholds.get(model), asked, options
-            )
+            measures += score_rows(label, model, here, sample.thresholds.get(model), asked, options)
             _curves(label, model, here, options, sample, tables)
         value = float(area.function(whole.scores, whole.positives, whole.negatives))
         if np.isfinite(value) and area.influence is not None and options.confidence is not None:

@@ -28,7 +28,7 @@ TABLES = (
     Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD,
                      Column("may_be_best", "flag?")), "", 1),
     Table("metrics", (
-        SLICE, MODEL, *of("text", "metric estimator class"), *of("estimate", "value"),
+        SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
         Column("se", "number?", "standard error"), *of("text", "method"),
     ), "", 1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
