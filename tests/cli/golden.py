@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "fixtures" / "golden"
 
 PAPER = "fixtures/mars-paper/wide.csv"
+PAPER_SCORES = "fixtures/mars-paper/scores.csv"
 CANCER = "fixtures/breast-cancer/labels.csv --positive malignant"
 SCORES = "fixtures/breast-cancer/scores.csv --positive malignant"
 
@@ -102,6 +103,13 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "mlcps.csv": (0, f"mlcps {METRICS} -f csv --weight recall=2"),
     "mlcps.json": (0, f"mlcps {METRICS} -f json --model svm --model tree --weight-sensitivity"),
     "mlcps.md": (0, f"mlcps {METRICS} -f markdown --metric recall --metric f1 --metric roc_auc"),
+    "report-80.txt": (80, f"report {SCORES} --plot"),
+    "report-140.txt": (140, f"report {SCORES} --show benefit --show thresholds --thresholds 3"),
+    "report-labels.txt": (80, f"report {CANCER} --show metrics"),
+    "report-piped.txt": (0, f"report {SCORES} --measure ks --show metrics"),
+    "report.csv": (0, f"report {SCORES} -f csv"),
+    "report.md": (0, f"report {CANCER} -f markdown"),
+    "report.json": (0, f"report {PAPER_SCORES} -f json --points 5 --thresholds 3"),
     "digits-slices.txt": (80, "mars fixtures/digits/labels.csv --positive 8 --by truth"),
 }
 

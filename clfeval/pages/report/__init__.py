@@ -28,7 +28,8 @@ TABLES = (
     Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD,
                      Column("may_be_best", "flag?")), "", 1),
     Table("metrics", (
-        SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
+        SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"),
+        *of("estimate", "value"),
         Column("se", "number?", "standard error"), *of("text", "method"),
     ), "", 1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
@@ -55,7 +56,8 @@ def headline(result: Result) -> list[str]:
 
 
 PAGE = Page(
-    "report", TABLES, headline, shown, charts, parts=("probabilities", "errors"),
-    plots=("roc", "pr", "gain", "lift", "benefit", "scores"),
+    "report", TABLES, headline, shown, charts,
+    parts=("probabilities", "errors", "slices", "spread"),
+    plots=("roc", "pr", "gain", "lift", "benefit"),
     glossary=REPORT, headings=REPORT_HEADINGS,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.pages.write import at_cut, evenly, exact, without_model
+from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Sign, Source
 from clfeval.words import quoted
@@ -49,10 +49,33 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
-        every: dict[str, Source] = {"slice": "slice", **(PROBABLE if scored else OF_LABELS)}
-        yield Shown("models", "Slices", every, most=LISTED, name="slices", rank="asked",
-                    lead="roc_auc" if scored else "balanced_accuracy")  # fmt: skip
+        yield _slices(result, "roc_auc" if scored else "balanced_accuracy")
     yield from _details(result)
+
+
+def _slices(result: Result, lead: str) -> Shown:
+    """Show what each slice holds, and who is best there."""
+    parts: dict[str, list[Row]] = {}
+    for row in result.tables["models"]:
+        if row["slice"] is not None:
+            parts.setdefault(str(row["slice"]), []).append(row)
+    rows: list[Row] = []
+    for label, models in parts.items():
+        first = ranked(models, lead)[0]
+        cells = [float(str(first[name])) for name in ("tp", "fn", "fp", "tn")]
+        facts = {"rows": f"{sum(cells):,.10g}", "positives": f"{sum(cells[:2]):,.10g}"}
+        rows.append({**first, "slice": label, **facts})
+    title = heading(lead)
+    columns: dict[str, Source] = {
+        "slice": "slice", "rows": "rows", "positives": "positives",
+        "best there": lambda row: row["model"] if value_of(row[lead]) is not None else ABSENT,
+        title: lead, "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
+    }  # fmt: skip
+    return Shown(
+        "models", "Slices", columns, rows, LISTED, "every model in each: --format csv",
+        name="slices", rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
+        places=[""] * len(rows),
+    )  # fmt: skip
 
 
 def ranked(rows: Sequence[Row], name: str) -> list[Row]:
