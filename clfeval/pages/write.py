@@ -20,6 +20,8 @@ TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
+    "needs_scores": "the model gives labels, and no scores",
+    "not_probabilities": "scores outside 0..1 are no probabilities",
     "nothing_found": "no model finds any row of the target class",
     "no_other_model": "no model is outside, so nothing can be missed alone",
     "no_positive_prediction": "the model never says positive",

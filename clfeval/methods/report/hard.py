@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.inference.influence import limits as limits_on
 from clfeval.inference.resampling import percentiles, resampled_clusters, stream
 from clfeval.inference.shares import score_limits, score_parts
-from clfeval.inference.special import critical_value, student_quantile, tail_of
+from clfeval.inference.special import critical_value, tail_of
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.divided import of_share
@@ -78,7 +79,7 @@ def _bounds(
     if how == "bootstrap":
         return _resampled(measure.function, cells, sure, level), BOOTSTRAP
     if how == "influence":
-        return _around(values, errors, level, sure.many), INFLUENCE
+        return _around(measure, values, errors, sure), INFLUENCE
     if how in ("wilson", "jeffreys") and measure.share is not None and not measure.drawn:
         k, n = of_share(measure, cells, level)
         return (_wilson if how == "wilson" else _jeffreys)(k, n, level), how.capitalize()
@@ -86,7 +87,7 @@ def _bounds(
     if exact is not None and not measure.takes:
         return exact, EXACT if measure.share is not None else TRANSFORMED
     if measure.takes:  # the limits of a record know its plain form
-        return _around(values, errors, level, sure.many), INFLUENCE
+        return _around(measure, values, errors, sure), INFLUENCE
     fixed = sure.design.totals == "fixed" or measure.invariant
     found = limits(measure.id, cells, level=level, design=sure.design)
     return found, OF_KIND[measure.interval] if fixed else REGION
@@ -110,11 +111,16 @@ def _jeffreys(k: Floats, n: Floats, level: float) -> Limits:
     return low + none, high + none
 
 
-def _around(values: Floats, errors: Floats, level: float, many: Sequence[int]) -> Limits:
-    """Return value -+ z error, t with clusters - 1 degrees of freedom where there are clusters."""
-    df = [c - 1 if c else np.inf for c in many]
-    z = student_quantile(df, level=level)
-    return values - z * errors, values + z * errors
+def _around(measure: Measure, values: Floats, errors: Floats, sure: HardLimits) -> Limits:
+    """Return limits of the standard error on the scale of the measure's range, t over clusters."""
+    ends = measure.low, measure.high
+    scales = {(0.0, 1.0): "logit", (-1.0, 1.0): "fisher", (0.0, np.inf): "log"}
+    scale = scales.get(ends, "identity")
+    df = [many - 1 if many else np.inf for many in sure.many]
+    return limits_on(
+        values, errors, scale=scale, low=measure.low, high=measure.high,  # type: ignore[arg-type]
+        level=sure.level or 0.0, df=df,
+    )  # fmt: skip
 
 
 def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Limits:
@@ -176,7 +182,7 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[int]) -> Floats:
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
     else:
         c = np.array(many, np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * c / (c - 1)
+        factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # one cluster tells nothing
+        squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)

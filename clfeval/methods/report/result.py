@@ -37,6 +37,7 @@ from clfeval.methods.report.metrics import by_model, hard_rows, score_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
 from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.words import many
 
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
@@ -66,8 +67,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         digests += scores
     tables["metrics"] = _in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
-    lead = LEAD_OF_LABELS if contestants is None else LEAD_OF_SCORES
-    if contestants is None:
+    lead = LEAD_OF_SCORES if _scored(sample) else LEAD_OF_LABELS
+    if lead == LEAD_OF_LABELS:
         contestants = _by_votes(sample, options)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
@@ -81,9 +82,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         "positive": sample.positive,
         "negative": list(sample.negative),
         "by": list(said.by),
+        "interval_methods": {} if options.confidence is None else INTERVAL_METHODS,
     }
-    if options.confidence is not None:
-        found["interval_methods"] = INTERVAL_METHODS
     return Result(
         command="report",
         signature=signature(
@@ -264,6 +264,6 @@ def _warnings(sample: Sample) -> list[Warn]:
             text = f"no {name} row: what compares the two classes is undefined"
             said.append(Warn("single-class", text))
         elif totals.min() < 30 * counts.unit:
-            text = f"{counts.shown(f'{name}s').min():,.10g} {name} rows tell little"
-            said.append(Warn("small-class", text))
+            few = many(counts.shown(f"{name}s").min().item(), f"{name} row")
+            said.append(Warn("small-class", f"{few}: what rests on them is hardly known"))
     return said + ([] if sample.counted is None else counting_notes(sample.counted))
