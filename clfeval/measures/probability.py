@@ -47,11 +47,13 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     Errors: ValueError for probabilities outside 0..1.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    given = probabilities(p)
-    # ln(1 - p) has all its digits from p where p is small
-    right = np.log(np.maximum(given, LEAST))
-    wrong = np.log1p(-np.minimum(given, 1 - LEAST))
-    return np.asarray(0.0 - np.where(np.asarray(truth, bool), right, wrong))  # never -0.0
+    given, said = probabilities(p), np.asarray(truth, bool)
+    parts = [
+        # ln(1 - p) has all its digits from p where p is small
+        np.log1p(-np.minimum(given, 1 - LEAST)) if not said.all() else 0.0,
+        np.log(np.maximum(given, LEAST)) if said.any() else 0.0,
+    ]
+    return np.asarray(0.0 - np.where(said, parts[1], parts[0]))  # never -0.0
 
 
 def summed_squares(p: ArrayLike, truth: ArrayLike) -> Floats:
@@ -73,15 +75,18 @@ def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) ->
 
     NaN without rows. Errors: those of the loss.
     """
-    of, others = loss(scores, True), loss(scores, False)
+    return _mean_of(loss(scores, True), loss(scores, False), positives, negatives)
+
+
+def _mean_of(of: Floats, others: Floats, positives: Counts, negatives: Counts) -> Floats:
     whole = (positives * of).sum(axis=-1) + (negatives * others).sum(axis=-1)
     return over(whole, np.sum(totals(positives, negatives), axis=0))
 
 
 def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the influence on the mean of a loss: the loss less its mean, (2 m,)."""
-    mean = mean_of(loss, scores, positives, negatives)
-    return two(loss(scores, True), loss(scores, False)) - mean
+    of, others = loss(scores, True), loss(scores, False)
+    return two(of, others) - _mean_of(of, others, positives, negatives)
 
 
 def _spread(share: Any) -> Floats:

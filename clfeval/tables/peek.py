@@ -34,6 +34,7 @@ class Peek:
     percent: bool = False
     commas: bool = False
     distinct: bool = False
+    mostly_numeric: bool = False
 
     @classmethod
     def of(cls, values: Sequence[str], decimal: str, *, typed_number: bool = False) -> Peek:
@@ -47,13 +48,9 @@ class Peek:
                 _plain(text) if any(one.fullmatch(text) for one in known) else text
                 for text in texts
             )
-        return cls(texts, typed_number, percent, commas, len(values) == len({*values}) > 1)
-
-    @property
-    def mostly_numeric(self) -> bool:
-        """True when numbers outweigh the rest: a bad cell does not turn scores into labels."""
-        numbers = sum(map(is_score, self.texts))
-        return self.typed_number or numbers > len(self.texts) - numbers
+        distinct = len(values) == len({*values}) > 1
+        numeric = typed_number or outweigh(texts)
+        return cls(texts, typed_number, percent, commas, distinct, numeric)
 
     @property
     def bit(self) -> bool:
@@ -69,6 +66,11 @@ class Peek:
     def classes(self) -> bool:
         """True when the values may be classes: texts, or whole numbers."""
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
+
+
+def outweigh(texts: Collection[str]) -> bool:
+    """Tell whether numbers outweigh the rest: a bad cell does not turn scores into labels."""
+    return 2 * sum(map(is_score, texts)) > len(texts)
 
 
 def _most(written: re.Pattern[str], texts: Collection[str]) -> bool:

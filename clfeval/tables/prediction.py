@@ -17,7 +17,7 @@ from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
-from clfeval.tables.peek import Peek, peek
+from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
 from clfeval.tables.taken import Taken
@@ -149,8 +149,8 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
 
     One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
     """
-    strange = replace(column, texts=column.texts - classes)
-    scores = not column.texts <= classes and strange.mostly_numeric and column.mostly_numeric
+    strange = column.texts - classes
+    scores = strange and column.mostly_numeric and (column.typed_number or outweigh(strange))
     return "score" if scores else "label"
 
 

@@ -107,8 +107,8 @@ def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
 
 def _above(part: Counts, first: Ints) -> Counts:
     """Return how many rows have a score at one of these places or behind it."""
-    up_to = np.concatenate([[0], np.cumsum(part)]).astype(part.dtype)
-    found: Counts = up_to[-1] - up_to[first]
+    up_to = np.cumsum(part)
+    found: Counts = up_to[-1] - np.where(first > 0, up_to[first - 1], 0)
     return found
 
 
@@ -249,14 +249,14 @@ def distribution_rows(
         if least < 0 or most > 1:
             low, high = float(least), float(most)
     edges = np.linspace(low, high, BINS + 1)
-    place = np.clip(np.searchsorted(edges, counts.scores, side="right") - 1, 0, BINS - 1)
+    first = np.concatenate([[0], np.searchsorted(counts.scores, edges[1:-1])])
     rows: list[Row] = []
     for name, part in zip(classes, (counts.positives, counts.negatives), strict=True):
-        found = np.bincount(place, part, BINS)
+        found = -np.diff(_above(part, first), append=0)
         total = found.sum()
         for i in range(BINS):
             share = float(found[i] / total) if total else None
-            many = shown(np.rint(found[i]).astype(np.int64), counts.unit).item()
+            many = shown(found[i], counts.unit).item()
             rows.append(
                 {
                     "slice": label, "model": model, "class": name, "from": float(edges[i]),
