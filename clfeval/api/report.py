@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from clfeval.api.ask import OnOpen, Ready
@@ -27,7 +28,8 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     options are those of `clfeval report`. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
-    with open_predictions(table, said, keep_counts=True) as predictions:
+    several = replace(said, several=True)
+    with open_predictions(table, several, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
         yield Ready(lambda: report_result(sample, options), sample.facts)

@@ -125,11 +125,14 @@ class Sample:
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             found["rows left out"] = dropped
-        sides = (
-            ((self.positive,), counts.shown("positives")),
-            (self.negative, counts.shown("negatives")),
-        )
-        for word, (names, totals) in zip(("positive", "negative"), sides, strict=True):
+        sides = {
+            "positive": ((self.positive,), counts.shown("positives")),
+            "negative": (self.negative, counts.shown("negatives")),
+        }
+        if self.counted is not None and self.counted.several:
+            found["classes"] = f"{len(self.counted.order)}: {listing(self.counted.order)}"
+            sides = {}
+        for word, (names, totals) in sides.items():
             numbers = sorted({*totals.tolist()})
             ends = dict.fromkeys((numbers[0], numbers[-1]))
             said = " to ".join(f"{number:,.10g}" for number in ends)

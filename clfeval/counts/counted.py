@@ -21,7 +21,7 @@ from clfeval.counts.judge import Judged, slices_of
 from clfeval.counts.kept import JointCounts, Kept, joint_counts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, model_scores
-from clfeval.counts.settle import Settled, file_count, values_of
+from clfeval.counts.settle import Settled, are_several, file_count, values_of
 from clfeval.result import InputFile
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import ModelColumns
@@ -129,6 +129,11 @@ class Counted:
     def patterns(self) -> PatternCounts:
         """The patterns of the whole table."""
         return self.slices[None]
+
+    @property
+    def several(self) -> bool:
+        """True where more than two classes were taken as they are, and none is positive."""
+        return are_several(self.classes, self.roles, self.models)
 
     @property
     def ordered(self) -> bool:

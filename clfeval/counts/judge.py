@@ -235,7 +235,8 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
     positive = settled.positive
     if judged.classes:
         refuse_twins(settled.name, settled.columns.truth, judged.rows, settled.roles)
-        positive = resolve_positive(settled.name, judged.rows, settled.roles)
+        models = settled.columns.models
+        positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None
     settled = with_kinds(settled, dict.fromkeys(scores, "score"))

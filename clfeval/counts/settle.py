@@ -31,8 +31,12 @@ from clfeval.tables.scan import (
 from clfeval.words import many
 
 
-def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str:
+def resolve_positive(
+    file: str, classes: Mapping[str, int], roles: Input, models: Iterable[ModelColumns] = ()
+) -> str:
     """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
+
+    Where none is needed (see `are_several`) it is the first that all models can say: any will do.
 
     classes: how many rows each has.
     """
@@ -44,6 +48,11 @@ def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str
             hint = hint or f"a class truth happens to lack is declared with {declared}"
             raise DataError.of(what, "unknown-positive", file, hint=hint)
         return roles.positive
+    if are_several(classes, roles, models):
+        columns = [{*model.classes} for model in models if model.kind == "classes"]
+        return min(
+            classes, key=lambda name: (sum(name not in one for one in columns), natural(name))
+        )
     default = default_positive(classes)
     if default is None:
         rows = (f"'{name}' ({many(count, 'row')})" for name, count in classes.items())
@@ -52,6 +61,20 @@ def resolve_positive(file: str, classes: Mapping[str, int], roles: Input) -> str
         hint = f"{given('--positive', guess, bare=True)}: {why}; all others are negative"
         raise DataError.of(what, "positive-needed", file, hint=hint, fixes={"positive": guess})
     return default
+
+
+def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()) -> bool:
+    """Tell whether more than two classes are taken as they are: none is named positive.
+
+    Classes are those of truth, of --labels and of probability columns. One score per row orders
+    rows by one class alone, which then has to be named.
+    """
+    if not roles.several or roles.positive is not None:
+        return False
+    if any(model.kind == "score" for model in models):
+        return False
+    named = {*classes, *roles.labels}
+    return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
 
 
 def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
@@ -201,14 +224,17 @@ def settle(opened: Predictions) -> Settled:
     reading = columns.readings("plain")[columns.truth]
     everywhere = distinct_of(files, columns.truth, columns.null_values, reading)
     classes = tuple(sorted(everywhere, key=natural))
+    rows = {name: everywhere[name] for name in classes}
     if classes:
-        rows = {name: everywhere[name] for name in classes}
         refuse_twins(settled.name, columns.truth, rows, roles)
-        settled = replace(settled, positive=resolve_positive(settled.name, rows, roles))
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
-    return replace(with_kinds(settled, kinds), classes=classes, strange=strange)
+    settled = with_kinds(settled, kinds)
+    if classes:
+        sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
+        settled = replace(settled, positive=sure)
+    return replace(settled, classes=classes, strange=strange)
 
 
 def with_related(settled: Settled) -> Settled:

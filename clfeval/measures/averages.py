@@ -86,12 +86,28 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
         mine, theirs = top[cells].sum(axis=0), bottom[cells].sum(axis=0)
         return _divided(mine - value * theirs, whole)
     values, weights = _weighted(measure, n, by)
-    parts = np.where(weights[..., None] > 0, influence_by_class(measure, n), 0.0)
-    summed = (weights[..., None] * parts).sum(axis=-2)
+    summed = _summed(measure, n, values, weights)
     if by == "weighted":  # the weights are shares of rows too
         truth = np.repeat(np.arange(c), c)
         summed = summed + np.where(weights > 0, values - value, 0.0)[..., truth]
     return over(summed, weights.sum(axis=-1, keepdims=True))
+
+
+def _summed(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Floats:
+    """Return the weighted sum over classes of f of each, in the cells, (..., C C).
+
+    A cell is a true negative of all classes but those of its row and its column.
+    """
+    top, bottom = _parts(measure)
+    some = weights > 0
+    share = np.where(some, weights / np.where(some, _bottom(measure, n), 1.0), 0.0)
+    known = np.where(some, values, 0.0)
+    tp, fp, fn, tn = (share * (a - known * b) for a, b in zip(top, bottom, strict=True))
+    row, column = (fn - tn)[..., :, None], (fp - tn)[..., None, :]
+    c = weights.shape[-1]
+    found = np.where(np.eye(c, dtype=bool), (tp - tn)[..., None], row + column)
+    found = found + tn.sum(axis=-1)[..., None, None]
+    return np.asarray(found.reshape(*weights.shape[:-1], c * c))
 
 
 def _weighted(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:

@@ -25,7 +25,10 @@ ROUNDED = 1e-12  # of a weight: more is said
 def parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = ""
 ) -> dict[str, Any]:
-    """Return what was found, and what the groups of options state: first the names in `order`."""
+    """Return what was found, and what the groups of options state: first the names in `order`.
+
+    Those of `order` that nobody states are left out.
+    """
     said = {name: value for one in groups for name, value in options.parameters(one).items()}
     said |= found
     if "cluster" in said and "cluster" not in without.split():
@@ -33,7 +36,7 @@ def parameters(
         if said["cluster"] is not None and said.get("interval") != "none":
             said["interval_methods"] = {**said.get("interval_methods", {}), **CLUSTERED}
     names = [name for name in (*order.split(), *said) if name not in without.split()]
-    return {name: said[name] for name in names}
+    return {name: said[name] for name in names if name in said}
 
 
 def signature(

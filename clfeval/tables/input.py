@@ -46,7 +46,8 @@ class Input:
     """How a table is read, and which column is what; all that is unsaid is recognised from it.
 
     threshold: from a model to its own; the key None holds the one for all others. run: a column
-    that stands in `by` too, where an observation stands once in each run.
+    that stands in `by` too, where an observation stands once in each run. several: the command can
+    take more than two classes as they are, so that none of them has to be positive.
     """
 
     input_format: Annotated[
@@ -151,6 +152,7 @@ class Input:
             COLUMNS, stated=True, signed="cluster", completes="column", common=True),
     ] = None  # fmt: skip
     run: str | None = None
+    several: bool = False
 
     def folded(self) -> Input:
         """Return it with classes as `fold_labels` makes them."""

@@ -82,7 +82,7 @@ def _bounds(
         return _around(measure, values, errors, sure), INFLUENCE
     if how in ("wilson", "jeffreys") and measure.share is not None and not measure.drawn:
         k, n = of_share(measure, cells, level)
-        return (_wilson if how == "wilson" else _jeffreys)(k, n, level), how.capitalize()
+        return (wilson if how == "wilson" else jeffreys)(k, n, level), how.capitalize()
     exact = exact_limits(measure.id, cells, level=level, design=sure.design)
     if exact is not None and not measure.takes:
         return exact, EXACT if measure.share is not None else TRANSFORMED
@@ -93,11 +93,12 @@ def _bounds(
     return found, OF_KIND[measure.interval] if fixed else REGION
 
 
-def _wilson(k: Floats, n: Floats, level: float) -> Limits:
+def wilson(k: Floats, n: Floats, level: float) -> Limits:
+    """Return the score limits of k / n."""
     return score_limits(score_parts(k, n), critical_value(level))
 
 
-def _jeffreys(k: Floats, n: Floats, level: float) -> Limits:
+def jeffreys(k: Floats, n: Floats, level: float) -> Limits:
     """Return the quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0 and 1 at k = n.
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.

@@ -35,6 +35,7 @@ from clfeval.methods.report.curves import (
 )
 from clfeval.methods.report.metrics import by_model, hard_rows, score_rows
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.several import several_result
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import many
@@ -52,6 +53,8 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
+    if sample.counted is not None and sample.counted.several:
+        return several_result(sample, sample.counted, options)
     asked = asked_of(options.measure)
     counts = sample.slices[None]
     if options.confidence is not None and counts.fractional:

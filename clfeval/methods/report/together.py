@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
+from clfeval.measures.record import Measure
 
 DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 
@@ -77,12 +80,29 @@ def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
         share = n[rows] @ right[rows] / many
         each[rows] = total / many * (right[rows] - share) / 2
         values += share / 2
-    if patterns.clusters is None:
-        return values, _rounded((each.T * n) @ each / total**2)
-    parts = patterns.clusters.totals(each.T)
-    c = len(patterns.clusters)
+    return values, _of_kinds(each.T, n, patterns.clusters)
+
+
+def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Floats]:
+    """Return a measure of the tables of models, (k,), and its covariance, (k, k), of C classes."""
+    form = measure.classes
+    if form is None or form.of is None or form.influence is None:
+        raise ValueError(f"{measure.id} is not smooth in the table of many classes")
+    tables = patterns.tables
+    each = form.influence(tables)
+    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+    return form.of(tables), _of_kinds(moved, patterns.n, patterns.clusters)
+
+
+def _of_kinds(each: Floats, n: Counts, clusters: ClusterCounts | None) -> Floats:
+    """Return the covariance of k estimates from their influence on m kinds of rows, (k, m)."""
+    total = float(n.sum())
+    if clusters is None:
+        return _rounded((each * n) @ each.T / total**2)
+    parts = clusters.totals(each)
+    c = len(clusters)
     factor = c / (c - 1) if c > 1 else np.nan
-    return values, _rounded(parts @ parts.T * factor / total**2)
+    return _rounded(parts @ parts.T * factor / total**2)
 
 
 def _rounded(covariance: Floats) -> Floats:

@@ -11,22 +11,25 @@ from clfeval.pages.report.sections import shown
 from clfeval.pages.write import class_counts, joined
 from clfeval.result import Result
 from clfeval.schema import Column, Page, Table, of
+from clfeval.words import many
 
 THRESHOLD = Column("threshold", "cut?")
-OF_SCORES = tuple(
-    replace(column, when="+curves")
-    for column in (
-        *of("share", "roc_auc brier"), *of("estimate", "brier_skill"), *of("amount", "log_loss"),
-        *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large"),
-        *of("estimate", "net_benefit"),
-    )
+# of one class against the rest; else, without a positive one, of all classes alike
+_TWO, _MANY = "positive", "classes"
+OF_SCORES = (
+    *of("share", "roc_auc brier", when="?"), *of("estimate", "brier_skill", when="+curves"),
+    *of("amount", "log_loss", when="?"), *of("share", "top_k_accuracy", when=f"{_MANY}?"),
+    *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large net_benefit",
+        when="+curves"),
 )  # fmt: skip
-HARD = (*of("share", "sensitivity specificity precision npv balanced_accuracy"),
-        *of("signed", "mcc"), *of("share", "f1"), *of("signed", "kappa"),
-        *of("share", "accuracy"))  # fmt: skip
+HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
+        *of("share", "balanced_accuracy"), *of("signed", "mcc"), *of("share", "f1"),
+        *of("signed", "kappa"), *of("share", "accuracy"))  # fmt: skip
 TABLES = (
-    Table("models", (SLICE, MODEL, THRESHOLD, *CELLS, *OF_SCORES, *HARD,
-                     Column("may_be_best", "flag?")), "", 1),
+    Table("models", (
+        SLICE, MODEL, *(replace(one, when=_TWO) for one in (THRESHOLD, *CELLS)), *OF_SCORES, *HARD,
+        Column("may_be_best", "flag?"),
+    ), "", 1),
     Table("metrics", (
         SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"),
         *of("estimate", "value"),
@@ -52,12 +55,16 @@ TABLES = (
 def headline(result: Result) -> list[str]:
     """Say what was read and what is positive."""
     names = joined([item.name for item in result.inputs])
+    if (classes := result.summary.get("classes")) is not None:
+        models = many(result.summary["models"], "model")
+        rows = many(result.summary["rows"], "row")
+        return [f"Report of {names}: {rows} of {classes} classes, {models}"]
     return [f"Report of {names}: {class_counts(result)}"]
 
 
 PAGE = Page(
     "report", TABLES, headline, shown, charts,
-    parts=("probabilities", "errors", "slices", "spread"),
+    parts=("probabilities", "errors", "classes", "confusions", "matrix", "slices", "spread"),
     plots=("roc", "pr", "gain", "lift", "benefit"),
     glossary=REPORT, headings=REPORT_HEADINGS,
 )  # fmt: skip

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.pages.report.classes import shown_classes
+from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
-from clfeval.schema import Shown, Sign, Source
+from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
-LISTED = 30  # rows of a table shown to a person; files get them all
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LEGEND = ("calibration_slope", "calibration_intercept", "net_benefit", "brier", "mcc", "precision",
@@ -31,6 +32,9 @@ OF_LABELS: Mapping[str, Source] = {
 
 def shown(result: Result, _digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
+    if result.parameters["positive"] is None:
+        yield from shown_classes(result)
+        return
     models = result.whole("models")
     scored = [
         row
@@ -45,7 +49,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
             total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
-            more="--format csv", places=_places(rows[:LISTED]),
+            more="--format csv", places=places(rows[:LISTED]),
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
@@ -78,31 +82,12 @@ def _slices(result: Result, lead: str) -> Shown:
     )  # fmt: skip
 
 
-def ranked(rows: Sequence[Row], name: str) -> list[Row]:
-    """Sort models, the largest value first; those without it last."""
-
-    def size(row: Row) -> float:
-        value = value_of(row[name])
-        return float("inf") if value is None else -value
-
-    return sorted(rows, key=size)
-
-
-def _places(rows: Sequence[Row]) -> list[Sign] | None:
-    """Mark the first, and those that may be the best as well, where that is known."""
-    may = [row["may_be_best"] for row in rows]
-    if not any(one is not None for one in may):
-        return None
-    first = next((i for i, one in enumerate(may) if one), 0)
-    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
-
-
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     at = at_cut(rows)
     yield Shown(
         "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
-        name="probabilities", places=_places(rows[:LISTED]),
+        name="probabilities", places=places(rows[:LISTED]),
     )  # fmt: skip
     note = without_model([result.summary.get("prevalence")])
     yield Shown(

@@ -1,0 +1,205 @@
+"""From the counts of more than two classes to the Result of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
+from clfeval.counts.units import shown
+from clfeval.errors import UsageError, bad_option
+from clfeval.inference.influence import uncertainty
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.classes import accuracy_influence
+from clfeval.methods.document import counting_notes, parameters, signature
+from clfeval.methods.estimates import fractional_weights
+from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.asked import asked_of_classes
+from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.together import Race, of_classes, race
+from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.words import plain
+
+INTERVAL_METHODS = {
+    "shares of rows": "Clopper-Pearson, or as --interval says",
+    "other measures": "influence values, on the logit or Fisher scale",
+    "who may be the best": "multiple comparisons with the best (Hsu)",
+}
+# as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
+OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
+OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+MEAN, MEAN_OF = "macro", "f1"
+RARE = 10  # rows of a class that tell little of it
+LISTED = 3  # such classes by name
+
+
+def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
+    """Compute every table of a report on more than two classes, none of them positive."""
+    asked = asked_of_classes(options.measure, counted.order, ordered=counted.ordered)
+    _refuse(counted, options)
+    every = counted.labels()
+    whole, digests = every[None], [every[None].digest()]
+    metrics: dict[tuple[str | None, str], list[Row]] = {}
+    for label, patterns in every.items():
+        for row in label_rows(label, patterns, asked, options):
+            metrics.setdefault((label, str(row["model"])), []).append(row)
+    for i, model in enumerate(counted.models):
+        if model.kind != "classes":
+            continue
+        for label, counts in counted.class_scores(i).items():
+            found = probability_rows(label, model.name, counts, asked, options)
+            metrics[label, model.name] += found
+            digests += [f"{model.name}{counts.digest()}"] if label is None else []
+    lead = "accuracy" if _absent(whole).any() else "balanced_accuracy"
+    leaders = _race(whole, lead, options)
+    order = {one.name: place for place, one in enumerate(asked)}
+    rows = [
+        row
+        for label in every
+        for model in whole.models
+        for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
+    ]
+    models = _model_rows(rows, leaders)
+    confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
+    firsts = [row for row in models if row["slice"] is None]
+    answer = report_answer(firsts, lead, leaders, (), options.confidence)
+    first, *others = digests
+    statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
+    said = sample.roles
+    details: dict[str, Any] = {
+        "positive": None, "negative": [], "classes": list(counted.order),
+        "ordered": counted.ordered, "by": list(said.by),
+    }  # fmt: skip
+    if options.confidence is not None:
+        details["interval_methods"] = INTERVAL_METHODS
+    return Result(
+        command="report",
+        signature=signature(
+            "cmd pos classes miss weight by cluster ci level totals seed measures",
+            {
+                "cmd": "report", "pos": None, "classes": len(counted.order),
+                "miss": said.missing, "weight": "yes" if said.weight else None,
+                "by": ",".join(said.by), "ci": options.interval,
+                "level": f"{options.level:g}", "seed": options.seed,
+                "measures": ",".join(options.measure),
+            },
+            said, options, files=sample.files, statistics=statistics if others else first,
+        ),
+        inputs=sample.files,
+        parameters=parameters(
+            "positive negative classes ordered level interval totals interval_methods missing by "
+            "cluster measure",
+            details, said, options,
+        ),
+        summary={
+            "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
+            **_cluster_totals(whole), "models": len(whole.models),
+        },
+        tables={"models": models, "metrics": rows, "confusion": confusion},
+        answer=answer,
+        warnings=(*_warnings(whole), *counting_notes(counted)),
+    )  # fmt: skip
+
+
+def _refuse(counted: Counted, options: ReportOptions) -> None:
+    """Raise for what more than two classes do not take."""
+    if options.confidence is not None and counted.patterns.fractional:
+        raise fractional_weights()
+    if options.interval == "bootstrap":
+        hint = "--interval influence, or exact, where shares of rows have exact limits"
+        raise bad_option("--interval bootstrap is for two classes", hint=hint)
+    if counted.roles.threshold:
+        what = "--threshold has nothing to act on: no class is positive"
+        hint = "--positive CLASS looks at one of them against the rest"
+        raise UsageError.of(what, "positive-needed", hint=hint)
+
+
+def _absent(patterns: ClassPatterns) -> Any:
+    """Tell which classes truth lacks."""
+    return patterns.tables[0].sum(axis=1) == 0
+
+
+def _race(patterns: ClassPatterns, lead: str, options: ReportOptions) -> Race | None:
+    """Return who leads by the labels, on the same rows."""
+    if options.confidence is None:
+        return None
+    values, covariance = of_classes(patterns, CATALOG[lead])
+    if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
+        return None
+    return race(patterns.models, lead, values.tolist(), covariance, level=options.level,
+                seed=options.seed)  # fmt: skip
+
+
+def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
+    """Return the first screen: one row a model and slice."""
+    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for row in metrics:
+        kind = MEAN if row["metric"] == MEAN_OF else CLASSES
+        mine = found.setdefault((row["slice"], row["model"]), {})
+        if row["estimator"] == kind:
+            mine[str(row["metric"])] = row["value"]
+    scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
+    names = (*OF_PROBABILITIES, *OF_LABELS) if scored else OF_LABELS
+    none = Estimate(None, reason="needs_scores")
+    may = {} if leaders is None else leaders.may_be_best
+    return [
+        {
+            "slice": label, "model": model, **{name: mine.get(name, none) for name in names},
+            "may_be_best": None if label is not None else may.get(model),
+        }
+        for (label, model), mine in found.items()
+    ]  # fmt: skip
+
+
+def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]:
+    """Yield how often each answer was given to each truth, where it was given at all."""
+    names = patterns.classes
+    for model, table in zip(patterns.models, patterns.tables, strict=True):
+        totals = table.sum(axis=1)
+        for i, j in np.argwhere(table).tolist():
+            yield {
+                "slice": label, "model": model, "truth": names[i], "predicted": names[j],
+                "rows": shown(table[i, j], patterns.unit).item(),
+                "share": float(table[i, j] / totals[i]),
+            }  # fmt: skip
+
+
+def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
+    """Return the number of clusters and the largest design effect of an accuracy."""
+    clusters = patterns.clusters
+    if clusters is None:
+        return {}
+    if patterns.fractional:
+        return {"clusters": len(clusters), "design_effect": None}
+    each = accuracy_influence(patterns.tables)
+    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+    effects = uncertainty(moved, patterns.n, clusters=clusters.totals).effect
+    effects = effects[np.isfinite(effects)]
+    most = float(effects.max()) if len(effects) else None
+    return {"clusters": len(clusters), "design_effect": most}
+
+
+def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:
+    """Say which classes truth lacks, which have few rows, and which no model ever says."""
+    rows = patterns.tables[0].sum(axis=1)
+    said = patterns.tables.sum(axis=(0, 1))
+    for code, which, what in (
+        ("class-absent", rows == 0, "truth has no row of {}: the balanced accuracy is undefined"),
+        ("small-class", (rows > 0) & (rows < RARE * patterns.unit),
+         f"fewer than {RARE} rows of {{}} tell little of it"),
+        ("never-said", (said == 0) & (rows > 0), "no model ever says {}"),
+    ):  # fmt: skip
+        names = [
+            name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there
+        ]
+        if names:
+            listed = ", ".join(f"'{plain(name)}'" for name in names[:LISTED])
+            left = len(names) - LISTED
+            listed += f" and {left:,} more" if left > 0 else ""
+            yield Warn(code, what.format(listed))

@@ -1,0 +1,169 @@
+"""A report on more than two classes in reading order: models, classes, what is taken for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+
+from clfeval.pages.report.order import LISTED, places, ranked
+from clfeval.pages.write import exact
+from clfeval.result import Result, Row, estimate, value_of
+from clfeval.schema import Shown, Source
+from clfeval.words import many, plain, quoted
+
+CLASSES = 6  # shown unasked, the least F1 first
+WORST = 10  # confusions shown unasked
+NARROW = 36  # characters of a confusion, of which two stand side by side
+MATRIX = 20  # classes of which people read a matrix
+BALANCED = "balanced_accuracy"
+OF_LABELS: Mapping[str, Source] = {
+    "model": "model", "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy",
+    "macro\nF1 ↑": "f1", "kappa\n↑": "kappa", "MCC\n↑": "mcc",
+}  # fmt: skip
+OF_PROBABILITIES: Mapping[str, Source] = {
+    "model": "model", "balanced\naccuracy ↑": BALANCED, "AUC\n↑": "roc_auc",
+    "log loss\n↓": "log_loss", "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc",
+    "kappa\n↑": "kappa", "Brier\n↓": "brier", "among\ntop ↑": "top_k_accuracy",
+}  # fmt: skip
+WORDS = {
+    "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",
+    BALANCED: "mean of the classes' sensitivity, each class alike",
+}
+
+
+def shown_classes(result: Result) -> Iterator[Shown]:
+    """Yield the tables in reading order."""
+    models = result.whole("models")
+    scored = "roc_auc" in models[0]
+    lead = BALANCED
+    if all(value_of(row[BALANCED]) is None for row in models):
+        lead = "accuracy"
+    rows = ranked(models, lead)
+    columns = OF_PROBABILITIES if scored else OF_LABELS
+    if lead == "accuracy":
+        columns = {"model": "model", "accuracy\n↑": "accuracy", **columns}
+    confusion = result.whole("confusion")
+    best = str(rows[0]["model"])
+    yield Shown(
+        "models", f"Models, the largest {lead.replace('_', ' ')} first", columns, rows[:LISTED],
+        total=len(rows), rank="main", lead=lead, more="--format csv",
+        places=places(rows[:LISTED]), note=_without(confusion, best),
+        words={name: WORDS[name] for name in (BALANCED, "roc_auc")
+               if name in columns.values()},
+    )  # fmt: skip
+    yield from _each_class(result, best)
+    yield from _confusions(confusion, best)
+    if len(models) < len(result.tables["models"]):
+        yield Shown("models", "Slices", {"slice": "slice", **columns}, most=LISTED, name="slices",
+                    rank="asked", lead=lead)  # fmt: skip
+    yield from _matrix(result, confusion, best)
+    yield Shown("metrics", "Every measure", "model metric estimator class? value method",
+                result.whole("metrics"), LISTED * 4)  # fmt: skip
+    yield Shown("confusion", "Answers by truth", "model truth predicted rows share", confusion,
+                LISTED)  # fmt: skip
+
+
+def _without(confusion: Sequence[Row], model: str) -> str:
+    """Say what accuracy the largest class gives by itself."""
+    rows: dict[str, float] = {}
+    for row in confusion:
+        if row["model"] == model:
+            name = str(row["truth"])
+            rows[name] = rows.get(name, 0.0) + (value_of(row["rows"]) or 0.0)
+    share = max(rows.values(), default=0.0) / (sum(rows.values()) or 1.0)
+    return f"always naming the largest class has accuracy {share:.3f}" if share else ""
+
+
+def _each_class(result: Result, model: str) -> Iterator[Shown]:
+    """Show what the best model does in each class: the worst ones first where they are many."""
+    found: dict[str, dict[str, object]] = {}
+    for row in result.whole("metrics"):
+        if row["model"] == model and row["estimator"] == "class":
+            mine = found.setdefault(str(row["class"]), {"class": plain(str(row["class"]))})
+            mine[str(row["metric"])] = row["value"]
+    counts = dict.fromkeys(found, 0.0)
+    for row in result.whole("confusion"):
+        if row["model"] == model:
+            counts[str(row["truth"])] += value_of(row["rows"]) or 0.0
+    rows: list[Row] = [
+        {**mine, "rows": exact_rows(counts[name])}  # type: ignore[dict-item]
+        for name, mine in found.items()
+    ]
+    few = rows
+    if len(rows) > CLASSES:
+        few = sorted(rows, key=lambda row: _least(row["f1"]))[:CLASSES]
+    columns: dict[str, Source] = {
+        "class": "class", "sens. ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
+        "rows": "rows",
+    }  # fmt: skip
+    title = f"Classes, as {quoted(model)} tells them"
+    title += ", the least F1 first" if few is not rows else ""
+    yield Shown(
+        "metrics", title, columns, few, rank="main", total=len(rows), name="worst classes",
+        more="--show classes", lead="class", places=[""] * len(few), right=("rows",),
+    )  # fmt: skip
+    if few is not rows:
+        yield Shown("metrics", f"Every class, as {quoted(model)} tells it", columns, rows, 500,
+                    name="classes", right=("rows",))  # fmt: skip
+
+
+def exact_rows(count: float) -> str:
+    """Write a number of rows, or their weight."""
+    return f"{count:,.10g}"
+
+
+def _least(cell: object) -> float:
+    """Sort by a value, undefined ones last."""
+    value = estimate(cell).value
+    return float("inf") if value is None else value
+
+
+def _confusions(confusion: Sequence[Row], model: str) -> Iterator[Shown]:
+    """Show which classes the best model takes for which others, those of most rows first."""
+    wrong = [row for row in confusion if row["model"] == model and row["truth"] != row["predicted"]]
+    wrong.sort(key=lambda row: (-(value_of(row["rows"]) or 0.0), -(value_of(row["share"]) or 0.0)))
+    said = [_confused(row) for row in wrong[:WORST]]
+    if not said:
+        return
+    title = f"What {quoted(model)} takes for what, most rows first"
+    if max(map(len, said)) > NARROW or len(said) < 3:
+        lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
+        columns: dict[str, Source] = {"class taken for another": "first"}
+    else:
+        half = (len(said) + 1) // 2
+        pairs = zip_longest(said[:half], said[half:], fillvalue="")
+        lines = [{"first": one, "second": other} for one, other in pairs]
+        columns = {"class taken for another": "first", " ": "second"}
+    left = len(wrong) - sum(len([text for text in row.values() if text]) for row in lines)
+    note = f"{left:,} more: --show confusion" if left else ""
+    yield Shown("confusion", title, columns, lines, rank="main", name="confusions", note=note,
+                more="", whole=True, places=[""] * len(lines))  # fmt: skip
+
+
+def _confused(row: Row) -> str:
+    rows, share = value_of(row["rows"]) or 0.0, value_of(row["share"]) or 1.0
+    truth, said = plain(str(row["truth"])), plain(str(row["predicted"]))
+    return f"{truth} taken for {said}: {rows:,.10g} of {many(round(rows / share, 9), 'row')}"
+
+
+def _matrix(result: Result, confusion: Sequence[Row], model: str) -> Iterator[Shown]:
+    """Show the whole table of truth and answers of the best model, of few classes."""
+    names = [str(name) for name in result.parameters["classes"]]
+    if len(names) > MATRIX:
+        return
+    cells = {
+        (row["truth"], row["predicted"]): exact(row["rows"])
+        for row in confusion
+        if row["model"] == model
+    }
+    rows: list[Row] = [
+        {"truth": plain(truth), **{f"said {k}": cells.get((truth, said), "·")
+                                   for k, said in enumerate(names)}}
+        for truth in names
+    ]  # fmt: skip
+    columns: dict[str, Source] = {"truth": "truth"}
+    columns |= {plain(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
+    yield Shown(
+        "confusion", f"Answers of {quoted(model)}: a row a true class, a column an answer",
+        columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
+    )  # fmt: skip

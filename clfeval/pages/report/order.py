@@ -1,0 +1,29 @@
+"""In which order models stand, and which of them are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clfeval.result import Row, value_of
+from clfeval.schema import Sign
+
+LISTED = 30  # rows of a table shown to a person; files get them all
+
+
+def ranked(rows: Sequence[Row], name: str) -> list[Row]:
+    """Sort models, the largest value first; those without it last."""
+
+    def size(row: Row) -> float:
+        value = value_of(row[name])
+        return float("inf") if value is None else -value
+
+    return sorted(rows, key=size)
+
+
+def places(rows: Sequence[Row]) -> list[Sign] | None:
+    """Mark the first, and those that may be the best as well, where that is known."""
+    may = [row["may_be_best"] for row in rows]
+    if not any(one is not None for one in may):
+        return None
+    first = next((i for i, one in enumerate(may) if one), 0)
+    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
