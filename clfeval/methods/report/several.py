@@ -132,8 +132,16 @@ def _race(patterns: ClassPatterns, lead: str, options: ReportOptions) -> Race | 
     values, covariance = of_classes(patterns, CATALOG[lead])
     if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
         return None
-    return race(patterns.models, lead, values.tolist(), covariance, level=options.level,
-                seed=options.seed)  # fmt: skip
+    rows = patterns.tables[0].sum(axis=1) / patterns.unit
+    fewest = min(float(rows[rows > 0].min()), _clusters(patterns))
+    return race(
+        patterns.models, lead, values.tolist(), covariance, level=options.level,
+        seed=options.seed, fewest=fewest,
+    )  # fmt: skip
+
+
+def _clusters(patterns: ClassPatterns) -> float:
+    return np.inf if patterns.clusters is None else len(patterns.clusters)
 
 
 def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
