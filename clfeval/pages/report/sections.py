@@ -94,8 +94,10 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         "models", f"Errors{at}", RATES, rows[:LISTED], total=len(rows), rank="main", note=note,
         name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
     )  # fmt: skip
-    if "distribution" in result.tables:
-        yield _spread(result, str(rows[0]["model"]))
+    drawn = {str(row["model"]) for row in result.whole("distribution")}
+    first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
+    if first is not None:  # of models with labels there are no scores
+        yield _spread(result, first)
 
 
 def _spread(result: Result, model: str) -> Shown:
