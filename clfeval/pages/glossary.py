@@ -338,9 +338,10 @@ REPORT: Mapping[str, str] = {
     "balanced_accuracy": "mean of sensitivity and specificity",
     "best there": "the model with the largest value in the slice",
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
-    "class": "the class that the measure is about, where it is about one of several",
+    "class": "the class that the measure is about; none where it is about all",
     "metric": "the measure, with its parameters",
-    "estimator": "binary: of the positive class against the others",
+    "estimator": "binary: of the positive class against the others; of more classes multiclass, "
+    "their macro, weighted or micro average, or class: of one against the rest",
     "value": "the measure's value",
     "se": "its standard error, on the measure's own scale",
     "method": "how its interval was found",

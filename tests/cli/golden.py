@@ -22,6 +22,7 @@ TERMS = (
 LINES = "--isometrics precision=0.5,0.8 --isometrics mutual_information=0.1"
 
 METRICS = "fixtures/metrics/test.csv"
+WINE = "fixtures/wine/probabilities.csv"
 TEST = "--counts ccp=67,5,33,95 --counts rf=69,15,31,85"
 FOREST = f"{SCORES} --model forest --odds 1:100"
 
@@ -46,6 +47,12 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "phi-cancer-80.txt": (80, f"phidelta {CANCER} --reference logreg --odds 1:100 --plot"),
     "phi-cancer-140.txt": (140, f"phidelta {CANCER} --plot"),
     "phi-cancer-colour.txt": (80, f"phidelta {CANCER} --plot --color always"),
+    "report-classes-80.txt": (80, "report fixtures/digits/labels.csv --show matrix"),
+    "report-classes-scores.txt": (140, "report fixtures/digits/probabilities.csv"),
+    "report-classes.json": (
+        0,
+        f"report {WINE} -f json --labels class_0 --labels class_1 --labels class_2",
+    ),
     "phi-piped.txt": (0, f"phidelta {CANCER} --reference svm"),
     "phi-all.txt": (80, f"phidelta {CANCER} --reference svm --odds 1:100 --show all"),
     "phi-curve.txt": (100, f"phidelta {SCORES} --curve --plot"),

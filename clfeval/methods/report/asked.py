@@ -25,6 +25,7 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "
               "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 ORDINAL = "ordinal"
+SPELLED = 5  # classes of an order that is asked for
 SETS = ("default", *NEEDS)
 REFUSED = {
     "nri": "a miscalibrated model gains by it; compare net_benefit or log_loss instead",
@@ -75,7 +76,8 @@ def asked_of_classes(
             several = [_named(text, name, settings, of_classes=True)]
         for one in several:
             if one.measure.ordered and not ordered:
-                said = " ".join(given("--labels", label) for label in classes)
+                said = " ".join(given("--labels", label) for label in classes[:SPELLED])
+                said += " ..." if len(classes) > SPELLED else ""
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
                 raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
             found.setdefault(one.name, one)

@@ -23,7 +23,7 @@ OF_LABELS: Mapping[str, Source] = {
 OF_PROBABILITIES: Mapping[str, Source] = {
     "model": "model", "balanced\naccuracy ↑": BALANCED, "AUC\n↑": "roc_auc",
     "log loss\n↓": "log_loss", "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc",
-    "kappa\n↑": "kappa", "Brier\n↓": "brier", "among\ntop ↑": "top_k_accuracy",
+    "kappa\n↑": "kappa", "Brier\n↓": "brier", "true in\ntop 2 ↑": "top_k_accuracy",
 }  # fmt: skip
 WORDS = {
     "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",

@@ -1,0 +1,351 @@
+"""Reports on more than two classes: whole tables against scikit-learn, brute force, arithmetic."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from itertools import product
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import beta, norm
+from sklearn import metrics as sk
+
+import clfeval
+from clfeval import Result, UsageError
+from clfeval.result import Estimate, Row
+from clfeval.views.terminal import as_text
+from tests.test_schema import SCHEMA, wrong_with
+
+NAMES = ("a b", "[red]c[/red]", "d\ne", "9", "never true")
+
+
+def frame(seed: int, rows: int = 120, classes: int = 4, models: int = 3) -> pl.DataFrame:
+    """Labels of models of different skill; the last class of five is never true."""
+    rng = np.random.default_rng(seed)
+    names = np.array(NAMES[:classes])
+    there = min(classes, 4)
+    truth = np.concatenate([np.arange(there), rng.choice(there, rows - there, p=None)])
+    columns = {"truth": names[truth]}
+    for i in range(models):
+        said = np.where(rng.random(rows) < 0.5 + 0.15 * i, truth, rng.integers(0, classes, rows))
+        columns[f"m{i}"] = names[said]
+    return pl.DataFrame({name: column.tolist() for name, column in columns.items()})
+
+
+def shares(seed: int, rows: int = 90, decimals: int = 2) -> tuple[pl.DataFrame, Any, Any]:
+    """Class probabilities of one model with ties, truth as places, probabilities."""
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([np.arange(4), rng.integers(0, 4, rows - 4)])
+    raw = rng.gamma(0.7, size=(rows, 4))
+    raw[np.arange(rows), truth] += 1
+    p = np.round(raw / raw.sum(axis=1, keepdims=True), decimals)
+    p[:, 3] = 1 - p[:, :3].sum(axis=1)
+    p = np.clip(p, 0, 1)
+    columns = {"truth": [f"k{i}" for i in truth]}
+    table = pl.DataFrame({**columns, **{f"m:k{k}": p[:, k] for k in range(4)}})
+    return table, truth, p
+
+
+def value(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Estimate:
+    found = row(result, metric, estimator, **where)["value"]
+    assert isinstance(found, Estimate)
+    return found
+
+
+def row(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Row:
+    wanted = {"metric": metric, "estimator": estimator, "slice": None, "class": None, **where}
+    (found,) = (
+        one for one in result.tables["metrics"]
+        if all(one[key] == expected for key, expected in wanted.items())
+    )  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_whole_tidy_table_of_labels_is_what_scikit_learn_says(seed: int) -> None:
+    table = frame(seed)
+    result = clfeval.report(table)
+    truth, names = table["truth"].to_list(), sorted(NAMES[:4])
+    for model in ("m0", "m1", "m2"):
+        said = table[model].to_list()
+
+        def same(found: Estimate, expected: float) -> None:
+            assert found.value == pytest.approx(expected, abs=1e-12)
+
+        same(value(result, "accuracy", model=model), sk.accuracy_score(truth, said))
+        same(value(result, "balanced_accuracy", model=model),
+             sk.balanced_accuracy_score(truth, said))  # fmt: skip
+        same(value(result, "kappa", model=model), sk.cohen_kappa_score(truth, said))
+        same(value(result, "mcc", model=model), sk.matthews_corrcoef(truth, said))
+        for metric, by in product(("precision", "sensitivity", "f1"), ("macro", "weighted")):
+            score = {"precision": sk.precision_score, "sensitivity": sk.recall_score,
+                     "f1": sk.f1_score}[metric]  # fmt: skip
+            same(value(result, metric, by, model=model), score(truth, said, average=by))
+        same(value(result, "sensitivity", "micro", model=model),
+             sk.recall_score(truth, said, average="micro"))  # fmt: skip
+        each = sk.precision_recall_fscore_support(truth, said, labels=names)
+        for k, name in enumerate(names):
+            for metric, expected in zip(("precision", "sensitivity", "f1"), each, strict=False):
+                same(value(result, metric, "class", **{"class": name, "model": model}), expected[k])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_whole_tidy_table_of_probabilities_is_what_scikit_learn_says(seed: int) -> None:
+    table, truth, p = shares(seed)
+    result = clfeval.report(table, measure=["roc_auc_ovr", "top_k_accuracy:k=3"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = {
+            ("roc_auc", "multiclass"): sk.roc_auc_score(truth, p, multi_class="ovo"),
+            ("roc_auc_ovr", "macro"): sk.roc_auc_score(truth, p, multi_class="ovr"),
+            ("roc_auc_ovr", "weighted"): sk.roc_auc_score(
+                truth, p, multi_class="ovr", average="weighted"
+            ),
+            ("brier", "multiclass"): ((np.eye(4)[truth] - p) ** 2).sum(axis=1).mean() / 2,
+            ("log_loss", "multiclass"): -np.log(
+                np.maximum(p[np.arange(len(p)), truth], 2.0**-52)
+            ).mean(),
+        }
+    for (metric, estimator), number in expected.items():
+        assert value(result, metric, estimator).value == pytest.approx(number, abs=1e-12)
+    ranks = [sorted(range(4), key=lambda k, r=r: (-p[r, k], k)) for r in range(len(p))]
+    for metric, k in (("top_k_accuracy", 2), ("top_k_accuracy:k=3", 3)):
+        hits = sum(t in rank[:k] for t, rank in zip(truth, ranks, strict=True))
+        found = value(result, metric)
+        assert found.value == pytest.approx(hits / len(p), abs=1e-12)
+        assert found.low == pytest.approx(beta.ppf(0.025, hits, len(p) - hits + 1), abs=1e-9)
+    assert row(result, "top_k_accuracy")["method"] == "Clopper-Pearson"
+
+
+def test_confusions_are_counted_row_by_row() -> None:
+    table = frame(5, classes=5).with_columns(site=pl.Series(["x", "y", "y"] * 40))
+    result = clfeval.report(table, by="site", labels=NAMES)
+    for part in (None, "x", "y"):
+        rows = table if part is None else table.filter(pl.col("site") == part)
+        for model in ("m0", "m1", "m2"):
+            brute: dict[tuple[str, str], int] = {}
+            for truth, said in zip(rows["truth"], rows[model], strict=True):
+                brute[truth, said] = brute.get((truth, said), 0) + 1
+            name = None if part is None else f"site={part}"
+            found = {
+                (one["truth"], one["predicted"]): (one["rows"], one["share"])
+                for one in result.tables["confusion"]
+                if (one["slice"], one["model"]) == (name, model)
+            }
+            totals = {truth: (rows["truth"] == truth).sum() for truth, _ in brute}
+            assert found == {
+                key: (n, pytest.approx(n / totals[key[0]], abs=1e-15)) for key, n in brute.items()
+            }
+
+
+# rows are the truth: recalls 8/10, 15/20, 5/5; columns 12, 17, 6
+HAND = ((8, 2, 0), (4, 15, 1), (0, 0, 5))
+
+
+def of_table(table: Any) -> pl.DataFrame:
+    cells = [(i, j, n) for i, line in enumerate(table) for j, n in enumerate(line) if n]
+    truth, said, n = (list(column) for column in zip(*cells, strict=True))
+    return pl.DataFrame({"truth": [f"k{i}" for i in truth], "m": [f"k{j}" for j in said], "n": n})
+
+
+def test_values_and_errors_by_hand() -> None:
+    result = clfeval.report(of_table(HAND), weight="n")
+    assert value(result, "accuracy").value == 28 / 35
+    assert value(result, "balanced_accuracy").value == pytest.approx((0.8 + 0.75 + 1) / 3)
+    each = [2 * 8 / (10 + 12), 2 * 15 / (20 + 17), 2 * 5 / (5 + 6)]
+    assert value(result, "f1", "macro").value == pytest.approx(sum(each) / 3)
+    assert value(result, "f1", "weighted").value == pytest.approx(
+        (10 * each[0] + 20 * each[1] + 5 * each[2]) / 35
+    )
+    # no class is sure of another's rows: variances of recalls add up, / M - 1 as of a mean
+    variance = (0.8 * 0.2 / 10 + 0.75 * 0.25 / 20) / 9 * 35 / 34
+    assert row(result, "balanced_accuracy")["se"] == pytest.approx(math.sqrt(variance))
+    assert row(result, "accuracy")["se"] == pytest.approx(math.sqrt(0.8 * 0.2 / 34))
+    # every row of k2 is right, 5 of 5
+    sure = value(result, "sensitivity", "class", **{"class": "k2"})
+    assert (sure.value, sure.high) == (1.0, 1.0)
+    assert sure.low == pytest.approx(0.025 ** (1 / 5))
+
+
+def test_weights_of_rows_are_repeated_rows() -> None:
+    table = of_table(HAND)
+    often = pl.DataFrame(
+        {name: [x for x, n in zip(table[name], table["n"], strict=True) for _ in range(n)]
+         for name in ("truth", "m")}
+    )  # fmt: skip
+    weighted, repeated = clfeval.report(table, weight="n"), clfeval.report(often)
+    assert weighted.tables["metrics"] == repeated.tables["metrics"]
+    assert weighted.tables["confusion"] == repeated.tables["confusion"]
+
+
+def test_clusters_of_one_row_each_are_rows_and_twins_tell_half_as_much() -> None:
+    table = frame(2)
+    one = table.with_columns(patient=pl.Series([f"p{i}" for i in range(120)]))
+    alone, rows = clfeval.report(one, cluster="patient"), clfeval.report(table)
+    twice = clfeval.report(pl.concat([one, one]), cluster="patient")
+    for metric, by in (("kappa", "multiclass"), ("mcc", "multiclass"), ("f1", "macro")):
+        error = row(rows, metric, by, model="m0")["se"]
+        assert row(alone, metric, by, model="m0")["se"] == pytest.approx(error)
+        assert row(twice, metric, by, model="m0")["se"] == pytest.approx(error)
+        assert "influence" in str(row(twice, metric, by, model="m0")["method"])
+    assert twice.summary["clusters"] == 120
+    assert twice.summary["design_effect"] == pytest.approx(2 * 239 / 240 * 120 / 119)
+
+
+def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> None:
+    result = clfeval.report(of_table(((10, 0, 0), (0, 10, 0), (0, 0, 10))), weight="n")
+    # the row more is 1/9 of one in each cell: recalls of 91/93
+    r, m, n = 91 / 93, 31, 10 + 1 / 3
+    error = math.sqrt(r * (1 - r) / n / 3 * m / (m - 1))
+    low = 1 / (1 + math.exp(-(math.log(r / (1 - r)) - norm.ppf(0.975) * error / (r * (1 - r)))))
+    found = value(result, "balanced_accuracy")
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(low, abs=1e-9)
+    assert "one row of chance" in str(row(result, "balanced_accuracy")["method"])
+    assert value(result, "accuracy").low == pytest.approx(0.025 ** (1 / 30))
+
+
+def test_who_may_be_best_has_the_covariance_of_the_rows() -> None:
+    from clfeval.counts.count import count
+    from clfeval.measures.catalog import CATALOG
+    from clfeval.methods.report.together import of_classes
+    from clfeval.tables.input import Input
+    from clfeval.tables.prediction import open_predictions
+
+    table = frame(7)
+    with open_predictions(table, Input(several=True)) as opened:
+        patterns = count(opened).labels()[None]
+    values, covariance = of_classes(patterns, CATALOG["balanced_accuracy"])
+    truth = table["truth"].to_numpy()
+    each = []
+    for i, model in enumerate(("m0", "m1", "m2")):
+        right = table[model].to_numpy() == truth
+        f = np.zeros(len(truth))
+        for name in np.unique(truth):
+            mine = truth == name
+            f[mine] = len(truth) / mine.sum() / 4 * (right[mine] - right[mine].mean())
+        each.append(f)
+        assert values[i] == pytest.approx(sk.balanced_accuracy_score(truth, table[model]))
+    moved = np.array(each)
+    assert covariance == pytest.approx(moved @ moved.T / len(truth) ** 2, rel=1e-8)
+
+
+def test_a_class_that_is_never_said_and_one_that_is_never_true() -> None:
+    table = of_table(((5, 0, 0), (5, 0, 0), (0, 0, 5)))
+    never = clfeval.report(table, weight="n")
+    said = value(never, "precision", "class", **{"class": "k1"})
+    assert (said.value, said.reason) == (None, "no_positive_prediction")
+    assert value(never, "precision", "macro").value == pytest.approx((0.5 + 1) / 2)
+    assert "never-said" in [one.code for one in never.warnings]
+    absent = clfeval.report(table.filter(pl.col("truth") != "k2"), weight="n", labels=["k2"])
+    found = value(absent, "balanced_accuracy")
+    assert (found.value, found.reason) == (None, "class_absent")
+    assert absent.answer[0].measure == "accuracy"
+    assert value(absent, "sensitivity", "macro").value == pytest.approx(0.5)
+    assert "class-absent" in [one.code for one in absent.warnings]
+
+
+def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
+    table, truth, p = shares(3)
+    order = ["k2", "k0", "k1", "k3"]
+    place = {name: i for i, name in enumerate(order)}
+    result = clfeval.report(table, labels=order)
+    t = np.array([place[f"k{i}"] for i in truth])
+    q = p[:, [int(name[1]) for name in order]]
+    said = np.array([place[f"k{k}"] for k in p.argmax(axis=1)])  # the first column of equal ones
+    assert value(result, "ordinal_mae").value == pytest.approx(np.abs(t - said).mean())
+    assert value(result, "accuracy_within_1").value == pytest.approx((np.abs(t - said) < 2).mean())
+    assert value(result, "kappa_quadratic").value == pytest.approx(
+        sk.cohen_kappa_score(t, said, weights="quadratic")
+    )
+    apart = (q.cumsum(axis=1) - (np.arange(4) >= t[:, None]))[:, :3]
+    assert value(result, "rps").value == pytest.approx((apart**2).sum(axis=1).mean() / 3)
+    for name in ("rps", "kappa_linear", "ordinal"):
+        with pytest.raises(UsageError, match="order") as refused:
+            clfeval.report(table, measure=name)
+        assert "labels='k0' labels='k1'" in str(refused.value)
+    plain = {str(one["metric"]) for one in clfeval.report(table, measure="all").tables["metrics"]}
+    assert not plain & {"rps", "kappa_linear", "ordinal_mae"}
+
+
+def test_what_two_classes_alone_take_is_refused_with_a_way() -> None:
+    for options, said in (
+        ({"interval": "bootstrap"}, "influence"), ({"measure": "net_benefit"}, "more than two"),
+        ({"measure": "nri"}, "net_benefit"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            clfeval.report(frame(1), **options)
+    with pytest.raises(UsageError, match="positive="):
+        clfeval.report(shares(1)[0], threshold=0.3)
+
+
+def test_a_named_class_is_reported_against_the_rest_as_ever() -> None:
+    result = clfeval.report(frame(1), positive="9")
+    assert result.parameters["positive"] == "9"
+    assert {one["estimator"] for one in result.tables["metrics"]} == {"binary"}
+
+
+@pytest.mark.parametrize("options", [{}, {"positive": "9"}])
+def test_no_intervals_are_no_intervals(options: dict[str, str]) -> None:
+    result = clfeval.report(frame(1), interval="none", **options)
+    cells = [one["value"] for one in result.tables["metrics"]]
+    assert all(isinstance(one, Estimate) and one.low is None for one in cells)
+    assert "interval_methods" not in result.parameters
+
+
+def test_fractional_weights_have_values_alone() -> None:
+    table = of_table(HAND).with_columns(n=pl.col("n") / 4)
+    result = clfeval.report(table, weight="n", interval="none")
+    whole = clfeval.report(of_table(HAND), weight="n", interval="none")
+    for mine, theirs in zip(result.tables["metrics"], whole.tables["metrics"], strict=True):
+        assert mine["value"].value == pytest.approx(theirs["value"].value, abs=1e-12)  # type: ignore[union-attr]
+        assert mine["se"] is None
+    with pytest.raises(UsageError, match="interval='none'"):
+        clfeval.report(table, weight="n")
+
+
+def test_the_order_of_rows_and_the_layout_change_no_digit() -> None:
+    table = frame(9, models=2).with_columns(id=pl.Series(range(120)))
+    long = table.unpivot(index=["id", "truth"], variable_name="model", value_name="prediction")
+    first = clfeval.report(table)
+    for other in (table.sample(fraction=1, shuffle=True, seed=1), long):
+        assert clfeval.report(other).tables["models"] == first.tables["models"]
+        assert clfeval.report(other).tables["metrics"] == first.tables["metrics"]
+
+
+def test_awkward_names_stand_on_the_screen_as_they_are_written() -> None:
+    text = as_text(clfeval.report(frame(4)), width=200)
+    assert "d\\ne" in text
+    assert "[red]c[/red]" in text
+    assert " taken for 9: " in text
+
+
+def test_of_many_classes_nobody_reads_a_matrix() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.concatenate([np.arange(200), rng.integers(0, 200, 800)])
+    said = np.where(rng.random(1000) < 0.7, truth, rng.integers(0, 200, 1000))
+    table = pl.DataFrame({"truth": [f"c{i}" for i in truth], "m": [f"c{i}" for i in said]})
+    result = clfeval.report(table)
+    text = as_text(result, width=80)
+    assert len(text.splitlines()) <= 45
+    assert "matrix" not in text
+    assert "matrix" in as_text(clfeval.report(frame(4)), width=80)
+    assert len({one["class"] for one in result.tables["metrics"]}) == 201
+
+
+@pytest.mark.parametrize("labels", [(), ("k0", "k1", "k2", "k3")])
+@pytest.mark.parametrize("scored", [True, False])
+def test_tables_hold_what_the_page_declares(scored: bool, labels: tuple[str, ...]) -> None:
+    table = shares(1)[0]
+    if not scored:
+        table = table.select("truth", m="truth")
+    document = json.loads(clfeval.report(table, labels=labels).to_json())
+    schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/report_tables"}
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
+    assert [error.message for error in errors] == []
+    assert [fault for fault in wrong_with(document) if not fault.startswith("$.command")] == []
