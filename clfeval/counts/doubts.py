@@ -40,7 +40,7 @@ def refuse_stray(
     bits = {
         model.name: model.kind != "classes"
         and model.name not in settled.reread
-        and {*map(as_text, said)} <= {None, *BITS}
+        and all(as_text(value) in (None, *BITS) for value in said)
         for model, said in zip(columns.models, votes, strict=True)
     }
     rest = [model for model in columns.models if not bits[model.name]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,9 +12,13 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept
 from clfeval.counts.scores import ScoreCounts, slice_codes
-from clfeval.late import nw
+from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
+
+T = TypeVar("T")
+_LEAST_AT_ONCE = 2**15  # rows from which on numpy works on two models side by side
+_MOST_AT_ONCE = 2**23  # rows of models for which there is memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +39,18 @@ class ScoredRows:
     code: Ints
     owners: Ints | None
     unit: float = 1
+
+    def each(self, one: Callable[[int], T]) -> Iterator[T]:
+        """Yield what is made of each model, in order; of many rows some at once."""
+        k, rows = len(self.models), len(self.truth)
+        most = _MOST_AT_ONCE // max(rows, 1)
+        if k < 2 or most < 2 or rows < _LEAST_AT_ONCE:
+            yield from map(one, range(k))
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(k, most, pl.thread_pool_size())) as pool:
+            yield from pool.map(one, range(k))
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
         """Return the scores of a model as counted, and the place of each row's among them, (n,)."""

@@ -178,6 +178,12 @@ class ScoreCounts:
         """True where weights are no whole numbers, and no rows."""
         return self.unit != 1
 
+    def frozen(self) -> ScoreCounts:
+        """Return the same, which nobody can write to from here on."""
+        for column in (self.scores, self.positives, self.negatives):
+            column.setflags(write=False)
+        return self
+
     def digest(self) -> str:
         """Return the sha256 of scores and counts."""
         found = sha256()

@@ -16,6 +16,8 @@ from clfeval.arrays import Floats
 from clfeval.inference.delong import ClusterSums
 from clfeval.inference.special import student_quantile
 
+_BLOCK = 2**16  # kinds of rows taken at a time, few enough to stay in the cache
+
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
@@ -71,14 +73,14 @@ def uncertainty(
     each = counts if squares is None else np.asarray(squares, np.float64)
     if values.shape[1:] != counts.shape or counts.shape != each.shape:
         raise ValueError("influence values and counts differ in length")
-    values = np.where(counts > 0, values, 0.0)  # what no row is has no say, defined or not
     total, weight = float(counts.sum()), float(each.sum())
     size = total**2 / weight if total else 0.0
-    covariance = _corrected((values * each) @ values.T, total, size)
+    products, second, fourth = _powers(values, counts, each)
+    covariance = _corrected(products, total, size)
     if clusters is None:
-        squared = values**2  # twice over, for a fourth power takes forty times as long
-        fourth = weight * (each * squared**2).sum(axis=1), (each * squared).sum(axis=1)
-        return Uncertainty(covariance, _degrees(size, *fourth, fewest), np.ones(len(values)), size)
+        df = _degrees(size, weight * fourth, second, fewest)
+        return Uncertainty(covariance, df, np.ones(len(values)), size)
+    values = np.where(counts > 0, values, 0.0)
     sums = clusters(values)
     c = sums.shape[1]
     together = _corrected(sums @ sums.T, total, c)
@@ -86,6 +88,23 @@ def uncertainty(
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
     df = _degrees(c, c * (sums**4).sum(axis=1), (sums**2).sum(axis=1), min(fewest, c))
     return Uncertainty(together, df, effect, size, c)
+
+
+def _powers(values: Floats, counts: Floats, each: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the sums of n f f', (k, k), of n f² and of n f⁴, (k,), each of them; in blocks."""
+    k = len(values)
+    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    for start in range(0, len(counts), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        # what no row is has no say, defined or not
+        f, n = np.where(counts[part] > 0, values[:, part], 0.0), each[part]
+        squared = f**2  # twice over, for a fourth power takes forty times as long
+        second += (n * squared).sum(axis=1)
+        fourth += (n * squared**2).sum(axis=1)
+        if k > 1:
+            products += (f * n) @ f.T
+    # of one, without the threads of a matrix product, which wait for work at full speed
+    return products if k > 1 else second[:, None], second, fourth
 
 
 def smaller_class(n: ArrayLike, clusters: ClusterSums | None = None) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, over
 from clfeval.measures.logistic import chances, line, log_odds, shift
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import distinct, probabilities, totals, two
+from clfeval.measures.scored import distinct, probabilities, remembered, totals, two
 
 BINS = 10  # where no number is given
 _DECILES = 10
@@ -49,6 +49,7 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     return shift(log_odds(scores), positives, negatives)
 
 
+@remembered
 def line_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the influence on intercept and slope, (2, 2 m): M times the inverse information times
     the score (y - mu) (1, x) of a row; its covariance is the sandwich. NaN as they are.

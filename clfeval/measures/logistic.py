@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.measures.scored import LEAST, probabilities
+from clfeval.measures.scored import LEAST, probabilities, remembered
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
@@ -14,6 +14,7 @@ _BLOCKS = 2048  # of many scores, of which a first fit is made
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
 
 
+@remembered
 def log_odds(p: Counts) -> Floats:
     """Return ln(p / (1 - p)) of probabilities, p taken to 2**-52..1 - 2**-52: within ±52 ln 2.
 
@@ -23,6 +24,7 @@ def log_odds(p: Counts) -> Floats:
     return np.asarray(np.log(given) - np.log1p(-given))
 
 
+@remembered
 def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
 
@@ -48,6 +50,7 @@ def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     return found.T.reshape(2, *np.shape(positives)[:-1])
 
 
+@remembered
 def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return the intercept of the logistic regression with the slope held at 1: (...).
 
@@ -62,6 +65,9 @@ def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
         pos, neg, p, n = pos[some], neg[some], p[some], n[some]
         mean = ((pos + neg) * x).sum(axis=1) / (p + n)
         start = np.column_stack([np.log(p / n) - mean, np.ones(len(p))])
+        if len(x) > 2 * _BLOCKS:
+            near = _climbed(*_blocks(x, pos, neg), start, free=False)
+            start = np.where(np.isfinite(near), near, start)
         found[some] = _climbed(np.broadcast_to(x, pos.shape), pos, neg, start, free=False)[:, 0]
     return found.reshape(np.shape(positives)[:-1])
 
@@ -107,7 +113,7 @@ def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool =
         length, moving = np.ones(len(active)), np.ones(len(active), bool)
         there, next_slope, next_step = here + step, slope.copy(), step.copy()
         for _ in range(_HALVINGS):
-            at = np.flatnonzero(moving)
+            at = slice(None) if moving.all() else np.flatnonzero(moving)  # a slice copies nothing
             there[at] = here[at] + length[at, None] * step[at]
             next_slope[at], next_step[at] = _newton(z[at], pos[at], neg[at], there[at], free)
             along = (next_slope[at] * step[at]).sum(axis=1)

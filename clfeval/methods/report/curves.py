@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, nan
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
@@ -58,14 +58,17 @@ def curve_rows(
         "fpr": over(fp, n), "precision": precision, "claimed": over(tp + fp, p + n),
         "lift": over(precision * (p + n), p),
     }  # fmt: skip
-    lists = [[_none(one) for one in np.asarray(values).tolist()] for values in columns.values()]
+    lists = [_listed(values) for values in columns.values()]
     who = {"slice": label, "model": model}
     return [{**who, **dict(zip(columns, cells, strict=True))} for cells in zip(*lists, strict=True)]
 
 
-def _none(value: Any) -> Any:
-    """Return None for what is undefined, or above every score."""
-    return value if not isinstance(value, float) or isfinite(value) else None
+def _listed(values: Counts) -> list[Any]:
+    """Return a column with None for what is undefined, or above every score."""
+    found: list[Any] = values.tolist()
+    for i in np.flatnonzero(~np.isfinite(values)).tolist():
+        found[i] = None
+    return found
 
 
 def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:

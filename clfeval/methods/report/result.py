@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -125,25 +126,54 @@ def _of_scores(
 ) -> tuple[list[Row], Race | None, list[str]]:  # fmt: skip
     """Add what scores tell, one model at a time, and return their measures and who leads."""
     every = scored_rows(counted.kept)
+    names = [counted.models[i].name for i in every.models]
+
+    def one(j: int) -> _Scored:
+        return _of_model(sample, every, j, names[j], asked, options)
+
     measures, digests = list[Row](), list[str]()
-    names, values, moved = list[str](), list[float](), list[Floats]()
+    values, moved = dict[str, float](), list[Floats]()
+    for found in every.each(one):
+        measures += found.measures
+        for table, rows in found.tables.items():
+            tables[table] += rows
+        digests.append(f"{found.model}{found.digest}")
+        if found.moved is not None:
+            values[found.model] = found.area
+            moved.append(found.moved)
+    return measures, _race(sample, every, values, moved, options), sorted(digests)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """What the scores of one model tell; moved: the influence of each row on its area."""
+
+    model: str
+    digest: str
+    measures: list[Row]
+    tables: dict[str, list[Row]]
+    area: float
+    moved: Floats | None
+
+
+def _of_model(
+    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
+    options: ReportOptions,
+) -> _Scored:  # fmt: skip
+    whole, place = every.ranked(j)
+    measures, tables = list[Row](), dict[str, list[Row]]()
+    for label in sample.slices:
+        here = (whole if label is None else every.within(j, label)).frozen()
+        measures += score_rows(label, model, here, sample.thresholds.get(model), asked, options)
+        for table, rows in _curves(label, model, here, options, sample):
+            tables.setdefault(table, []).extend(rows)
     area = CATALOG[LEAD_OF_SCORES]
-    for j, i in enumerate(every.models):
-        model = counted.models[i].name
-        whole, place = every.ranked(j)
-        digests.append(f"{model}{whole.digest()}")
-        for label in sample.slices:
-            here = whole if label is None else every.within(j, label)
-            measures += score_rows(label, model, here, sample.thresholds.get(model), asked, options)
-            _curves(label, model, here, options, sample, tables)
-        value = float(area.function(whole.scores, whole.positives, whole.negatives))
-        if np.isfinite(value) and area.influence is not None and options.confidence is not None:
-            each = area.influence(whole.scores, whole.positives, whole.negatives)
-            names.append(model)
-            values.append(value)
-            moved.append(spread(each, place, every.truth))
-    found = _race(sample, every, names, values, moved, options)
-    return measures, found, sorted(digests)
+    value = float(area.function(whole.scores, whole.positives, whole.negatives))
+    moved = None
+    if np.isfinite(value) and area.influence is not None and options.confidence is not None:
+        each = area.influence(whole.scores, whole.positives, whole.negatives)
+        moved = spread(each, place, every.truth)
+    return _Scored(model, whole.digest(), measures, tables, value, moved)
 
 
 def _fewest(sample: Sample, unit: float) -> float:
@@ -154,36 +184,35 @@ def _fewest(sample: Sample, unit: float) -> float:
 
 
 def _race(
-    sample: Sample, every: ScoredRows, names: Sequence[str], values: Sequence[float],
-    moved: Sequence[Floats], options: ReportOptions,
+    sample: Sample, every: ScoredRows, values: Mapping[str, float], moved: Sequence[Floats],
+    options: ReportOptions,
 ) -> Race | None:  # fmt: skip
-    if not names or options.confidence is None:
+    if not values or options.confidence is None:
         return None
-    covariance = of_rows(np.array(moved), every.weights, every.owners)
+    covariance = of_rows(moved, every.weights, every.owners)
     if not np.isfinite(covariance).all():
         return None
     return race(
-        names, LEAD_OF_SCORES, values, covariance, level=options.level, seed=options.seed,
-        fewest=_fewest(sample, every.unit),
+        list(values), LEAD_OF_SCORES, list(values.values()), covariance, level=options.level,
+        seed=options.seed, fewest=_fewest(sample, every.unit),
     )  # fmt: skip
 
 
 def _curves(
-    label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample,
-    tables: dict[str, list[Row]],
-) -> None:  # fmt: skip
-    """Add the curves of one model in one slice."""
+    label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
+) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the curves of one model in one slice, with the names of their tables."""
     if not len(here.scores):
         return
     level, design = options.confidence, Design(options.totals)
     negative = sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
     classes = (sample.positive, negative)
-    tables["distribution"] += distribution_rows(label, model, here, classes)
-    tables["curves"] += curve_rows(label, model, here, options.points)
+    yield "distribution", distribution_rows(label, model, here, classes)
+    yield "curves", curve_rows(label, model, here, options.points)
     cuts = cuts_asked(here, options.thresholds)
-    tables["thresholds"] += threshold_rows(label, model, here, cuts, level, design)
+    yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
-        tables["decision"] += decision_rows(label, model, here, level)
+        yield "decision", decision_rows(label, model, here, level)
 
 
 def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:

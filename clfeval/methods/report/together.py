@@ -15,6 +15,7 @@ from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
 from clfeval.measures.record import Measure
 
+_BLOCK = 2**16
 DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 
 
@@ -50,15 +51,20 @@ def race(
     return Race(tuple(models), measure, x, np.sqrt(np.diag(covariance)), found)
 
 
-def of_rows(each: Floats, weights: Counts | None, owners: Ints | None) -> Floats:
+def of_rows(each: Sequence[Floats], weights: Counts | None, owners: Ints | None) -> Floats:
     """Return the covariance of k estimates from their influence on rows, (k, n): (k, k).
 
     sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M²
     """
-    n = np.ones(each.shape[1]) if weights is None else weights.astype(np.float64)
+    rows = len(each[0])
+    n = np.ones(rows) if weights is None else weights.astype(np.float64)
     total = float(n.sum())
     if owners is None:
-        sums = (each * n) @ each.T
+        sums = np.zeros((len(each), len(each)))
+        for start in range(0, rows, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            block = np.array([one[part] for one in each])
+            sums += (block * n[part]) @ block.T
     else:
         c = int(owners.max()) + 1
         parts = np.array([np.bincount(owners, one * n, c) for one in each])
