@@ -12,7 +12,7 @@ from clfeval.result import Answer, Estimate, Row, estimate, whole
 from clfeval.words import between, named, number, quoted
 
 LISTED = 6  # models that may be as good, by name
-FEW = 3  # models from which on luck is worth a word
+FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
 
 
 def report_answer(
@@ -26,7 +26,7 @@ def report_answer(
         return (Answer("no-leader", text),)
     best = str(ranked[0]["model"])
     said = [_best(ranked, lead, race, level)]
-    if race is not None and len(race.models) >= FEW:
+    if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
     said += _believable(ranked[0])
     said += _helps(best, whole(decision), level)
