@@ -8,6 +8,8 @@ from typing import Any
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
+from clfeval.errors import UsageError
+from clfeval.methods.report.asked import ordinal
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
 from clfeval.tables.input import Input
@@ -27,6 +29,11 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     options are those of `clfeval report`. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
+    unordered = None if len(said.labels) > 1 else ordinal(options.measure)
+    if unordered is not None:
+        what = f"--measure {unordered} takes classes in order, and none is declared"
+        hint = "say it from the least up, for example --labels low --labels middle --labels high"
+        raise UsageError.of(what, "no-order", hint=hint)
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
