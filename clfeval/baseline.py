@@ -165,6 +165,6 @@ def _verdict(change: Estimate, best: str) -> str:
         return MOVED
     if change.low <= 0 <= change.high:
         return OPEN
-    if best in AIMS:
+    if best in AIMS or best == "none":
         return MOVED
     return BETTER if (change.low > 0) == (best == "max") else WORSE

@@ -119,6 +119,7 @@ WARNINGS: Mapping[str, str] = {
     "baseline-models": "Models of the baseline are not in this result.",
     "blank-lines": "Blank lines were passed over.",
     "bootstrap-empty-cell": "A resampled table cannot fill a cell that is empty.",
+    "caveat": "A measure that was asked for is improper or misleads, and how.",
     "chosen-cuts": "Cuts of features were chosen on the rows they are judged on.",
     "chosen-models": "Sets of models were chosen on the rows they are judged on.",
     "chosen-threshold": "Thresholds were chosen on the rows they are judged on.",

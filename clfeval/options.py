@@ -129,8 +129,7 @@ class Command:
     """A command: its groups, and what its help says beside them.
 
     have, want: whoever has the one and wants to know the other is right here. input: the group of
-    its table, which stands before the others. words: what fields of the input
-    say otherwise in this command. without: those it has no use for.
+    its table, which stands first. words: what fields of the input say otherwise. without: unused.
     """
 
     name: str
@@ -141,6 +140,7 @@ class Command:
     have: str = ""
     want: str = ""
     optional: bool = False  # may do without a table
+    lists: bool = False  # has a catalogue of measures to show
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     input: type | None = None

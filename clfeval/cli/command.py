@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete, explain, guide
+from clfeval.cli import complete, explain, guide, measures
 from clfeval.cli.output import OUTPUT, Output
 from clfeval.cli.run import opened, run
 from clfeval.errors import bad_option
@@ -108,6 +108,9 @@ EAGER = (
 )
 
 
+LISTS = _eager("--list-measures", "List the measures there are.", measures.of_command)
+
+
 def built(command: Command) -> Any:
     """Return a command as typer makes it of its declaration."""
     respelt = {
@@ -131,7 +134,8 @@ def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
     every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
-    shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
+    eager = (*EAGER, LISTS) if command.lists else EAGER
+    shape = Signature([_tables(command), *eager, *map(_parameter, every)])
 
     def called(tables: list[str], **given: Any) -> None:
         output = taken(Output, given)

@@ -22,6 +22,7 @@ from clfeval.measures import (
     polygon,
     probability,
     ranking,
+    selective,
     top,
 )
 from clfeval.measures.record import Measure, Needs
@@ -56,6 +57,9 @@ CATALOG: Mapping[str, Measure] = {
         plane.UNBIASED,
         confusion.INFORMATION_UNBIASED,
         odds.TUNED,
+        odds.AT,
+        confusion.MARGINS,
+        selective.SELECTIVE,
         plane.PLANE,
         ranking.RANKING,
         top.TOPS,

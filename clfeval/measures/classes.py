@@ -264,17 +264,19 @@ OF_TABLES: Mapping[str, OfClasses] = {
     "mcc": OfClasses(mcc, mcc_influence, ("zero_margin",)),
     "kappa": OfClasses(kappa, kappa_influence, _ONE),
     "expected_cost": OfClasses(expected_cost, expected_cost_influence, _FEW, takes=("costs",)),
+    "no_information_rate": OfClasses(no_information_rate, None, _FEW, share=lambda n: (
+        np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
 }  # fmt: skip
 
 
 def _record(
     name: str, title: str, form: OfClasses, best: Literal["max", "min"], low: float, high: float,
-    formula: str, source: str = "textbook", *, ordered: bool = True,
+    formula: str, source: str = "textbook", *,
     interval: IntervalKind = "influence", scale: ScaleKind = "log",
 ) -> Measure:  # fmt: skip
     return Measure(
         name, title, form.of, "classes", best, low, high, form.undefined, interval, formula,
-        source, ordered=ordered, scale=scale, classes=form,
+        source, ordered=True, scale=scale, classes=form,
     )  # fmt: skip
 
 
@@ -282,11 +284,6 @@ _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 
 # of tables alone; ordered: of classes whose order was declared
 TABLES = (
-    _record("no_information_rate", "no-information rate",
-            OfClasses(no_information_rate, None, _FEW, share=lambda n: (
-                np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
-            "max", 0, 1, "rows of the most frequent class / M", ordered=False, interval="share",
-            scale="logit"),
     _record("kappa_linear", "linear kappa",
             OfClasses(partial(kappa, power=1), partial(kappa_influence, power=1), _ONE),
             "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Floats, Number, over
-from clfeval.measures.record import BOTH, Measure
+from clfeval.measures.record import BOTH, IntervalKind, Measure
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 _FAR = 1e100  # times as much as expected, where 1 beside it is nothing
@@ -252,26 +252,30 @@ def _bend(x: Floats) -> Floats:
 
 
 def _rate(
-    name: str, title: str, of: Callable[[Confusion], Floats] | None, best: Literal["max", "min"],
-    undefined: str, formula: str, share: Callable[[Confusion], tuple[Number, Number]],
-    aliases: tuple[str, ...] = (), **more: Any,
+    name: str, title: str, of: Callable[[Confusion], Floats] | None,
+    best: Literal["max", "min", "none"], undefined: str, formula: str,
+    share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), **more: Any,
 ) -> Measure:  # fmt: skip
     """Return the record of what part of some rows other rows are; by default divided once."""
+    kind: IntervalKind = "share" if "terms" not in more else "linear" if best == "none" else "logit"
     return Measure(
-        name, title, of or (lambda t: over(*share(t))), "confusion", best, 0, 1, (undefined,),
-        "logit" if "terms" in more else "share", formula, "textbook", aliases, share=share, **more,
+        name, title, of or (lambda t: over(*share(t))), "confusion", best, 0, 1, (undefined,), kind,
+         formula, "textbook", aliases, share=share, **more,
     )  # fmt: skip
 
+
+ALL_ALIKE = "it counts both errors alike, and naming the larger class may beat good models"
+NO_NEGATIVES = "true negatives count nothing, and it moves with the prevalence"
 
 MEASURES = (
     Measure("accuracy", "accuracy", accuracy, "confusion", "max", 0, 1, ("too_few_rows",),
             "linear", "(TP + TN) / (P + N)", "textbook", ("acc",),
             share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
-            terms=lambda p, n: (p, -n, n)),
+            terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
     Measure("error_rate", "error rate", error_rate, "confusion", "min", 0, 1, ("too_few_rows",),
             "linear", "(FP + FN) / (P + N)", "textbook", ("zero_one_loss",),
             share=lambda t: (t.fp + t.fn, t.positives + t.negatives),
-            terms=lambda p, n: (-p, n, p)),
+            terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE),
     Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", "max", 0, 1,
             BOTH, "linear", "(sensitivity + specificity) / 2", "textbook", ("bal_accuracy",),
             invariant=True, twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
@@ -299,7 +303,7 @@ MEASURES = (
           terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
     Measure("f1", "F1", f_beta, "confusion", "max", 0, 1, ("zero_margin",), "region",
             "2 TP / (2 TP + FP + FN)", "textbook", ("f1_score", "f_measure"), base="jaccard",
-            through=lambda share: np.asarray(2 * share / (1 + share))),
+            through=lambda share: np.asarray(2 * share / (1 + share)), caveat=NO_NEGATIVES),
     Measure("jaccard", "Jaccard", jaccard, "confusion", "max", 0, 1, ("zero_margin",), "region",
             "TP / (TP + FP + FN)", "textbook", ("critical_success_index", "threat_score"),
             share=lambda t: (t.tp, t.tp + t.fp + t.fn), drawn=True),
@@ -324,6 +328,17 @@ MEASURES = (
             lambda t: np.asarray(precision(t) - over(t.fn, t.fn + t.tn)), "confusion", "max", -1, 1,
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
             "Powers 2011, Journal of Machine Learning Technologies 2:37"),
+)  # fmt: skip
+
+MARGINS = (
+    _rate("prevalence", "prevalence", None, "none", "too_few_rows", "P / M",
+          lambda t: (t.positives, t.positives + t.negatives), ("base_rate",)),
+    _rate("detection_prevalence", "detection prevalence", None, "none", "too_few_rows",
+          "(TP + FP) / M", lambda t: (t.tp + t.fp, t.positives + t.negatives),
+          ("predicted_positive_rate",), terms=lambda p, n: (p, n, 0.0)),
+    _rate("no_information_rate", "no-information rate", None, "none", "too_few_rows",
+          "rows of the most frequent class / M",
+          lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives)),
 )  # fmt: skip
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"

@@ -6,6 +6,7 @@ Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:42795
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -13,9 +14,12 @@ import numpy as np
 
 from clfeval.arrays import Floats, over
 from clfeval.measures.confusion import (
+    ALL_ALIKE,
+    NO_NEGATIVES,
     Confusion,
     accuracy,
     f_beta,
+    npv,
     precision,
     sensitivity,
     specificity,
@@ -128,11 +132,47 @@ ODDS = (
             through=_odds),
 )  # fmt: skip
 
+
+def _at(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> Floats:
+    """Return a measure at another prevalence, the two rates as they are."""
+    return of(t.tuned(prevalence / (1 - prevalence)))
+
+
+def ppv_at(t: Confusion, prevalence: float) -> Floats:
+    """Return sens p / (sens p + (1 - spec) (1 - p)), the PPV at a prevalence p; 0..1, best 1.
+
+    Undefined without positives or negatives, and where nothing is called positive.
+    Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, chapter 15; the limits:
+    Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
+    """
+    return _at(precision, t, prevalence)
+
+
+def npv_at(t: Confusion, prevalence: float) -> Floats:
+    """Return spec (1 - p) / (spec (1 - p) + (1 - sens) p), the NPV at a prevalence p; 0..1, best 1.
+
+    Undefined where nothing is called negative. Else as `ppv_at`.
+    """
+    return _at(npv, t, prevalence)
+
+
+_MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
+AT = (
+    Measure("ppv_at", "PPV at a prevalence", ppv_at, "confusion", "max", 0, 1,
+            (*BOTH, "no_positive_prediction"), "logit",
+            "sens p / (sens p + (1 - spec) (1 - p)) at the prevalence p", _MERCALDO,
+            takes=("prevalence",), invariant=True),
+    Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", "max", 0, 1,
+            (*BOTH, "no_negative_prediction"), "logit",
+            "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
+            takes=("prevalence",), invariant=True),
+)  # fmt: skip
+
 TUNED = (
     Measure("tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, BOTH, "linear",
             "(TP + TN) / M", _JPT, twin="accuracy",
             share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
-            terms=lambda p, n: (p, -n, n)),
+            terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
     Measure("ppv", "PPV", precision, "confusion", "max", 0, 1, (*BOTH, "no_positive_prediction"),
             "logit", "TP / (TP + FP)",
             "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170", ("ppv_at",),
@@ -141,7 +181,7 @@ TUNED = (
     Measure("f_beta", "F", f_beta, "confusion", "max", 0, 1, BOTH, "region",
             "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
             "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
-            takes=("beta",), base="f1"),
+            takes=("beta",), base="f1", caveat=NO_NEGATIVES),
     Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf, BOTH,
             "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, of a row",
             "Elkan 2001, IJCAI 17:973", takes=("stakes",),

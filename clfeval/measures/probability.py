@@ -242,7 +242,7 @@ PROBABILITIES = (
     Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
             high=1, undefined=("single_class",), interval="influence",
             formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
-            aliases=("d2_brier_score",), scale="log",
+            aliases=("d2_brier", "d2_brier_score"), scale="log",
             **_skill(squared_errors, _spread, lambda share: 1 - 2 * share)),
 )  # fmt: skip
 

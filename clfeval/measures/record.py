@@ -57,7 +57,8 @@ class Measure:
     """A measure: what it is called, what it is made of, and what is said of it.
 
     of: its function over the statistic that `needs` names; None where nothing computes it yet.
-    best: which way is better; a measure whose best value is zero or one errs on either side of it.
+    best: which way is better; a measure whose best value is zero or one errs on either side of it;
+    none: it is of the rows, or of how often a model speaks, and no value is better.
     low, high: its range. undefined: the reasons why it may be, in the order in which they are said.
     interval: how its limits are found. invariant: it does not change with the class ratio while
     sensitivity and specificity stay. twin: the id of which this is another name.
@@ -83,7 +84,7 @@ class Measure:
     title: str
     of: Callable[..., Floats] | None
     needs: Needs
-    best: Literal["max", "min", "zero", "one"]
+    best: Literal["max", "min", "zero", "one", "none"]
     low: float
     high: float
     undefined: tuple[str, ...]
@@ -109,8 +110,8 @@ class Measure:
 
     @property
     def arrow(self) -> str:
-        """The direction sign of table headers."""
-        return {"max": "↑", "min": "↓", "zero": "→0", "one": "→1"}[self.best]
+        """The direction sign of table headers, empty where no value is better."""
+        return {"max": "↑", "min": "↓", "zero": "→0", "one": "→1", "none": ""}[self.best]
 
     @property
     def aim(self) -> int | None:

@@ -22,6 +22,7 @@ CODES = {"an error": ERRORS, "a note": WARNINGS, "a sentence of an answer": ANSW
 BETTER = {
     "max": "more is better", "min": "less is better",
     "zero": "nearer to 0 is better", "one": "nearer to 1 is better",
+    "none": "no value is better",
 }  # fmt: skip
 _ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
 _LEVEL = re.compile(r"^\d+(?:\.\d+)? % ")  # before what an interval's column is called
@@ -91,9 +92,10 @@ def terms(page: Page) -> list[Term]:
 
 
 def _measure(page: Page, name: str, table: str) -> Measure | None:
-    """Return the measure that a column holds; none where it holds places by it."""
-    column = page.column(name, table)
-    return CATALOG.get(name) if column is not None and column.kind != RANK else None
+    """Return the measure that a column holds; none where it holds places by it, or a setting."""
+    column, measure = page.column(name, table), CATALOG.get(name)
+    kept = column is not None and column.kind != RANK and measure and measure.best != "none"
+    return measure if kept else None
 
 
 def explained(page: Page, asked: str) -> list[Term]:

@@ -93,7 +93,7 @@ def heading(column: Column | str) -> str:
     """Name a column for people, with an arrow towards better."""
     name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
     if title is None and name in CATALOG:
-        return f"{CATALOG[name].title} {CATALOG[name].arrow}"
+        return f"{CATALOG[name].title} {CATALOG[name].arrow}".rstrip()
     return title or name.replace("_", " ")
 
 

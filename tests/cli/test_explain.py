@@ -101,7 +101,8 @@ def test_all_has_every_column_measure_and_code(command: str) -> None:
         assert f"table {table.name} " in flat
         for column in table.columns:
             assert re.search(rf"(?<!\w){re.escape(column.name)}(?!\w)", flat), column.name
-            if column.name in CATALOG:
+            # a prevalence that is asked for is not that of the rows
+            if column.name in CATALOG and CATALOG[column.name].best != "none":
                 assert " ".join(CATALOG[column.name].formula.split()) in flat
     for code, sentence in (ERRORS | WARNINGS | ANSWERS).items():
         assert code in flat

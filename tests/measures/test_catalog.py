@@ -55,8 +55,8 @@ def test_best_values_point_the_right_way() -> None:
     smallest = {name for name, measure in CATALOG.items() if measure.best == "min"}
     assert smallest == {
         "error_rate", "error_u", "occlusion", "lr_neg", "expected_cost", "fpr", "fnr", "fdr", "for",
-        "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps", "ordinal_mae",
-        "ordinal_mse", "ordinal_rmse", "brier_per_class",
+        "aurc", "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps",
+        "ordinal_mae", "ordinal_mse", "ordinal_rmse", "brier_per_class",
         "brier_reliability", "brier_uncertainty", "brier_refinement", "hosmer_lemeshow",
     }  # fmt: skip
     aims = {name: m.aim for name, m in CATALOG.items() if m.aim is not None}
@@ -64,6 +64,8 @@ def test_best_values_point_the_right_way() -> None:
         "phi": 0, "phi_b": 0, "calibration_intercept": 0, "calibration_in_the_large": 0,
         "spiegelhalter_z": 0, "calibration_slope": 1, "oe_ratio": 1,
     }  # fmt: skip
+    of_rows = {name for name, measure in CATALOG.items() if measure.best == "none"}
+    assert of_rows == {"prevalence", "detection_prevalence", "no_information_rate"}
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
 
 
@@ -145,7 +147,10 @@ def test_every_measure_of_a_table_has_an_interval_by_its_record() -> None:
     """At another class ratio too: from the record alone, whoever asks."""
     counts = ConfusionCounts.of_cells(["m"], [(7, 2, 3, 8)])
     cells, stakes = Cells.of(counts, [0.1]), Stakes(1, 10)
-    for name, of in computed("confusion", beta=1.0, stakes=stakes).items():
+    given = computed("confusion", beta=1.0, stakes=stakes)
+    for name in ("prevalence", "no_information_rate"):  # of the rows, whatever the population
+        del given[name]
+    for name, of in given.items():
         low, high = limits(name, cells, level=0.95, stakes=stakes)
         assert low[0] < of(cells.tuned)[0] < high[0], name
 

@@ -25,7 +25,11 @@ from clfeval.result import InputFile, Warn
 
 # a bias is neither better high nor low; the others tell what stands there by another name
 _UNFIT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
-OF_TABLE = {name: of for name, of in computed("confusion", beta=1.0).items() if name not in _UNFIT}
+OF_TABLE = {
+    name: of
+    for name, of in computed("confusion", beta=1.0).items()
+    if name not in _UNFIT and CATALOG[name].best != "none"
+}
 OF_RANKING = {
     name: CATALOG[name].function for name in ("roc_auc", "gini", "average_precision", "ks")
 }

@@ -106,6 +106,8 @@ def _scale(
         if measure.aim is not None:
             what = f"is best at {measure.aim}: neither more nor less of it is better"
             code = "no-direction"
+        elif measure.best == "none":
+            what, code = "is of the rows: neither more nor less of it is better", "no-direction"
         elif measure.best == "min":
             best = "min"
             if span is None and not (isfinite(measure.low) and isfinite(measure.high)):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from clfeval.errors import UsageError, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, spellings
+from clfeval.measures.odds import Stakes
+from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
-from clfeval.shell import given
 
 NEEDS = {  # of the sets
     "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
@@ -19,30 +21,36 @@ HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "
 OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
              "calibration_intercept", "calibration_in_the_large", "net_benefit")  # fmt: skip
 DEFAULT = (*OF_SCORES, *HARD)
-# of more than two classes, and of those whose order was declared
-OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
-              "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity", "precision",
-              "npv")  # fmt: skip
-IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 ORDINAL = "ordinal"
-SPELLED = 5  # classes of an order that is asked for
-SETS = ("default", *NEEDS)
+SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
+OF_TWO = {  # what these are where there are two classes
+    "kappa_linear": "kappa", "kappa_quadratic": "kappa", "ordinal_mae": "error_rate",
+    "ordinal_mse": "error_rate", "rps": "brier", "brier_per_class": "brier",
+    "roc_auc_ovr": "roc_auc",
+}  # fmt: skip
+_GAINS = "a miscalibrated model gains by it; compare net_benefit or log_loss instead"
+_TIMES = "it is of times to an event, and this table has none; roc_auc is of two classes"
 REFUSED = {
-    "nri": "a miscalibrated model gains by it; compare net_benefit or log_loss instead",
-    "idi": "a miscalibrated model gains by it; compare net_benefit or log_loss instead",
-    "c_index": "it is of times to an event, and this table has none; roc_auc is of two classes",
-}
+    "nri": _GAINS, "idi": _GAINS, "net_reclassification_improvement": _GAINS,
+    "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
+    "concordance_index": _TIMES, "harrell_c": _TIMES,
+}  # fmt: skip
 NEVER = {"hosmer_lemeshow"}  # in a set
 FLAG = "--measure"
-NET_BENEFIT = "net_benefit"  # at the threshold in force, of scores
+NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in force, or at t
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """A measure with its parameters; name: how it is called in tables."""
+    """A measure with its parameters; name: how it is called in tables.
+
+    settings: the parameters as numbers. by: what asked for it, the weakest claim first.
+    """
 
     name: str
     measure: Measure
+    settings: Mapping[str, Any]
+    by: Literal["default", "set", "name"] = "name"
 
     @property
     def needs(self) -> str:
@@ -55,109 +63,135 @@ def asked_of(names: Sequence[str]) -> tuple[Asked, ...]:
     found: dict[str, Asked] = {}
     for name in ("default", *names):
         for one in _one(name):
-            found.setdefault(one.name, one)
+            if one.by == "name" or one.name not in found:
+                found[one.name] = one
     return tuple(found.values())
 
 
-def asked_of_classes(
-    names: Sequence[str], classes: Sequence[str], *, ordered: bool
-) -> tuple[Asked, ...]:
-    """Return the measures of more than two classes; UsageError, also for an order undeclared."""
-    default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
-    found = {name: Asked(name, CATALOG[name]) for name in default}
-    for text in names:
-        name, _, settings = text.strip().partition(":")
-        folded = name.casefold()
-        if folded == "default":
-            continue
-        if folded in (*NEEDS, ORDINAL):
-            several = [Asked(one.id, one) for one in _of_set(folded, ordered=ordered)]
-        else:
-            several = [_named(text, name, settings, of_classes=True)]
-        for one in several:
-            if one.measure.ordered and not ordered:
-                said = " ".join(given("--labels", label) for label in classes[:SPELLED])
-                said += " ..." if len(classes) > SPELLED else ""
-                what = f"{FLAG}: {one.measure.id} needs the classes in their order"
-                raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
-            found.setdefault(one.name, one)
-    return tuple(found.values())
+def known_measures() -> list[str]:
+    """Return every name that may be asked for: sets, ids and aliases."""
+    known = [one.id for one in CATALOG.values() if _measurable(one) or one.id in OF_TWO]
+    return [*SETS, *spellings(known)]
 
 
-def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
-    """Yield what a set holds of more than two classes."""
-    for measure in CATALOG.values():
-        needs = measure.needs if measure.needs != "classes" else "confusion"
-        there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
-        plain = _of_classes(measure) and measure.twin is None and not measure.takes
-        if there and plain and (ordered or name == ORDINAL or not measure.ordered):
-            yield measure
-
-
-def _of_classes(measure: Measure) -> bool:
-    """Tell whether it can be computed of more than two classes, from a table of predictions."""
-    return measure.classes is not None and "costs" not in measure.classes.takes
+def _measurable(measure: Measure) -> bool:
+    """Tell whether a measure is one of predictions of two classes."""
+    return measure.of is not None and measure.needs in NEEDS["all"]
 
 
 def _one(text: str) -> Iterator[Asked]:
     name, _, settings = text.strip().partition(":")
-    folded = name.casefold()
+    folded = name.strip().casefold()
     if folded == "default":
-        yield from (
-            Asked(one, CATALOG[one]) for one in DEFAULT if one in CATALOG and CATALOG[one].of
-        )
+        yield from (Asked(one, CATALOG[one], {}, "default") for one in DEFAULT)
         return
     if folded in NEEDS:
         for measure in CATALOG.values():
             plain = measure.of is not None and measure.twin is None and not measure.takes
             if plain and measure.needs in NEEDS[folded] and measure.id not in NEVER:
-                yield Asked(measure.id, measure)
+                yield Asked(measure.id, measure, {}, "set")
         return
+    if folded == ORDINAL:
+        names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
+        yield from (Asked(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
+        return
+    refuse(name)
     yield _named(text, name, settings)
 
 
-def _of_two(measure: Measure) -> bool:
-    return measure.of is not None and measure.needs in ("confusion", "scores", "probabilities")
+def refuse(name: str) -> None:
+    """Raise for what misleads, and name what to measure instead."""
+    key = name.strip().casefold().replace("-", "_").replace(" ", "_")
+    if key in REFUSED:
+        what = f"{FLAG}: no {name.strip().upper()} here"
+        raise UsageError.of(what, "refused-measure", hint=REFUSED[key])
 
 
-def _named(text: str, name: str, settings: str, *, of_classes: bool = False) -> Asked:
+def _named(text: str, name: str, settings: str) -> Asked:
     measure = find_measure(name)
-    computable = _of_classes if of_classes else _of_two
-    if name.casefold() in REFUSED:
-        why = REFUSED[name.casefold()]
-        raise UsageError.of(f"{FLAG}: no {name.upper()} here", "refused-measure", hint=why)
-    if measure is None or not computable(measure):
+    if measure is not None and measure.id in OF_TWO:
+        return Asked(measure.id, CATALOG[OF_TWO[measure.id]], settings_of(text, settings, measure))
+    if measure is not None and measure.id == NET_BENEFIT:
+        if not settings:
+            return Asked(NET_BENEFIT, measure, {})
+        measure = CATALOG[AT_RISK]
+    if measure is None or not _measurable(measure):
         what = f"no measure '{name}'"
         if measure is not None:
-            what = f"{measure.id} is not measured on a table of predictions of "
-            what += "more than two classes" if of_classes else "two classes"
-        known = [one.id for one in CATALOG.values() if computable(one)]
-        hint = suggestion(name, [*spellings(known), *SETS])
-        hint = hint or "clfeval report --list-measures"
-        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=hint)
-    given = _settings(text, settings, measure)
+            what = f"{measure.id} is not measured on a table of predictions of two classes"
+        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=_instead(text, name))
+    given = settings_of(text, settings, measure)
     label = measure.id
     if given:
-        label += ":" + ",".join(f"{key}={value:g}" for key, value in sorted(given.items()))
-    return Asked(label, measure.given(**given))
+        label += ":" + ",".join(f"{key}={written(value)}" for key, value in sorted(given.items()))
+    filled = _filled(measure, given)
+    return Asked(label, measure.given(**filled), filled)
 
 
-def _settings(text: str, settings: str, measure: Measure) -> dict[str, float]:
-    """Return the parameters in a measure's name."""
-    found: dict[str, float] = {}
+def _instead(text: str, name: str) -> str:
+    """Return what to type instead of a name that means nothing here."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parts) > 1:
+        return f"one at a time: {' '.join(f'{FLAG} {part}' for part in parts)}"
+    return suggestion(name, known_measures()) or "clfeval report --list-measures"
+
+
+def written(value: Any) -> str:
+    """Write a parameter as it is typed."""
+    return f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+
+
+def _filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a measure takes, made of its parameters."""
+    if "stakes" not in measure.takes or not given:
+        return dict(given)
+    costs = {name: given.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
+    return {"stakes": Stakes(**costs)}
+
+
+def settings_of(
+    text: str, settings: str, measure: Measure, takes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
+    known, found = parameters_of(tuple(takes) or measure.takes), dict[str, Any]()
     for part in filter(None, settings.split(",")):
-        key, _, value = part.partition("=")
-        known = measure.takes if measure.classes is None else (
-            *measure.takes, *(one for one in measure.classes.takes if one not in measure.takes)
-        )  # fmt: skip
-        if key.strip() not in known:
+        key, equals, value = (one.strip() for one in part.partition("="))
+        if not equals and find_measure(key) is not None:
+            raise UsageError.of(f"{FLAG}: no measure '{text}'", "unknown-measure",
+                                hint=_instead(text, text))  # fmt: skip
+        if key not in known:
             takes = ", ".join(known) or "none"
-            what = f"{FLAG} '{text}': {measure.id} has no parameter '{key.strip()}'"
+            what = f"{FLAG} '{text}': {measure.id} has no parameter '{key}'"
             raise UsageError.of(what, "bad-option", hint=f"its parameters: {takes}")
-        try:
-            found[key.strip()] = float(value)
-        except ValueError:
-            what = f"{FLAG} '{text}': '{value}' is not a number"
-            hint = f"for example {measure.id}:{key.strip()}=0.1"
-            raise UsageError.of(what, "bad-option", hint=hint) from None
+        found[key] = _number(text, key, value, measure)
+    missing = [name for name in known if PARAMETERS[name].default is None and name not in found]
+    if missing:
+        example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
+        what = f"{FLAG} '{text}': {measure.id} needs {' and '.join(missing)}"
+        raise UsageError.of(what, "bad-option", hint=f"for example {measure.id}:{example}")
     return found
+
+
+def _number(text: str, key: str, value: str, measure: Measure) -> Any:
+    """Return the value of a parameter, which lies in its range."""
+    parameter = PARAMETERS[key]
+    parts = value.split("..") if parameter.pair else [value]
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        what = f"{FLAG} '{text}': '{value}' is not a number"
+        example = parameter.default
+        example = 0.1 if example is None or isinstance(example, tuple) else example
+        hint = f"for example {measure.id}:{key}={example:g}"
+        raise UsageError.of(what, "bad-option", hint=hint) from None
+    if parameter.pair:
+        low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
+        if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
+            within = f"{parameter.low:g}..{parameter.high:g}"
+            what = f"{FLAG} '{text}': {key} is no range within {within}"
+            raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
+        return low, high
+    if not parameter.takes(numbers[0]):
+        what = f"{FLAG} '{text}': {key} is {parameter.range}, not {value}"
+        raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
+    return int(numbers[0]) if parameter.whole else numbers[0]

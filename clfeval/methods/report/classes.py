@@ -17,7 +17,7 @@ from clfeval.inference.influence import limits, uncertainty
 from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
 from clfeval.measures.record import Measure, OfClasses, ScaleKind
-from clfeval.methods.estimates import Cells, Design, Limits, estimate
+from clfeval.methods.estimates import Design, Limits, estimate
 from clfeval.methods.report import hard
 from clfeval.methods.report.asked import Asked
 from clfeval.methods.report.hard import EXACT, INFLUENCE, NONE
@@ -240,18 +240,18 @@ def _each_class(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
     )  # fmt: skip
-    cells, size = Cells.at_prevalence(counts), len(patterns.classes)
+    size = len(patterns.classes)
     sure = hard.HardLimits(
         options.confidence, options.interval, Design(options.totals), options.resamples,
         options.seed, patterns.classes, [None] * size, [many] * size,
     )  # fmt: skip
     found = {}
     for one in wanted:
-        all_of = hard.measured(one.measure, cells, sure)
+        all_of = hard.measured(one, counts, sure)
         errors = np.full(size, np.nan) if patterns.fractional else all_of.errors
         found[one.name] = [
-            Known(value, error, all_of.method)
-            for value, error in zip(all_of.values, errors.tolist(), strict=True)
+            Known(*three)
+            for three in zip(all_of.values, errors.tolist(), all_of.methods, strict=True)
         ]
     return found
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.influence import limits as limits_on
 from clfeval.inference.resampling import percentiles, resampled_clusters, stream
 from clfeval.inference.shares import score_limits, score_parts
@@ -17,13 +18,15 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
+from clfeval.methods.report.asked import Asked
+from clfeval.result import Estimate
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
 OF_KIND = {  # where the class ratio is no matter, or is fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "of another, transformed",
 }  # fmt: skip
-WILSON, JEFFREYS = "Wilson", "Jeffreys"
+AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # whose limits they have there
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 _STEP = 0.01  # of a count; extrapolated twice from there
 
@@ -49,20 +52,38 @@ class HardLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A measure of m tables: estimates, standard errors (NaN where there is none), method."""
+    """A measure of m tables: estimates, standard errors (NaN where there is none), methods."""
 
     values: Estimates
     errors: Floats
-    method: str
+    methods: Sequence[str]
+
+    def at(self, i: int) -> tuple[Estimate, float, str]:
+        """Return all that is known of one table."""
+        return self.values[i], float(self.errors[i]), self.methods[i]
 
 
-def measured(measure: Measure, cells: Cells, sure: HardLimits) -> Found:
-    """Return a measure of the tables as counted, with limits by the method asked for."""
-    of, table = measure.function, _table(cells)
+def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
+    """Return a measure of the tables as counted, with limits by the method asked for.
+
+    Where influence or a bootstrap knows nothing, as of a share of 1, it is the default one.
+    """
+    cells, of = Cells.at_prevalence(counts), asked.measure.function
+    table = _table(cells)
     values = np.broadcast_to(np.asarray(of(table), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
-    bounds, method = _bounds(measure, cells, values, errors, sure)
-    return Found(column(values, bounds, cells, measure.undefined), errors, method)
+    bounds, method = _bounds(asked, counts, values, errors, sure)
+    methods = np.full(len(values), method, object)
+    if bounds is not None and method in (INFLUENCE, BOOTSTRAP):
+        unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
+        if unknown.any():
+            ends, methods[unknown] = _by_record(asked, counts, sure)
+            bounds = _replaced(bounds[0], ends[0], unknown), _replaced(bounds[1], ends[1], unknown)
+    return Found(column(values, bounds, cells, asked.measure.undefined), errors, methods.tolist())
+
+
+def _replaced(some: Floats, others: Floats, where: Bools) -> Floats:
+    return np.where(where, others, some)
 
 
 def _table(cells: Cells) -> Confusion:
@@ -71,25 +92,34 @@ def _table(cells: Cells) -> Confusion:
 
 
 def _bounds(
-    measure: Measure, cells: Cells, values: Floats, errors: Floats, sure: HardLimits
+    asked: Asked, counts: ConfusionCounts, values: Floats, errors: Floats, sure: HardLimits
 ) -> tuple[Limits | None, str]:
-    level, how = sure.level, sure.how
+    measure, level, how = asked.measure, sure.level, sure.how
     if level is None:
         return None, NONE
     if how == "bootstrap":
-        return _resampled(measure.function, cells, sure, level), BOOTSTRAP
+        return _resampled(measure.function, Cells.at_prevalence(counts), sure, level), BOOTSTRAP
     if how == "influence":
         return _around(measure, values, errors, sure), INFLUENCE
     if how in ("wilson", "jeffreys") and measure.share is not None and not measure.drawn:
-        k, n = of_share(measure, cells, level)
+        k, n = of_share(measure, Cells.at_prevalence(counts), level)
         return (wilson if how == "wilson" else jeffreys)(k, n, level), how.capitalize()
-    exact = exact_limits(measure.id, cells, level=level, design=sure.design)
-    if exact is not None and not measure.takes:
+    return _by_record(asked, counts, sure)
+
+
+def _by_record(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple[Limits, str]:
+    """Return the limits that a measure has by its record, and what they are called."""
+    measure, settings, level = asked.measure, asked.settings, sure.level or 0.95
+    if measure.id in AT_PREVALENCE:  # where the class ratio is known
+        name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
+        return limits(name, there, level=level), OF_KIND[measure.interval]
+    cells, design = Cells.at_prevalence(counts), sure.design
+    beta = settings.get("beta", 1.0)
+    exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
+    if exact is not None:
         return exact, EXACT if measure.share is not None else TRANSFORMED
-    if measure.takes:  # the limits of a record know its plain form
-        return _around(measure, values, errors, sure), INFLUENCE
-    fixed = sure.design.totals == "fixed" or measure.invariant
-    found = limits(measure.id, cells, level=level, design=sure.design)
+    fixed = design.totals == "fixed" or measure.invariant
+    found = limits(measure.id, cells, level=level, design=design, **settings)
     return found, OF_KIND[measure.interval] if fixed else REGION
 
 

@@ -8,9 +8,9 @@ from math import isnan, nan
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.clustered import cluster_cells
-from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.estimates import Design
 from clfeval.methods.report import hard, scored
-from clfeval.methods.report.asked import NET_BENEFIT, Asked
+from clfeval.methods.report.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.report.curves import net_benefit
 from clfeval.methods.report.options import ReportOptions
 from clfeval.result import Estimate, Row, estimate
@@ -33,13 +33,9 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) ->
             [cluster_cells(patterns, model) if owned else None for model in models],
             [many] * len(models),
         )  # fmt: skip
-        cells = Cells.at_prevalence(counts)
-        found = {one.name: hard.measured(one.measure, cells, sure) for one in wanted}
+        found = {one.name: hard.measured(one, counts, sure) for one in wanted}
         for i, model in enumerate(models):
-            rows += [
-                _row(label, model, name, one.values[i], one.errors[i], one.method)
-                for name, one in found.items()
-            ]
+            rows += [_row(label, model, name, *one.at(i)) for name, one in found.items()]
     return rows
 
 
@@ -56,12 +52,26 @@ def score_rows(
     for one in asked:
         if one.name == NET_BENEFIT:
             known = _worth(counts, threshold, options.confidence)
+        elif one.measure.id == AT_RISK:
+            known = _worth(counts, one.settings.get("t"), options.confidence)
         elif one.needs in ("scores", "probabilities"):
             known = scored.measured(one.measure, counts, wanted)
         else:
             continue
         rows.append(_row(label, model, one.name, known.value, known.error, known.method))
     return rows
+
+
+def without_scores(
+    label: str | None, model: str, asked: Iterable[Asked]
+) -> list[Row]:  # fmt: skip
+    """Return rows of the measures that were asked for by more than default, and need scores."""
+    none = Estimate(None, reason="needs_scores")
+    return [
+        _row(label, model, one.name, none, nan, hard.NONE)
+        for one in asked
+        if one.by != "default" and (one.needs != "confusion" or one.name == NET_BENEFIT)
+    ]
 
 
 def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) -> scored.Known:

@@ -39,7 +39,7 @@ class ReportOptions(Sure):
         tuple[str, ...],
         Opt(
             "Also this measure, by id or alias, with its parameters (f_beta:beta=2), or a set: "
-            "hard, probability, ranking, all; repeat.",
+            "hard, probability, ranking, ordinal, all; repeat.",
             MEASURES, metavar="MEASURE[:KEY=V]", completes="measure", stated=True, common=True,
         ),
     ] = ()  # fmt: skip
@@ -75,6 +75,13 @@ class ReportOptions(Sure):
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0
 
+    def check(self) -> None:
+        """Refuse measures that are none, before anything is counted; UsageError."""
+        if self.measure:
+            from clfeval.methods.report.asked import asked_of
+
+            asked_of(self.measure)
+
 
 REPORT = Command(
     "report",
@@ -94,4 +101,5 @@ clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
+    lists=True,
 )

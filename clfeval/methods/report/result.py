@@ -34,7 +34,7 @@ from clfeval.methods.report.curves import (
     distribution_rows,
     threshold_rows,
 )
-from clfeval.methods.report.metrics import by_model, hard_rows, score_rows
+from clfeval.methods.report.metrics import by_model, hard_rows, score_rows, without_scores
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
@@ -63,7 +63,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     tables: dict[str, list[Row]] = {
         name: [] for name in ("metrics", "thresholds", "decision", "distribution", "curves")
     }
-    rows = hard_rows(sample, asked, options)
+    rows = hard_rows(sample, asked, options) + _unscored(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
     if counted is not None and _scored(sample):
         more, contestants, scores = _of_scores(sample, counted, asked, options, tables)
@@ -110,7 +110,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
                 *others),
-        warnings=tuple(_warnings(sample)),
+        warnings=(*_warnings(sample), *_caveats(asked)),
     )  # fmt: skip
 
 
@@ -118,6 +118,19 @@ def _scored(sample: Sample) -> bool:
     """Tell whether any model has scores."""
     models = () if sample.counted is None else sample.counted.models
     return any(model.kind != "label" for model in models)
+
+
+def _unscored(sample: Sample, asked: Sequence[Asked]) -> list[Row]:
+    """Say of models without scores that what was asked for needs some."""
+    models = () if sample.counted is None else sample.counted.models
+    scored = {model.name for model in models if model.kind != "label"}
+    return [
+        row
+        for label, counts in sample.slices.items()
+        for model in counts.models
+        if model not in scored
+        for row in without_scores(label, model, asked)
+    ]
 
 
 def _of_scores(
@@ -287,6 +300,16 @@ def _confusion_rows(sample: Sample) -> list[Row]:
                     }
                 )  # fmt: skip
     return rows
+
+
+def _caveats(asked: Sequence[Asked]) -> list[Warn]:
+    """Say of what was asked for by name how it misleads, each once."""
+    named = {one.measure.id: one.measure for one in asked if one.by == "name"}
+    return [
+        Warn("caveat", f"{measure.title}: {measure.caveat}")
+        for measure in named.values()
+        if measure.caveat
+    ]
 
 
 def _warnings(sample: Sample) -> list[Warn]:

@@ -19,7 +19,7 @@ from clfeval.measures.classes import accuracy_influence
 from clfeval.methods.document import counting_notes, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.report.answer import report_answer
-from clfeval.methods.report.asked import asked_of_classes
+from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import Race, of_classes, race

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.measures.catalog import find_measure
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
@@ -134,9 +135,22 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
                  places=[""] * len(rows[:LISTED]))  # fmt: skip
 
 
+def _asked(result: Result) -> list[Row]:
+    """Return the measures that an option asked for."""
+    rows, known = result.whole("metrics"), result.tables["models"][0]
+    named = {find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())}
+    ids = {measure.id for measure in named if measure is not None}
+    metrics = ((row, str(row["metric"])) for row in rows)
+    return [row for row, name in metrics if name not in known or name.partition(":")[0] in ids]
+
+
 def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
     columns = "model metric value method"
+    if asked := _asked(result):
+        lacking = any(estimate(row["value"]).reason == "needs_scores" for row in asked)
+        yield Shown("metrics", "Measures asked for", columns, asked, LISTED, rank="asked",
+                    name="asked", note="–: labels have no scores" * lacking)  # fmt: skip
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
     yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                 result.whole("confusion"), LISTED)  # fmt: skip

@@ -1,0 +1,65 @@
+"""What measures take beside their table: the meaning and the range of each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A number: what it means, its range, and what it is where none is given; None: to be given.
+
+    ends: which ends of the range belong to it. whole: no fractions. pair: two of them, ascending.
+    """
+
+    words: str
+    low: float
+    high: float
+    default: float | tuple[float, float] | None
+    ends: tuple[bool, bool] = (True, False)
+    whole: bool = False
+    pair: bool = False
+
+    def takes(self, value: float) -> bool:
+        """Tell whether a number lies in the range; NaN does in none."""
+        above = value >= self.low if self.ends[0] else value > self.low
+        below = value <= self.high if self.ends[1] else value < self.high
+        return above and below and (not self.whole or value == int(value))
+
+    @property
+    def range(self) -> str:
+        """The range in words."""
+        kind = "a whole number" if self.whole else "a number"
+        if self.high == inf:
+            return f"{kind} from {self.low:g} up" if self.ends[0] else f"{kind} above {self.low:g}"
+        between = "from" if self.ends[0] else "between"
+        return f"{kind} {between} {self.low:g} {'to' if self.ends[0] else 'and'} {self.high:g}"
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "beta": Parameter("how many times as much recall counts as precision", 0, inf, 1.0),
+    "k": Parameter("a share of the rows up to 1, above it a number of rows", 0, inf, 0.1,
+                   (False, False)),
+    "t": Parameter("the risk from which on a row is treated", 0, 1, 0.5, (False, False)),
+    "bins": Parameter("how many bins of equal width", 1, inf, 10, whole=True),
+    "fpr": Parameter("the range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1),
+                     (True, True), pair=True),
+    "prevalence": Parameter("the share of positives", 0, 1, None, (False, False)),
+    "fp": Parameter("what a false positive costs", 0, inf, None),
+    "fn": Parameter("what a false negative costs", 0, inf, None),
+    "tp": Parameter("what a true positive brings", 0, inf, 0.0),
+    "tn": Parameter("what a true negative brings", 0, inf, 0.0),
+}  # fmt: skip
+STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
+
+
+def parameters_of(takes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the numbers that a measure takes, by what its record says it takes."""
+    return tuple(
+        name
+        for one in takes
+        for name in (STAKES if one == "stakes" else (one,))
+        if name in PARAMETERS
+    )

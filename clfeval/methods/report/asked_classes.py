@@ -1,0 +1,88 @@
+"""The measures a report of more than two classes is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clfeval.errors import UsageError, suggestion
+from clfeval.measures.catalog import CATALOG, find_measure, spellings
+from clfeval.measures.record import Measure
+from clfeval.methods.report.asked import (
+    FLAG,
+    NEEDS,
+    ORDINAL,
+    SETS,
+    Asked,
+    refuse,
+    settings_of,
+    written,
+)
+from clfeval.shell import given
+
+# of more than two classes, and of those whose order was declared
+OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
+              "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity", "precision",
+              "npv")  # fmt: skip
+IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
+SPELLED = 5  # classes of an order that is asked for
+
+
+def asked_of_classes(
+    names: Sequence[str], classes: Sequence[str], *, ordered: bool
+) -> tuple[Asked, ...]:
+    """Return the measures of more than two classes; UsageError, also for an order undeclared."""
+    default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
+    found = {name: Asked(name, CATALOG[name], {}, "default") for name in default}
+    for text in names:
+        name, _, settings = text.strip().partition(":")
+        folded = name.casefold()
+        if folded == "default":
+            continue
+        if folded in (*NEEDS, ORDINAL):
+            several = [Asked(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)]
+        else:
+            several = [_named(text, name, settings)]
+        for one in several:
+            if one.measure.ordered and not ordered:
+                said = " ".join(given("--labels", label) for label in classes[:SPELLED])
+                said += " ..." if len(classes) > SPELLED else ""
+                what = f"{FLAG}: {one.measure.id} needs the classes in their order"
+                raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
+            found.setdefault(one.name, one)
+    return tuple(found.values())
+
+
+def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
+    """Yield what a set holds of more than two classes."""
+    for measure in CATALOG.values():
+        needs = measure.needs if measure.needs != "classes" else "confusion"
+        there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
+        plain = _computable(measure) and measure.twin is None and not measure.takes
+        if there and plain and (ordered or name == ORDINAL or not measure.ordered):
+            yield measure
+
+
+def _computable(measure: Measure) -> bool:
+    """Tell whether it can be computed of more than two classes, from a table of predictions."""
+    return measure.classes is not None and "costs" not in measure.classes.takes
+
+
+def _named(text: str, name: str, settings: str) -> Asked:
+    refuse(name)
+    measure = find_measure(name)
+    if measure is None or measure.classes is None or not _computable(measure):
+        what = f"no measure '{name}'"
+        if measure is not None:
+            what = (
+                f"{measure.id} is not measured on a table of predictions of more than two classes"
+            )
+        known = [one.id for one in CATALOG.values() if _computable(one)]
+        hint = suggestion(name, [*spellings(known), *SETS])
+        hint = hint or "clfeval report --list-measures"
+        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=hint)
+    takes = tuple(dict.fromkeys((*measure.takes, *measure.classes.takes)))
+    found = settings_of(text, settings, measure, takes)
+    label = measure.id
+    if found:
+        label += ":" + ",".join(f"{key}={written(value)}" for key, value in sorted(found.items()))
+    return Asked(label, measure.given(**found), found)

@@ -1,0 +1,93 @@
+"""The catalogue of measures as lines: what a report may be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from textwrap import wrap
+
+from clfeval.measures.catalog import CATALOG, find_measure
+from clfeval.measures.parameters import PARAMETERS, parameters_of
+from clfeval.measures.record import Measure
+from clfeval.methods.report.asked import AT_RISK, NET_BENEFIT, SETS
+from clfeval.methods.report.hard import OF_KIND
+
+NEEDS = {
+    "confusion": "labels", "classes": "labels", "scores": "scores",
+    "probabilities": "probabilities",
+}  # fmt: skip
+HEADS = ("measure", "range", "best", "needs", "interval")
+GAP, INDENT, WIDTH = "  ", "    ", 80
+
+
+def listed() -> Iterator[str]:
+    """Yield a line for each measure, its parameters and other names below it, then the sets."""
+    measures = [one for one in CATALOG.values() if one.needs in NEEDS]
+    rows = [HEADS, *map(_row, measures)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
+    yield _laid(HEADS, widths)
+    yield GAP.join("─" * width for width in widths)
+    for measure, row in zip(measures, rows[1:], strict=True):
+        yield _laid(row, widths)
+        for note in _notes(measure):
+            yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
+    yield f"sets: {', '.join(SETS)}"
+    yield "what a measure is: clfeval report --explain NAME"
+
+
+def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
+    pairs = zip(cells, widths, strict=True)
+    return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
+
+
+def _row(measure: Measure) -> tuple[str, ...]:
+    best = measure.best if measure.aim is None else str(measure.aim)
+    ends = f"{_end(measure.low)}..{_end(measure.high)}"
+    needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
+    return measure.id, ends, best, needs, _interval(measure)
+
+
+def _interval(measure: Measure) -> str:
+    """Say how limits are found as a rule; a bootstrap stands in where a class is small."""
+    if measure.id in (NET_BENEFIT, AT_RISK):
+        return "square-and-add"
+    if measure.interval == "delong":
+        return "DeLong"
+    if measure.interval == "drawn":
+        return "bootstrap"
+    if measure.interval == "share" or (measure.share is not None and measure.needs == "confusion"):
+        return "exact"
+    if measure.needs != "confusion":
+        return f"influence, {measure.scale}"
+    if measure.base is not None:
+        return "exact, transformed" if measure.base != "dor" else OF_KIND["derived"]
+    if measure.invariant:
+        return OF_KIND[measure.interval].removeprefix("Newcombe ")
+    return OF_KIND["region"]
+
+
+def _notes(measure: Measure) -> Iterator[str]:
+    others = [name for name in measure.aliases if find_measure(name) is measure]
+    if others:
+        yield f"also {', '.join(others)}"
+    if measure.twin:
+        yield f"the same as {measure.twin}"
+    at_threshold = measure.id == NET_BENEFIT
+    if at_threshold:
+        yield "t: the threshold in force where none is given"
+    for name in () if at_threshold else parameters_of(measure.takes):
+        one = PARAMETERS[name]
+        default = one.default
+        shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
+            "to be given" if default is None else f"{default:g}")  # fmt: skip
+        yield f"{name}: {one.words}; {shown}"
+    if measure.ordered:
+        yield "of classes in a declared order (--labels)"
+    elif measure.of is None:
+        yield "of more than two classes"
+    if measure.caveat:
+        yield f"note: {measure.caveat}"
+
+
+def _end(limit: float) -> str:
+    return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"

@@ -1,0 +1,85 @@
+"""The catalogue at the door: every measure by every name, what it needs, how it misleads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from clfeval.measures.catalog import CATALOG, find_measure
+from tests.process.program import clfeval
+
+# what each name of the field stands for here
+NAMES = """
+acc accuracy | error_rate error_rate | zero_one_loss error_rate | bal_accuracy balanced_accuracy
+sensitivity sensitivity | recall recall | sens recall | tpr recall | specificity specificity
+spec specificity | tnr specificity | precision precision | ppv ppv | npv npv | fpr fpr | fnr fnr
+fdr fdr | for for | ppv_at ppv_at | npv_at npv_at | f1 f1 | f_beta f_beta | f_meas f_beta
+jaccard jaccard | g_mean g_mean | fowlkes_mallows fowlkes_mallows | j_index j_index
+youden delta | informedness delta | delta delta | phi phi | markedness markedness | mcc mcc
+mcc_normalised mcc_u | mcc_u mcc_u | kappa kappa | kappa_linear kappa_linear
+kappa_quadratic kappa_quadratic | lr_pos lr_pos | lr_neg lr_neg | dor dor | dp dp | epa epa
+tor tor | f_odds f_odds | ic ic | prevalence prevalence
+detection_prevalence detection_prevalence | no_information_rate no_information_rate
+log_loss log_loss | cross_entropy log_loss | brier brier | brier_sum brier_sum
+brier_per_class brier_per_class | brier_skill brier_skill | d2_brier brier_skill
+log_loss_skill log_loss_skill | d2_log_loss log_loss_skill | roc_auc roc_auc
+c_statistic roc_auc | roc_auc_ovr roc_auc_ovr | partial_auc partial_auc
+average_precision average_precision | ap average_precision | pr_auc_step average_precision
+pr_auc pr_auc | gini gini | gain_capture gini | gain@k gain@k | lift@k lift@k
+precision@k precision@k | recall@k recall@k | ks ks | ece ece | mce mce
+ece_debiased ece_debiased | calibration_slope calibration_slope
+calibration_intercept calibration_intercept | brier_reliability brier_reliability
+brier_resolution brier_resolution | brier_uncertainty brier_uncertainty
+brier_refinement brier_refinement | rps rps | ordinal_mae ordinal_mae | ordinal_mse ordinal_mse
+ordinal_rmse ordinal_rmse | accuracy_within_1 accuracy_within_1 | expected_cost expected_cost
+net_benefit net_benefit | net_benefit@t net_benefit@t | top_k_accuracy top_k_accuracy
+auprg auprg | aurc aurc | hosmer_lemeshow hosmer_lemeshow
+interventions_avoided interventions_avoided | net_benefit_standardised net_benefit_standardised
+"""
+PAIRS = [tuple(pair.split()) for line in NAMES.strip().splitlines() for pair in line.split(" | ")]
+MISLEADING = ("accuracy", "error_rate", "f1", "f_beta", "hosmer_lemeshow", "ece", "pr_auc")
+
+
+@pytest.fixture(scope="module")
+def listed() -> str:
+    done = clfeval("report", "--list-measures")
+    assert (done.code, done.err) == (0, "")
+    return done.out
+
+
+@pytest.mark.parametrize(("name", "measure"), PAIRS)
+def test_a_name_of_the_field_is_found_and_explained(name: str, measure: str, listed: str) -> None:
+    assert find_measure(name) is CATALOG[measure]
+    assert re.search(rf"^{re.escape(measure)} ", listed, re.MULTILINE)
+    done = clfeval("report", "--explain", name)
+    assert done.code == 0
+    assert re.search("^ +source: ", done.out, re.MULTILINE)
+
+
+def test_a_line_says_range_direction_need_and_interval(listed: str) -> None:
+    lines = {line.split()[0]: line.split(None, 4)[1:] for line in listed.splitlines() if line}
+    assert lines["measure"] == ["range", "best", "needs", "interval"]
+    assert lines["mcc"] == ["-1..1", "max", "labels", "score region"]
+    assert lines["sensitivity"] == ["0..1", "max", "labels", "exact"]
+    assert lines["roc_auc"] == ["0..1", "max", "scores", "DeLong"]
+    assert lines["log_loss"] == ["0..∞", "min", "probabilities", "influence, log"]
+    assert lines["calibration_slope"] == ["-∞..∞", "1", "probabilities", "influence, identity"]
+    assert lines["ks"] == ["0..1", "max", "scores", "bootstrap"]
+    assert lines["prevalence"] == ["0..1", "none", "labels", "exact"]
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "k: a share of the rows up to 1, above it a number of rows; 0.1" in listed
+    assert listed.count("prevalence: the share of positives; to be given") == 2
+
+
+@pytest.mark.parametrize("name", MISLEADING)
+def test_what_misleads_says_so(name: str, listed: str) -> None:
+    caveat = CATALOG[name].caveat
+    assert caveat is not None
+    assert f"note: {caveat}" in " ".join(listed.split())
+    assert f"note: {caveat}" in " ".join(clfeval("report", "--explain", name).out.split())
+
+
+def test_only_a_report_lists_measures() -> None:
+    done = clfeval("mars", "--list-measures")
+    assert done.code == 2

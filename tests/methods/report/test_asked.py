@@ -1,0 +1,187 @@
+"""What a report is asked for: sets, parameters within their ranges, names that are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import clfeval
+from clfeval.errors import UsageError
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.selective import aurc
+from clfeval.methods.report.asked import DEFAULT, SETS, asked_of, known_measures
+from tests.process.program import clfeval as program
+from tests.process.program import piped
+
+SCORED = "truth,m\n1,.9\n1,.8\n1,.4\n0,.3\n0,.2\n0,.6\n1,.7\n0,.1\n"
+FRAME = pl.DataFrame(
+    {"truth": [1, 1, 1, 0, 0, 0, 1, 0], "m": [0.9, 0.8, 0.4, 0.3, 0.2, 0.6, 0.7, 0.1]}
+)
+
+
+def names(*asked: str) -> list[str]:
+    return [one.name for one in asked_of(asked) if one.by != "default"]
+
+
+def test_without_a_word_the_default_set_is_measured() -> None:
+    assert tuple(one.name for one in asked_of(())) == DEFAULT
+    assert asked_of(("default",))[0].by == "default"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_set_holds_what_is_computable_without_parameters(name: str) -> None:
+    for one in asked_of((name,)):
+        assert one.measure.of is not None
+        assert not one.settings
+        assert one.name != "hosmer_lemeshow"
+
+
+def test_sets_hold_their_families() -> None:
+    every = {name: {one.name for one in asked_of((name,))} - {*DEFAULT} for name in SETS}
+    assert {"mcc_u", "jaccard", "markedness", "detection_prevalence"} <= every["hard"]
+    assert {"gini", "ks", "average_precision", "pr_auc", "auprg"} == every["ranking"]
+    assert {"brier_sum", "oe_ratio", "spiegelhalter_z", "aurc"} <= every["probability"]
+    assert every["ordinal"] == {
+        "kappa_linear", "kappa_quadratic", "ordinal_mae", "ordinal_mse", "rps",
+    }  # fmt: skip
+    assert every["hard"] | every["ranking"] | every["probability"] == every["all"]
+
+
+def test_a_name_says_its_parameters() -> None:
+    assert names("f_meas:beta=2") == ["f_beta:beta=2"]
+    assert names("precision@k:k=0.10") == ["precision@k:k=0.1"]
+    assert names("net_benefit:t=.1") == names("net_benefit@t:t=.1") == ["net_benefit@t:t=0.1"]
+    assert names("partial_auc:fpr=.2") == ["partial_auc:fpr=0..0.2"]
+    assert names("partial_auc:fpr=.1..0.2") == ["partial_auc:fpr=0.1..0.2"]
+    assert names("expected_cost:fp=1,fn=10") == ["expected_cost:fn=10,fp=1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("net_benefit@t:t=1", "t is a number between 0 and 1, not 1"),
+        ("net_benefit:t=0", "t is a number between 0 and 1, not 0"),
+        ("precision@k:k=0", "k is a number above 0, not 0"),
+        ("lift@k:k=inf", "k is a number above 0, not inf"),
+        ("f_beta:beta=-1", "beta is a number from 0 up, not -1"),
+        ("f_beta:beta=nan", "beta is a number from 0 up, not nan"),
+        ("ece:bins=0", "bins is a whole number from 1 up, not 0"),
+        ("ece:bins=2.5", "bins is a whole number from 1 up, not 2.5"),
+        ("ece:bins=inf", "bins is a whole number from 1 up, not inf"),
+        ("ppv_at:prevalence=0", "prevalence is a number between 0 and 1, not 0"),
+        ("ppv_at", "ppv_at needs prevalence"),
+        ("expected_cost:fp=1", "expected_cost needs fn"),
+        ("expected_cost:fp=-1,fn=1", "fp is a number from 0 up, not -1"),
+        ("partial_auc:fpr=.3..0.2", "fpr is no range within 0..1"),
+        ("partial_auc:fpr=2", "fpr is no range within 0..1"),
+        ("f_beta:gamma=1", "f_beta has no parameter 'gamma'"),
+        ("f_beta:beta=two", "'two' is not a number"),
+    ],
+)
+def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted(
+    name: str, said: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        asked_of((name,))
+    assert said in str(caught.value)
+    for more in ((), ("--dry-run",)):
+        done = program("report", "no-such-table.csv", "--measure", name, *more)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+        assert name in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("nri", "net_benefit or log_loss"), ("IDI", "net_benefit or log_loss"),
+        ("C-index", "roc_auc"), ("integrated discrimination improvement", "net_benefit"),
+    ],
+)  # fmt: skip
+def test_what_misleads_is_refused_by_name_with_what_replaces_it(name: str, instead: str) -> None:
+    done = piped(SCORED.encode(), "report", "-", "--measure", name)
+    assert (done.code, done.out) == (2, "")
+    assert f"--measure: no {name.upper()} here [refused-measure]" in done.err
+    assert instead in done.err
+
+
+def test_several_in_one_word_are_told_to_be_given_one_at_a_time() -> None:
+    for text, parts in (("ap,ks", "ap ks"), ("f_beta:beta=2,ks", "f_beta:beta=2 ks")):
+        with pytest.raises(UsageError) as caught:
+            asked_of((text,))
+        each = " ".join(f"--measure {part}" for part in parts.split())
+        assert caught.value.hint == f"one at a time: {each}"
+
+
+def test_every_name_that_is_offered_is_taken() -> None:
+    assert {"all", "acc", "ap", "ppv_at", "aurc", "rps"} <= {*known_measures()}
+    given = {"ppv_at": "prevalence=.1", "npv_at": "prevalence=.1", "expected_cost": "fp=1,fn=1"}
+    for name in known_measures():
+        assert asked_of((f"{name}:{given[name]}" if name in given else name,))
+
+
+def test_a_measure_asked_for_by_name_says_how_it_misleads_and_one_of_a_set_does_not() -> None:
+    done = piped(SCORED.encode(), "report", "-", "--measure", "acc", "--measure", "f1")
+    assert done.code == 0
+    flat = " ".join((done.out + done.err).split())
+    assert f"accuracy: {CATALOG['accuracy'].caveat}" in flat
+    assert f"F1: {CATALOG['f1'].caveat}" in flat
+    assert [w.code for w in clfeval.report(FRAME, measure="all").warnings].count("caveat") == 0
+    found = clfeval.report(FRAME, measure=["hosmer_lemeshow", "acc"]).warnings
+    assert [w.code for w in found].count("caveat") == 2
+
+
+def test_measures_in_the_order_of_classes_need_that_order() -> None:
+    for name in ("kappa_quadratic", "ordinal", "rps"):
+        done = piped(SCORED.encode(), "report", "-", "--measure", name)
+        assert (done.code, done.out) == (2, "")
+        assert "[no-order]" in done.err
+        assert "--labels low --labels middle --labels high" in done.err
+    done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--labels", "0",
+                 "--labels", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
+    rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}
+    assert rows["kappa_quadratic"][:3] == rows["kappa"][:3]  # of two classes they are one
+
+
+def test_net_benefit_at_a_named_risk_is_that_of_the_decision_curve() -> None:
+    """At .1 all but the last row are treated: 4/8 - 4/8 / 9, for .1 is called positive too."""
+    result = clfeval.report(FRAME, measure="net_benefit:t=0.1")
+    (row,) = (r for r in result.tables["metrics"] if r["metric"] == "net_benefit@t:t=0.1")
+    (curve,) = (r for r in result.tables["decision"] if r["threshold"] == 0.1)
+    assert row["value"] == curve["net_benefit"]
+    assert row["value"].value == pytest.approx(4 / 8 - 4 / 8 / 9)  # type: ignore[union-attr]
+
+
+def test_the_area_under_risk_and_coverage_by_hand() -> None:
+    """Sure of .9 (right), .1 (right) at .9; .8, .2 at .8; .3, .7 at .7; .4 (wrong), .6 (wrong).
+
+    Risks 0/2, 0/4, 0/6, 2/8 at four coverages: (0 + 0 + 0 + 1/4) / 4.
+    """
+    result = clfeval.report(FRAME, measure="aurc")
+    (row,) = (r for r in result.tables["metrics"] if r["metric"] == "aurc")
+    assert row["value"].value == pytest.approx(1 / 16)  # type: ignore[union-attr]
+    assert row["method"] == "bootstrap"
+
+
+def test_the_area_under_risk_and_coverage_row_by_row() -> None:
+    dice = np.random.default_rng(3)
+    for _ in range(20):
+        p = np.sort(np.round(dice.random(40), 1))
+        truth = dice.random(40) < p
+        sure, wrong = np.maximum(p, 1 - p), (p >= 0.5) != truth
+        risks = [wrong[sure >= c].mean() for c in {*sure.tolist()}]
+        found = aurc(p, truth.astype(np.int64), (~truth).astype(np.int64))
+        assert float(found) == pytest.approx(float(np.mean(risks)), rel=1e-12)
+    both = np.stack([truth, ~truth]).astype(np.int64)
+    assert aurc(p, both, 1 - both).shape == (2,)
+
+
+def test_measures_added_move_no_other_row() -> None:
+    before, after = (
+        pl.DataFrame([{**row, "value": str(row["value"])} for row in
+                      clfeval.report(FRAME, measure=names).tables["metrics"]])
+        for names in ((), ("aurc", "f_beta:beta=2"))
+    )  # fmt: skip
+    assert_frame_equal(before, after.filter(pl.col("metric").is_in(DEFAULT)))
