@@ -340,8 +340,8 @@ REPORT: Mapping[str, str] = {
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
     "class": "the class that the measure is about; none where it is about all",
     "metric": "the measure, with its parameters",
-    "estimator": "binary: of the positive class against the others; of more classes multiclass, "
-    "their macro, weighted or micro average, or class: of one against the rest",
+    "estimator": "binary: positive against the others; of more classes multiclass, macro, "
+    "weighted, micro, or class: one against the rest",
     "value": "the measure's value",
     "se": "its standard error, on the measure's own scale",
     "method": "how its interval was found",
@@ -358,6 +358,9 @@ REPORT: Mapping[str, str] = {
     "thresholds.threshold": "score from which on a row is called positive",
     "from": "where the bin begins",
     "to": "where the bin ends",
+    "macro F1": "the mean of the F1 of each class, all of them alike",
+    "true in top 2": "share of rows whose true class is among the two most probable",
+    "class taken for another": "the true class, what it was called, and how many of its rows were",
     "rows by score": "a block for each twentieth of the scores, its height the share of the class",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
