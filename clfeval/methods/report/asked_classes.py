@@ -13,6 +13,7 @@ from clfeval.methods.report.asked import (
     ORDINAL,
     SETS,
     Asked,
+    asked_of,
     refuse,
     settings_of,
     written,
@@ -50,6 +51,18 @@ def asked_of_classes(
                 raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
             found.setdefault(one.name, one)
     return tuple(found.values())
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise UsageError for what is no measure of two classes, and none of more."""
+    for name in names:
+        try:
+            asked_of((name,))
+        except UsageError as error:
+            try:
+                asked_of_classes((name,), (), ordered=True)
+            except UsageError:
+                raise error from None
 
 
 def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:

@@ -78,9 +78,9 @@ class ReportOptions(Sure):
     def check(self) -> None:
         """Refuse measures that are none, before anything is counted; UsageError."""
         if self.measure:
-            from clfeval.methods.report.asked import asked_of
+            from clfeval.methods.report.asked_classes import check_names
 
-            asked_of(self.measure)
+            check_names(self.measure)
 
 
 REPORT = Command(

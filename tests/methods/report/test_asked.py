@@ -134,11 +134,12 @@ def test_a_measure_asked_for_by_name_says_how_it_misleads_and_one_of_a_set_does_
 
 
 def test_measures_in_the_order_of_classes_need_that_order() -> None:
-    for name in ("kappa_quadratic", "ordinal", "rps"):
-        done = piped(SCORED.encode(), "report", "-", "--measure", name)
+    three = "truth,a\nlow,low\nhigh,middle\nmiddle,middle\n"
+    for name in ("kappa_quadratic", "ordinal", "ordinal_mae"):
+        done = piped(three.encode(), "report", "-", "--measure", name)
         assert (done.code, done.out) == (2, "")
-        assert "[no-order]" in done.err
-        assert "--labels low --labels middle --labels high" in done.err
+        assert "[needs-order]" in done.err
+        assert "--labels 'high' --labels 'low' --labels 'middle'" in done.err
     done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--labels", "0",
                  "--labels", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}

@@ -295,7 +295,7 @@ def test_no_intervals_are_no_intervals(options: dict[str, str]) -> None:
     result = clfeval.report(frame(1), interval="none", **options)
     cells = [one["value"] for one in result.tables["metrics"]]
     assert all(isinstance(one, Estimate) and one.low is None for one in cells)
-    assert "interval_methods" not in result.parameters
+    assert not result.parameters.get("interval_methods")
 
 
 def test_fractional_weights_have_values_alone() -> None:
