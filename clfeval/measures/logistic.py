@@ -11,6 +11,7 @@ _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
 _SETTLED = 1e-9  # the step after which the next is below rounding
 _BLOCKS = 2048  # of many scores, of which a first fit is made
+_AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
 
 
@@ -135,17 +136,28 @@ def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool =
 def _newton(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> tuple[Floats, Floats]:
     """Return the slope of the log likelihood and Newton's step, (r, 2) each."""
     with np.errstate(all="ignore"):
-        mu = 1 / (1 + np.exp(-(at[:, :1] + at[:, 1:] * z)))
-        rest = pos - (pos + neg) * mu
-        w = (pos + neg) * mu * (1 - mu)
-        g0, h00 = rest.sum(axis=1), w.sum(axis=1)
+        sums = np.zeros((5, len(at)))
+        for start in range(0, z.shape[1], _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            sums += _sums(z[:, part], pos[:, part], neg[:, part], at, free)
+        g0, g1, h00, h01, h11 = sums
         if not free:
             none = np.zeros_like(g0)
             return np.column_stack([g0, none]), np.column_stack([g0 / h00, none])
-        g1 = (rest * z).sum(axis=1)
-        w *= z
-        h01 = w.sum(axis=1)
-        h11 = (w * z).sum(axis=1)
         whole = h00 * h11 - h01 * h01
         step = [(h11 * g0 - h01 * g1) / whole, (h00 * g1 - h01 * g0) / whole]
         return np.column_stack([g0, g1]), np.column_stack(step)
+
+
+def _sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
+    """Return the slope of the log likelihood and its curvature: g0, g1, h00, h01, h11, (5, r)."""
+    n = pos + neg
+    mu = 1 / (1 + np.exp(-(at[:, :1] + at[:, 1:] * z)))
+    rest, w = pos - n * mu, n * mu * (1 - mu)
+    found = np.zeros((5, len(at)))
+    found[0], found[2] = rest.sum(axis=1), w.sum(axis=1)
+    if free:
+        found[1] = (rest * z).sum(axis=1)
+        w *= z
+        found[3], found[4] = w.sum(axis=1), (w * z).sum(axis=1)
+    return found

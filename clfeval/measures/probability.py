@@ -86,7 +86,9 @@ def _mean_of(of: Floats, others: Floats, positives: Counts, negatives: Counts) -
 def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the influence on the mean of a loss: the loss less its mean, (2 m,)."""
     of, others = loss(scores, True), loss(scores, False)
-    return two(of, others) - _mean_of(of, others, positives, negatives)
+    found = two(of, others)
+    found -= _mean_of(of, others, positives, negatives)
+    return found
 
 
 def _spread(share: Any) -> Floats:
@@ -137,10 +139,12 @@ def skill_influence(
     share = np.where((p > 0) & (n > 0), over(p, p + n), np.nan)
     reference = prior(share)
     mean = mean_of(loss, scores, positives, negatives)
-    y = two(np.ones(len(scores)), np.zeros(len(scores)))
-    moved = slope(share) * (y - share)
-    own = mean_influence(loss, scores, positives, negatives)
-    return np.asarray(-(own - over(mean, reference) * moved) / reference)
+    found = mean_influence(loss, scores, positives, negatives)
+    for y, part in zip((1, 0), (slice(0, len(scores)), slice(len(scores), None)), strict=True):
+        found[part] -= over(mean, reference) * (slope(share) * (y - share))
+    np.negative(found, out=found)
+    found /= reference
+    return found
 
 
 def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:

@@ -7,13 +7,14 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Counts, Floats
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
+from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
 from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
 from clfeval.result import Estimate
@@ -84,9 +85,14 @@ def _why(measure: Measure, counts: ScoreCounts) -> str:
 
 
 def _uncertainty(each: Floats, counts: ScoreCounts) -> Uncertainty:
-    n = np.concatenate([counts.positives, counts.negatives])
+    n = _rows(counts.positives, counts.negatives)
     owned = None if counts.clusters is None else counts.clusters.totals
     return uncertainty(each, n, fewest=smaller_class(n, owned), clusters=owned)
+
+
+@remembered
+def _rows(positives: Counts, negatives: Counts) -> Floats:
+    return np.concatenate([positives, negatives], dtype=np.float64)
 
 
 def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
