@@ -20,14 +20,14 @@ class Leaders:
     """What is known of which of k estimates is the largest.
 
     may_be_best, first (k,): whether it may be, and in what share of draws it is (equal ones share).
-    winner: the place of the largest. optimism: how much too large it is expected to be. low, high:
-    its limits, moved by as much. error: the standard error of a difference, the median of all
-    pairs; NaN for one estimate.
+    winner: the place of the largest, second of the next. optimism: how much too large the largest
+    is expected to be. error: the standard error of their difference; NaN for one estimate.
     """
 
     may_be_best: Bools
     first: Floats
     winner: int
+    second: int
     optimism: float
     error: float
 
@@ -80,9 +80,9 @@ def contest(
     first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
-    pairs = apart[np.triu_indices(k, 1)]
-    error = float(np.median(pairs)) if len(pairs) else float("nan")
-    return Leaders(may, first, winner, max(0.0, optimism), error)
+    second = int(np.where(np.arange(k) == winner, -np.inf, x).argmax())
+    error = float(apart[winner, second]) if k > 1 else float("nan")
+    return Leaders(may, first, winner, second, max(0.0, optimism), error)
 
 
 def detectable(error: float, *, level: float, power: float = POWER) -> float:

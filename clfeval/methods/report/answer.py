@@ -11,6 +11,7 @@ from clfeval.methods.report.together import Race
 from clfeval.result import Answer, Estimate, Row, estimate, whole
 from clfeval.words import between, named, number, quoted
 
+VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 LISTED = 6  # models that may be as good, by name
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
 
@@ -28,7 +29,7 @@ def report_answer(
     said = [_best(ranked, lead, race, level)]
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
-    said += _believable(ranked[0])
+    said += _believable(ranked, race)
     said += _helps(best, whole(decision), level)
     said += _cannot_tell(race, lead, level)
     return tuple(said)
@@ -81,27 +82,44 @@ def _luck(first: Row, lead: str, race: Race) -> Answer:
     return Answer("luck", text, (str(first["model"]),), lead, value, low, high)
 
 
-def _believable(first: Row) -> list[Answer]:
-    """Say whether the probabilities of the best model can be believed: Cox's slope and level."""
-    slope = estimate(first.get("calibration_slope"))
-    level = estimate(first.get("calibration_in_the_large"))
-    if slope.value is None or level.value is None:
+def _believable(ranked: Sequence[Row], race: Race | None) -> list[Answer]:
+    """Say whether the probabilities of the best model can be believed: Cox's slope and level.
+
+    Also whose cannot of those that may be the best as well.
+    """
+    slope = estimate(ranked[0].get("calibration_slope"))
+    if slope.value is None or estimate(ranked[0].get("calibration_in_the_large")).value is None:
         return []
-    wrong = []
-    if _outside(slope, 1):
-        wrong.append("too extreme" if slope.value < 1 else "not extreme enough")
-    if _outside(level, 0):
-        wrong.append("too low on average" if level.value > 0 else "too high on average")
-    name = quoted(str(first["model"]))
-    facts = f"slope {between(slope.value, slope.low, slope.high)}"
+    first, wrong = str(ranked[0]["model"]), _wrong(ranked[0])
+    facts, name = f"slope {between(slope.value, slope.low, slope.high)}", quoted(first)
+    vague = slope.low is not None and slope.low < VAGUE[0] and (slope.high or 0.0) > VAGUE[1]
     if slope.low is None:
-        text = f"{name}: {facts}; whether its probabilities can be believed is not tested."
+        text = f"{name}: {facts}; whether its probabilities can be believed is not tested"
     elif wrong:
-        text = f"Its probabilities cannot be taken as they are: {' and '.join(wrong)} ({facts})."
+        text = f"The probabilities of {name} cannot be taken as they are: {wrong} ({facts})"
+    elif vague:
+        text = f"So few rows cannot tell whether to believe the probabilities of {name} ({facts})"
     else:
-        text = f"Nothing here speaks against its probabilities ({facts})."
-    return [Answer("probabilities", text, (str(first["model"]),), "calibration_slope",
+        text = f"Nothing here speaks against the probabilities of {name} ({facts})"
+    may = {} if race is None else race.may_be_best
+    others = [row for row in ranked[1:] if may.get(str(row["model"])) and _wrong(row)]
+    if others and not wrong:
+        whose = named([str(row["model"]) for row in others])
+        text += f"; those of {whose} cannot be taken as they are"
+    return [Answer("probabilities", f"{text}.", (first,), "calibration_slope",
                    slope.value, slope.low, slope.high)]  # fmt: skip
+
+
+def _wrong(row: Row) -> str:
+    """Say what is wrong with the probabilities of a model; nothing where nothing is sure."""
+    slope = estimate(row.get("calibration_slope"))
+    level = estimate(row.get("calibration_in_the_large"))
+    wrong = []
+    if slope.value is not None and _outside(slope, 1):
+        wrong.append("too extreme" if slope.value < 1 else "not extreme enough")
+    if level.value is not None and _outside(level, 0):
+        wrong.append("too low on average" if level.value > 0 else "too high on average")
+    return " and ".join(wrong)
 
 
 def _outside(one: Estimate, ideal: float) -> bool:
@@ -140,12 +158,12 @@ def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
-    """Say which differences are too small to be seen in this table."""
+    """Say which difference from the next best model is too small to be seen in this table."""
     if race is None or level is None or not isfinite(race.found.error) or not race.found.error:
         return []
-    least = detectable(race.found.error, level=level)
+    least, second = detectable(race.found.error, level=level), race.models[race.found.second]
     text = (
-        f"Differences of {CATALOG[lead].title} below {number(least)} are seldom seen in so few "
-        f"rows (power {POWER:g})."
+        f"A difference of {CATALOG[lead].title} from {quoted(second)} below {number(least)} would "
+        f"seldom be seen in so few rows (power {POWER:g})."
     )
     return [Answer("resolution", text, (), lead, least)]

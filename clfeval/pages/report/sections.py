@@ -158,7 +158,7 @@ def _details(result: Result) -> Iterator[Shown]:
         ("thresholds", "At every threshold asked for",
          "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",
-         "model threshold net_benefit treat_all gain helps?", 2 * LISTED),
+         "model threshold net_benefit gain helps?", 2 * LISTED),
         ("curves", "Points of curves", "model threshold sensitivity fpr precision claimed lift",
          LISTED),
         ("distribution", "Scores by class", "model class from to rows share", 2 * LISTED),
