@@ -82,8 +82,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         "negative": list(sample.negative),
         "by": list(said.by),
     }
-    if options.confidence is not None:
-        found["interval_methods"] = INTERVAL_METHODS
+    methods = "" if options.confidence is None else "interval_methods"
+    if methods:
+        found[methods] = INTERVAL_METHODS
     return Result(
         command="report",
         signature=signature(
@@ -99,7 +100,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         ),
         inputs=sample.files,
         parameters=parameters(
-            "positive negative level interval totals interval_methods missing by cluster measure",
+            f"positive negative level interval totals {methods} missing by cluster measure",
             found, said, options,
         ),
         summary={**class_totals(sample), "models": len(counts.models)},
