@@ -111,6 +111,8 @@ def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats
     p = probabilities(scores)
     n = positives + negatives
     ratio = oe_ratio(p, positives, negatives)
+    if not np.isfinite(ratio):
+        return np.full(2 * len(p), np.nan)
     return over(two(1 - ratio * p, -ratio * p), over((n * p).sum(), n.sum()))
 
 

@@ -10,6 +10,7 @@ from clfeval.measures.scored import LEAST, probabilities, remembered
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
 _SETTLED = 1e-9  # the step after which the next is below rounding
+_LEFT = 1e-6  # of the rows, that an intercept may expect too many or too few
 _BLOCKS = 2048  # of many scores, of which a first fit is made
 _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
@@ -69,8 +70,31 @@ def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
         if len(x) > 2 * _BLOCKS:
             near = _climbed(*_blocks(x, pos, neg), start, free=False)
             start = np.where(np.isfinite(near), near, start)
-        found[some] = _climbed(np.broadcast_to(x, pos.shape), pos, neg, start, free=False)[:, 0]
+        each = _climbed(np.broadcast_to(x, pos.shape), pos, neg, start, free=False)[:, 0]
+        over = _excess(x, pos, neg, each)
+        # from a start far off, where all chances are 0 or 1, Newton's step has no end
+        lost = ~(np.abs(over) <= _LEFT * (p + n))
+        if lost.any():
+            each[lost] = _halved(x, pos[lost], neg[lost], np.log(p / n)[lost])
+        found[some] = each
     return found.reshape(np.shape(positives)[:-1])
+
+
+def _excess(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
+    """Return how many positives an intercept (r,) expects beyond those there are, (r,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = (pos + neg) / (1 + np.exp(-(a[:, None] + x)))
+    return np.asarray(expected.sum(axis=1) - pos.sum(axis=1))
+
+
+def _halved(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
+    """Return the intercept between those that expect too few and too many, (r,)."""
+    low, high = odds - x.max(), odds - x.min()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        many = _excess(x, pos, neg, middle) > 0
+        low, high = np.where(many, low, middle), np.where(many, middle, high)
+    return np.asarray((low + high) / 2)
 
 
 def chances(x: Floats, a: float, b: float) -> Floats:

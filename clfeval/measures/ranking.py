@@ -154,7 +154,8 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
         gains = [1 - p / n * false / true for false, true in zip(there, (tp, start), strict=True)]
         recall = p / n * p * (1 / start - 1 / tp)
         area = np.where(tp > start, recall * (gains[0] + gains[1]) / 2, 0.0).sum(axis=-1)
-    return np.where((p * n)[..., 0] > 0, area, np.nan)
+    # sums of parts of a perfect ranking may pass 1 by a last digit
+    return np.where((p * n)[..., 0] > 0, np.minimum(area, 1.0), np.nan)
 
 
 def _from_above(counts: Counts) -> Floats:

@@ -20,6 +20,7 @@ from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
 from clfeval.result import Estimate
 
 MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
+LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
 PROBABILITIES = "not_probabilities"
 
 
@@ -75,7 +76,7 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
         method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
         return Known(estimate(value, low, high), error, method)
     low, high = resampled(measure, counts, wanted, wanted.level)
-    return Known(estimate(value, low, high), error, BOOTSTRAP)
+    return Known(estimate(value, low, high), error, NONE if isnan(low) else BOOTSTRAP)
 
 
 def _why(measure: Measure, counts: ScoreCounts) -> str:
@@ -109,10 +110,11 @@ def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimi
     error = nan if isnan(found.variance) else (1 + double) * sqrt(max(found.variance, 0.0))
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
-    low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
     if wanted.how == "bootstrap":
         low, high = resampled(measure, counts, wanted, wanted.level)
-        return Known(estimate(value, low, high), error, BOOTSTRAP)
+        if not isnan(low):
+            return Known(estimate(value, low, high), error, BOOTSTRAP)
+    low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
     return Known(estimate(value, low, high), error, found.method)
 
 
@@ -143,5 +145,7 @@ def resampled(
                 values.append(np.atleast_1d(
                     measure.function(counts.scores, one[:m], one[m:])))  # fmt: skip
     low, high, _ = percentiles(np.concatenate(values), level=level)
-    # what no resample moves is not known for certain
-    return (float(low), float(high)) if low < high else (nan, nan)
+    # what no resample moves, but by a last digit, is not known for certain
+    if not low < high or low + LEAST_WIDTH * abs(low) >= high:
+        return nan, nan
+    return max(float(low), measure.low), min(float(high), measure.high)

@@ -1,0 +1,128 @@
+"""Tables at the end of what can be: no warning of Python, no interval beyond the range."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import brentq
+
+import clfeval
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.logistic import log_odds, shift
+from clfeval.measures.ranking import auprg
+from clfeval.result import Estimate, Result
+from tests.process.program import BIN, shell
+
+UP, DOWN = np.linspace(0.6, 0.99, 30).tolist(), np.linspace(0.01, 0.4, 30).tolist()
+HALVES = [1] * 30 + [0] * 30
+TABLES = {  # truth and scores
+    "certain": ([1, 1, 0, 0, 1, 0] * 10, [1.0, 0.0, 0.0, 1.0, 1.0, 0.0] * 10),
+    "all equal": ([1, 1, 0, 0, 1, 0] * 10, [0.5] * 60),
+    "all zero": ([1, 0] * 20, [0.0] * 40),
+    "a row a class": ([1, 0], [0.9, 0.1]),
+    "one row": ([1], [0.9]),
+    "one class": ([1] * 5, [0.9, 0.1, 0.5, 1.0, 0.0]),
+    "separated": (HALVES, [*UP, *DOWN]),
+    "perfect and certain": (HALVES, [float(truth) for truth in HALVES]),
+    "next to the ends": ([1, 0] * 20, [1e-300] * 20 + [1 - 1e-16] * 20),
+    "no probabilities": ([1, 0] * 20, np.linspace(-5, 1e9, 40).tolist()),
+}
+EVERY = (
+    "all", "partial_auc", "precision@k", "recall@k:k=2", "lift@k", "ece", "mce", "ece_debiased",
+    "hosmer_lemeshow", "net_benefit:t=.2", "net_benefit_standardised", "interventions_avoided",
+    "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
+    "expected_cost:fp=1,fn=3",
+)  # fmt: skip
+WAYS = ("exact", "influence", "bootstrap", "none", "wilson", "jeffreys")
+
+
+@pytest.fixture(autouse=True)
+def _strict() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def report(name: str, how: str = "exact") -> Result:
+    truth, scores = TABLES[name]
+    frame = pl.DataFrame({"truth": truth, "m": scores})
+    return clfeval.report(frame, positive="1", threshold=0.5, measure=EVERY, interval=how,
+                          resamples=200)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("name", TABLES)
+def test_every_value_and_limit_lies_in_the_range_or_says_why_not(name: str, how: str) -> None:
+    result = report(name, how)
+    assert str(result)
+    for row in result.tables["metrics"]:
+        value, metric = row["value"], str(row["metric"])
+        assert isinstance(value, Estimate)
+        measure = CATALOG[metric.partition(":")[0]]
+        if value.value is None:
+            assert value.reason, metric
+            # what is infinite may have a limit on its other side
+            assert value.reason.endswith("infinite") or value.low is value.high is None, metric
+            continue
+        assert measure.low <= value.value <= measure.high, metric
+        low = -np.inf if value.low is None else value.low
+        high = np.inf if value.high is None else value.high
+        assert low <= value.value <= high, metric
+        assert low < high, metric
+        for end in (value.low, value.high):
+            assert end is None or measure.low <= end <= measure.high, (metric, row["method"])
+        if how == "none":
+            assert (value.low, value.high, row["method"]) == (None, None, "none")
+
+
+@pytest.mark.parametrize("how", ["exact", "influence", "bootstrap"])
+def test_of_a_perfect_classifier_shares_and_the_area_have_limits_below_1(how: str) -> None:
+    found = {row["metric"]: row["value"] for row in report("separated", how).tables["metrics"]}
+    for name in ("roc_auc", "sensitivity", "specificity", "accuracy", "mcc", "f1", "kappa"):
+        one = found[name]
+        assert isinstance(one, Estimate)
+        assert one.value == 1.0
+        assert one.low is not None
+        assert one.low < 1.0 == one.high, name
+
+
+def test_no_warning_reaches_the_shell() -> None:
+    """The scores of a class of digits crowd 0 and 1, and part it in one model."""
+    python = BIN / "python"
+    assert python.exists(), sys.executable
+    done = shell(f"{python} -W error -m clfeval report fixtures/digits/probabilities.csv "
+                 "--positive 3 --quiet --measure all")  # fmt: skip
+    assert (done.code, done.err) == (0, "")
+
+
+def test_the_level_of_crowded_probabilities_is_found() -> None:
+    """Newton's step has no end where all chances are 0 or 1: sum n mu = P, by Brent's method."""
+    frame = pl.read_csv("fixtures/digits/probabilities.csv", infer_schema_length=None)
+    for name in ("3", "8", "0"):
+        truth = (frame["truth"].cast(pl.String) == name).to_numpy()
+        p, at = np.unique(frame[f"logreg:{name}"].to_numpy(), return_inverse=True)
+        pos, neg = (
+            np.bincount(at[truth], minlength=len(p)),
+            np.bincount(at[~truth], minlength=len(p)),
+        )
+        x = log_odds(p)
+
+        def beyond(a: float, x=x, pos=pos, neg=neg) -> float:  # type: ignore[no-untyped-def]
+            return float(((pos + neg) / (1 + np.exp(-a - x))).sum() - pos.sum())
+
+        root = float(brentq(beyond, -100, 100, xtol=1e-12))
+        assert float(shift(x, pos, neg)) == pytest.approx(root, abs=1e-9)
+        assert abs(root) < 1
+
+
+def test_a_perfect_ranking_has_a_gain_of_1_and_no_more() -> None:
+    scores = np.arange(60)
+    dice = np.random.default_rng(1)
+    drawn = dice.multinomial(60, np.full(60, 1 / 60), 500)
+    pos, neg = drawn * (scores >= 30), drawn * (scores < 30)
+    assert auprg(scores, pos, neg).max() <= 1.0

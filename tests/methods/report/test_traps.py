@@ -1,0 +1,127 @@
+"""What other tools fell into, each once, through the report itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve
+
+import clfeval
+from clfeval.measures.catalog import CATALOG, find_measure
+from clfeval.result import Estimate, Result
+
+TRUTH = [1, 0, 1, 1, 0, 0, 1, 0, 1, 0]
+SCORES = [0.9, 0.85, 0.8, 0.5, 0.5, 0.4, 0.35, 0.2, 0.15, 0.1]
+
+
+def report(truth: list[int], scores: list[float], *measures: str, **given: object) -> Result:
+    frame = pl.DataFrame({"truth": truth, "m": scores})
+    return clfeval.report(frame, measure=measures, **given)
+
+
+def value(result: Result, name: str) -> Estimate:
+    (found,) = (row["value"] for row in result.tables["metrics"] if row["metric"] == name)
+    assert isinstance(found, Estimate)
+    return found
+
+
+def test_average_precision_is_not_called_the_area_below_the_curve() -> None:
+    result = report(TRUTH, SCORES, "ap", "pr_auc")
+    steps, lines = value(result, "average_precision").value, value(result, "pr_auc").value
+    assert steps == pytest.approx(average_precision_score(TRUTH, SCORES), rel=1e-12)
+    precision, recall, _ = precision_recall_curve(TRUTH, SCORES)
+    assert lines == pytest.approx(auc(recall, precision), rel=1e-12)
+    assert steps != lines
+    assert find_measure("PR AUC") is CATALOG["pr_auc"]
+    assert find_measure("ap") is find_measure("pr_auc_step") is CATALOG["average_precision"]
+
+
+def test_the_brier_score_has_a_name_on_each_scale() -> None:
+    """One row of .9 and one of .4, the first positive: squares .01 and .16, of each class."""
+    result = report([1, 0], [0.9, 0.4], "brier_sum", "brier_per_class", "brier")
+    assert value(result, "brier").value == pytest.approx((0.01 + 0.16) / 2)
+    assert value(result, "brier_sum").value == pytest.approx((0.02 + 0.32) / 2)
+    assert value(result, "brier_per_class").value == pytest.approx((0.02 + 0.32) / 2 / 2)
+
+
+def test_the_last_bin_of_the_ece_is_closed() -> None:
+    """1 is in the bin of .95: one gap of |1 + 0 - 1.95| over two rows, not .05/2 + 1/2."""
+    assert value(report([1, 0], [0.95, 1.0], "ece"), "ece").value == pytest.approx(0.95 / 2)
+    # and a bin begins at its edge: .1 is with .15
+    assert value(report([1, 0], [0.1, 0.15], "ece"), "ece").value == pytest.approx(0.75 / 2)
+
+
+def test_a_score_at_the_threshold_is_positive() -> None:
+    """At .5: .9 .85 .8 .5 .5 are called, three of them positive."""
+    result = report(TRUTH, SCORES, threshold=0.5)
+    (row,) = result.tables["models"]
+    assert [row[cell] for cell in ("tp", "fp", "fn", "tn")] == [3, 2, 2, 3]
+    (at,) = report(TRUTH, SCORES, thresholds=[0.5]).tables["thresholds"]
+    assert [at[cell] for cell in ("tp", "fp", "fn", "tn")] == [3, 2, 2, 3]
+    assert value(result, "net_benefit").value == pytest.approx(3 / 10 - 2 / 10)
+
+
+@pytest.mark.parametrize("how", ["exact", "wilson", "jeffreys", "influence", "bootstrap"])
+def test_a_perfect_classifier_has_neither_nan_nor_an_interval_of_no_width(how: str) -> None:
+    result = report([1] * 40 + [0] * 60, [0.9] * 40 + [0.2] * 60, interval=how, resamples=200)
+    for row in result.tables["metrics"]:
+        one = row["value"]
+        assert isinstance(one, Estimate)
+        if one.value is None:
+            assert one.reason == "separation"
+        elif one.low is not None and one.high is not None:
+            assert one.low < one.high, row["metric"]
+    for name in ("roc_auc", "accuracy", "mcc", "kappa", "f1", "balanced_accuracy"):
+        one = value(result, name)
+        assert one.low is not None
+        assert 0 < one.low < one.value == one.high == 1
+
+
+def test_intervals_stay_within_the_range() -> None:
+    """Nine of ten right: p + 1.96 sqrt(p q / n) would be 1.086."""
+    truth, scores = [1] * 5 + [0] * 5, [0.9] * 5 + [0.1] * 4 + [0.9]
+    for how in ("exact", "wilson", "jeffreys", "influence", "bootstrap"):
+        result = report(truth, scores, "f_beta:beta=2", "all", interval=how, resamples=200)
+        for row in result.tables["metrics"]:
+            one, measure = row["value"], CATALOG[str(row["metric"]).partition(":")[0]]
+            assert isinstance(one, Estimate)
+            for end in (one.low, one.high):
+                assert end is None or measure.low <= end <= measure.high, (how, row["metric"])
+
+
+def test_accuracy_is_not_the_mean_recall() -> None:
+    """90 of 100 negatives and 2 of 10 positives right: 92/110, not (.9 + .2) / 2."""
+    truth = [0] * 100 + [1] * 10
+    scores = [0.1] * 90 + [0.9] * 10 + [0.9] * 2 + [0.1] * 8
+    result = report(truth, scores, "acc")
+    assert value(result, "accuracy").value == pytest.approx(92 / 110)
+    assert value(result, "balanced_accuracy").value == pytest.approx(0.55)
+
+
+def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:
+    labels = pl.DataFrame({"truth": TRUTH, "m": [int(score >= 0.5) for score in SCORES]})
+    cells = pl.DataFrame({"model": ["m"], "tp": [3], "fp": [2], "fn": [2], "tn": [3]})
+    for table in (labels, cells):
+        result = clfeval.report(table, measure=["auc", "log_loss", "net_benefit"])
+        for name in ("roc_auc", "log_loss", "net_benefit"):
+            assert value(result, name) == Estimate(None, reason="needs_scores")
+        assert "roc_auc" not in str(result.answer)
+    assert "roc_auc" not in {row["metric"] for row in clfeval.report(cells).tables["metrics"]}
+
+
+def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
+    """The cells 7, 2, 3, 8 a thousand million times: the product of margins is 9e39."""
+    many = 10**9
+    frame = pl.DataFrame({
+        "truth": [1, 0, 1, 0], "m": [1, 1, 0, 0], "n": [7 * many, 2 * many, 3 * many, 8 * many],
+    })  # fmt: skip
+    result = clfeval.report(frame, weight="n", measure=["dor", "markedness"])
+    assert value(result, "mcc").value == pytest.approx((56 - 6) / np.sqrt(9 * 11 * 10 * 10))
+    assert value(result, "kappa").value == pytest.approx(2 * 50 / (9 * 10 + 10 * 11))
+    assert value(result, "dor").value == pytest.approx(56 / 6)
+    assert value(result, "accuracy").value == pytest.approx(0.75)
+    one = value(result, "mcc")
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.high < 0.51
