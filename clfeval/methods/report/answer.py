@@ -163,7 +163,7 @@ def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answ
         return []
     least, second = detectable(race.found.error, level=level), race.models[race.found.second]
     text = (
-        f"A difference of {CATALOG[lead].title} from {quoted(second)} below {number(least)} would "
-        f"seldom be seen in so few rows (power {POWER:g})."
+        f"Differences of {CATALOG[lead].title} from {quoted(second)} below {number(least)} are "
+        f"seldom seen here (power {POWER:g})."
     )
     return [Answer("resolution", text, (), lead, least)]
