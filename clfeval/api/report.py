@@ -9,6 +9,7 @@ from typing import Any
 from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
+from clfeval.counts.several import refuse_several
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
 from clfeval.tables.input import Input
@@ -32,4 +33,6 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     with open_predictions(table, several, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
+        if sample.counted is not None:
+            refuse_several(sample.counted)
         yield Ready(lambda: report_result(sample, options), sample.facts)

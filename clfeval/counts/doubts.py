@@ -165,10 +165,10 @@ def refuse_unbounded(
     models = {model.name: model for model in settled.columns.models}
     what = "class probabilities from {} to {}"
     problems = [
-        Problem(what.format(*settled.ends(models[name], *ends)), "bad-probability", settled.name,
-                None, name)
-        for name, ends in found.items() if models[name].kind == "classes"
-    ]  # fmt: skip
+        _beyond(settled, models[name], what.format(*settled.ends(models[name], *ends)))
+        for name, ends in found.items()
+        if models[name].kind == "classes"
+    ]
     if problems:
         fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
         hint = "probabilities lie between 0 and 1"
@@ -184,6 +184,24 @@ def refuse_unbounded(
     ]  # fmt: skip
     hint, fixes = taken_for(settled, {models[name]: ends for name, ends in found.items()})
     raise DataError(problems, hint=hint, fixes=fixes)
+
+
+def _beyond(settled: Settled, model: ModelColumns, what: str) -> Problem:
+    """Return the problem of a model's probabilities beyond 0..1, at the first of them."""
+    values = [number_of(name, settled.columns.written) for name in model.columns]
+    out = [(value < 0) | ((value > 1) & value.is_not_nan()) for value in values]
+    rows = [
+        numbered(file, settled.columns.null_values)
+        .select(FILE, ROW, *(one.alias(f"{i}") for i, one in enumerate(out)))
+        .filter(pl.any_horizontal(f"{i}" for i in range(len(out))))
+        .head(1)
+        for file in settled.files
+    ]
+    found = pl.concat(rows).head(1).collect().rows()
+    if not found:  # as written the number is one of the range
+        return Problem(what, "bad-probability", settled.name, None, model.name)
+    file, row, *which = found[0]
+    return Problem(what, "bad-probability", file, row, model.columns[which.index(True)])
 
 
 def refuse_sums(settled: Settled, classes: Collection[str], off: Mapping[str, float]) -> None:

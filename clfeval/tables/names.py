@@ -23,6 +23,8 @@ LIKELY = (
 )  # fmt: skip
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 RATES = ("sensitivity", "specificity")
+# of a table with a column of truth for each label
+_OF_LABEL = re.compile(rf"\s*(?:{'|'.join(Names.TRUTH)})[_ .:-]+\S", re.IGNORECASE)
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)|(?:Unnamed: \d+)?", re.IGNORECASE)
 
 
@@ -63,6 +65,14 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
         hint = "a table of metrics? clfeval mlcps ranks its models; else --truth COLUMN"
         return DataError.of(what, "no-truth", file, hint=hint)
+    several = [name for name in peeks if _OF_LABEL.match(name)]
+    if len(several) > 1:
+        hint = (
+            f"{listing(several, 3)}: a label each? Make it long, one label a line: columns row, "
+            "label, truth and prediction, then --by label --cluster row --positive 1; "
+            "else --truth COLUMN"
+        )
+        return DataError.of(what, "multi-label", file, 1, several[1], hint=hint)
     guess = likely_truth(peeks)
     if guess is None:
         return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
