@@ -82,9 +82,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         "positive": sample.positive,
         "negative": list(sample.negative),
         "by": list(said.by),
+        "interval_methods": {} if options.confidence is None else INTERVAL_METHODS,
     }
-    if options.confidence is not None:
-        found["interval_methods"] = INTERVAL_METHODS
     return Result(
         command="report",
         signature=signature(
