@@ -72,7 +72,7 @@ def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) ->
     value, error = net_benefit(counts, 0.5 if threshold is None else threshold, level)
     method = hard.NONE
     if value.low is not None:
-        method = hard.WEIGHED if counts.clusters is None else hard.INFLUENCE
+        method = hard.WEIGHED if counts.clusters is None else f"{hard.WEIGHED}, design effect"
     return scored.Known(value, error, method)
 
 

@@ -204,7 +204,7 @@ def test_the_guide_names_the_programs() -> None:
     guide = GUIDE.read_text(encoding="utf-8")
     listed = {
         name: program
-        for names, program in re.findall(r"^\| (.+?) \| (.+?) \|$", guide, re.MULTILINE)
+        for names, program in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", guide, re.MULTILINE)
         for name in re.findall(r"`([^`]+)`", names)
     }
     for name, (program, _) in {**OF_SCORES, **OF_VOTES}.items():
