@@ -13,7 +13,7 @@ from clfeval.inference.special import critical_value
 
 def weighed_difference(
     a: ArrayLike, first: ArrayLike, b: ArrayLike, second: ArrayLike, rows: ArrayLike, *,
-    level: float,
+    level: float, z: float | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return a p - b q and its interval, p and q the shares of rows of two kinds.
 
@@ -24,11 +24,13 @@ def weighed_difference(
     from .01 to .95 and areas of .82 and .98, 95 % limits held the truth in 92.0 % at least, where
     the standard error of a mean fell to 60 %.
 
+    z: the quantile, where it is not the normal one at `level`.
+
     Shapes: all broadcast; counts first + second <= rows, weights not negative. Range -b..a.
     Errors: ValueError for counts beyond the rows, and unless 0 < level < 1.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693; Wilson's limits.
     """
-    z = critical_value(level)
+    z = critical_value(level) if z is None else z
     m = np.asarray(rows, np.float64)
     parts = [score_parts(count, m) for count in (first, second)]
     (p, below, _, _), (q, beside, _, _) = parts

@@ -21,6 +21,7 @@ from tests.benchmarks.features import (
 from tests.benchmarks.growth import growth
 from tests.benchmarks.measure import THREADS
 from tests.benchmarks.ranking import rank_models
+from tests.benchmarks.reporting import full_report
 from tests.benchmarks.startup import start_up
 from tests.benchmarks.subsets import all_subsets
 from tests.benchmarks.sweeping import sweep_scores
@@ -32,14 +33,14 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to M")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to N")
     parser.add_argument(
         "--rows",
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A, J and K, entries of G; B has ten times as many, H half of them, E and F "
-        f"a tenth, I a fiftieth; targets are for {ROWS:,}",
+        help=f"rows of A, J and K, entries of G; B has ten times as many, H half of them, E, F "
+        f"and N a tenth, I a fiftieth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -57,6 +58,7 @@ def main() -> int:
         "K": lambda: best_thresholds(rows),
         "L": rank_models,
         "M": growth,
+        "N": lambda: full_report(max(1, rows // 10)),
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any, Literal
 
@@ -147,7 +148,8 @@ def decision_rows(
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB; helps: its interval lies above 0.
-    Limits are those of `weighed_difference`; in clusters of the mean of their sums, with t.
+    Limits are those of `weighed_difference`; in clusters with counts divided by the design effect
+    of the mean, where it is more than 1, and Student's t for the normal quantile.
 
     Scores must be probabilities. Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
@@ -198,17 +200,20 @@ def _estimates(
     values = _means(found, each)
     if level is None or found.fractional or clusters == 1:
         return [Estimate(value) for value in values.tolist()]
-    if clusters is None:
-        hit, false, right, missed = each
-        against = right > 0  # treating everybody: then TN and FN alone differ
-        _, low, high = weighed_difference(
-            np.where(against, right, hit), np.where(against, found.tn, found.tp),
-            np.where(against, missed, false), np.where(against, found.fn, found.fp),
-            found.positives + found.negatives, level=level,
-        )  # fmt: skip
-    else:
-        reach = float(student_quantile(clusters - 1, level=level)) * _errors(found, each, clusters)
-        low, high = values - reach, values + reach
+    effect, z = np.ones(len(values)), None
+    if clusters is not None:
+        # so many rows count as one
+        alone = _errors(replace(found, sums=None), each, None)
+        effect = np.divide(_errors(found, each, clusters), alone, out=effect, where=alone > 0) ** 2
+        effect = np.maximum(effect, 1.0)
+        z = float(student_quantile(clusters - 1, level=level))
+    hit, false, right, missed = each
+    against = right > 0  # treating everybody: then TN and FN alone differ
+    _, low, high = weighed_difference(
+        np.where(against, right, hit), np.where(against, found.tn, found.tp) / effect,
+        np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
+        (found.positives + found.negatives) / effect, level=level, z=z,
+    )  # fmt: skip
     ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in ends]
 

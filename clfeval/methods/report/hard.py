@@ -27,6 +27,7 @@ OF_KIND = {  # where the class ratio is no matter, or is fixed
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "of another, transformed",
 }  # fmt: skip
 AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # whose limits they have there
+WEIGHED = "square-and-add of Wilson's limits"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 _STEP = 0.01  # of a count; extrapolated twice from there
 

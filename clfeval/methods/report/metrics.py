@@ -80,7 +80,10 @@ def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) ->
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
         return scored.Known(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
     value, error = net_benefit(counts, 0.5 if threshold is None else threshold, level)
-    return scored.Known(value, error, hard.NONE if level is None else hard.INFLUENCE)
+    method = hard.NONE
+    if value.low is not None:
+        method = hard.WEIGHED if counts.clusters is None else f"{hard.WEIGHED}, design effect"
+    return scored.Known(value, error, method)
 
 
 def _row(

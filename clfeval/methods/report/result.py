@@ -45,8 +45,9 @@ INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
     "other measures of the 2 x 2 table": "range over the score region, class totals random",
     "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, out to Newcombe's score limits",
-    "means over rows, and what is made of them": "influence values; bootstrap with fewer than 30 "
-    "rows of a class or within 3 standard errors of an end",
+    "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
+    "where there are none",
+    "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import precision_recall_curve, roc_curve
+from statsmodels.stats.proportion import proportion_confint
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
@@ -147,9 +148,31 @@ def test_clusters_are_what_is_independent() -> None:
     sums = np.bincount(owner, each - each.mean())
     expected = math.sqrt(12 / 11 * (sums**2).sum()) / 60
     assert error == pytest.approx(expected)
+    # Wilson's limits, with t, of TP and FP of so many rows as tell as much
+    effect = max(expected**2 / (((each - each.mean()) ** 2).sum() / 60**2), 1.0)
+    assert effect > 1
+    called, odds = x >= 0.3, 0.3 / 0.7
+    tp, fp = (called & truth).sum(), (called & ~truth).sum()
+    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, 11))
+    (a, b), (c, d) = (
+        proportion_confint(k / effect, 60 / effect, alpha=alpha, method="wilson") for k in (tp, fp)
+    )
+    p, q = tp / 60, fp / 60
+    rho = -math.sqrt(p * q / ((1 - p) * (1 - q)))
+    parts = (((p - a), odds * (d - q)), ((b - p), odds * (q - c)))
+    down, up = (math.sqrt(i * i + j * j - 2 * rho * i * j) for i, j in parts)
+    assert (value.low, value.high) == pytest.approx((p - odds * q - down, p - odds * q + up))
+
+
+def test_two_clusters_have_limits() -> None:
+    """Student's t of one degree of freedom is 12.7, beyond what a level near 1 can say."""
+    owned = ClusterCounts.of(list("abab"), np.arange(4), np.ones(4, np.int64))
+    ones = np.array([1, 1])
+    counts = ScoreCounts(np.array([0.2, 0.8]), ones, ones, clusters=owned)
+    value, _ = net_benefit(counts, 0.5, 0.95)
+    assert value.low is not None
     assert value.high is not None
-    assert value.value is not None
-    assert value.high - value.value == pytest.approx(stats.t.ppf(0.975, 11) * expected)
+    assert value.low < 0 < value.high
 
 
 def test_bins_hold_every_row_once() -> None:
