@@ -38,6 +38,7 @@ _ZIPPED = (
     ("Index/", "a Numbers or Pages document", "export it as CSV"),
     (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
 )
+_DAMAGED = "a damaged zip archive", "pack or save it anew"
 
 
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
@@ -65,10 +66,12 @@ def _zip(path: Path) -> tuple[str, str]:
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
-    except (BadZipFile, OSError, NotImplementedError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno != EINVAL:
-            raise  # the archive may be whole; EINVAL: it tells of places before its own start
-        return "a damaged zip archive", "pack or save it anew"
+    except OSError as error:
+        if error.errno != EINVAL:  # which is an archive that tells of places before its own start
+            raise
+        return _DAMAGED
+    except (BadZipFile, NotImplementedError, ValueError):
+        return _DAMAGED
     for part, what, hint in _ZIPPED:
         if any(name.startswith(part) or name.endswith(part) for name in names):
             return what, hint
