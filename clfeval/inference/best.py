@@ -19,13 +19,12 @@ _ROUNDING = 1e-12  # of a variance, relative: two estimates that never differ
 class Leaders:
     """What is known of which of k estimates is the largest.
 
-    may_be_best, first (k,): whether it may be, and in what share of draws it is (equal ones share).
+    may_be_best (k,): whether it may be.
     winner: the place of the largest, second of the next. optimism: how much too large the largest
     is expected to be. error: the standard error of their difference; NaN for one estimate.
     """
 
     may_be_best: Bools
-    first: Floats
     winner: int
     second: int
     optimism: float
@@ -75,14 +74,11 @@ def contest(
             reach = max(0.0, float(np.quantile(most, level))) * wider
         may[i] = bool(known.all() and (x[i] - x[moves] + reach * s[moves] >= 0).all())
     drawn = x + z
-    top = drawn.max(axis=1, keepdims=True)
-    leads = drawn >= top
-    first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
     second = int(np.where(np.arange(k) == winner, -np.inf, x).argmax())
     error = float(apart[winner, second]) if k > 1 else float("nan")
-    return Leaders(may, first, winner, second, max(0.0, optimism), error)
+    return Leaders(may, winner, second, max(0.0, optimism), error)
 
 
 def detectable(error: float, *, level: float, power: float = POWER) -> float:

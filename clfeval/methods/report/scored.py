@@ -129,7 +129,6 @@ def resampled(
     values: list[Floats] = []
     if counts.clusters is None:
         some = n > 0
-        drawn = np.zeros((1, 2 * m), np.int64)
         for block in resampled_counts(n[some], resamples=often, rng=rng):
             drawn = np.zeros((len(block), 2 * m), np.int64)
             drawn[:, some] = block

@@ -21,15 +21,9 @@ DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """Models that can be compared by one measure, and what is known of who is best.
-
-    values (k,), larger is better; errors (k,): their standard errors.
-    """
+    """Models that can be compared by one measure, and what is known of who is best."""
 
     models: tuple[str, ...]
-    measure: str
-    values: Floats
-    errors: Floats
     found: Leaders
 
     @property
@@ -46,9 +40,8 @@ def race(
 
     fewest: rows of the smaller class, or clusters of which it is.
     """
-    x, rng = np.array(values, np.float64), stream(seed, f"best\0{measure}")
-    found = contest(x, covariance, level=level, rng=rng, df=fewest - 1)
-    return Race(tuple(models), measure, x, np.sqrt(np.diag(covariance)), found)
+    rng = stream(seed, f"best\0{measure}")
+    return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=fewest - 1))
 
 
 def of_rows(each: Sequence[Floats], weights: Counts | None, owners: Ints | None) -> Floats:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
-UNIT = (0.0, 1.0)
 CURVES = (
     ("roc", "ROC: sensitivity over 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
     ("pr", "Precision over sensitivity", "sensitivity", "precision", "sensitivity"),
