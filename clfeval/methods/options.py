@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, no_table, suggestion
-from clfeval.notation import shares
+from clfeval.notation import count_or_all, shares
 from clfeval.options import Opt, listed, number
 
 if TYPE_CHECKING:
@@ -83,6 +83,14 @@ Margin = Annotated[
         signed="margin", stated=True,
     ),
 ]  # fmt: skip
+
+
+def curve_points(panel: str) -> Opt:
+    """Return the option of how many points of a curve are listed, in a panel of a command."""
+    return Opt(
+        "How many points of a curve are listed; default up to 500.",
+        panel, metavar="N|all", parse=count_or_all, least=2,
+    )  # fmt: skip
 
 
 class Sure:

@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval import notation
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import Interval, Level, Margin, Populations, Sure, Totals, table
+from clfeval.methods.options import (
+    Interval,
+    Level,
+    Margin,
+    Populations,
+    Sure,
+    Totals,
+    curve_points,
+    table,
+)
 from clfeval.options import Command, Opt, changed, listed, mapping, number
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers and runs", "Features"  # panels
@@ -92,13 +101,7 @@ class ClassifierOptions:
             common=True,
         ),
     ] = False
-    points: Annotated[
-        int | Literal["all"] | None,
-        Opt(
-            "How many points of a curve are listed; default up to 500.",
-            CLASSIFIERS, metavar="N|all", parse=notation.count_or_all, least=2,
-        ),
-    ] = None  # fmt: skip
+    points: Annotated[int | Literal["all"] | None, curve_points(CLASSIFIERS)] = None
     run: Annotated[
         str | None,
         Opt(

@@ -18,10 +18,9 @@ from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
-from clfeval.methods.roc import RocPoints, roc_points
+from clfeval.methods.roc import MOST_POINTS, RocPoints, roc_points
 from clfeval.result import Estimate, Row
 
-MOST_POINTS = 500  # of a curve, unless all are asked for
 BINS = 20  # of a distribution
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds

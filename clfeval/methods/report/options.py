@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Level, Sure, Totals
+from clfeval.methods.options import INTERVALS, Level, Sure, Totals, curve_points
 from clfeval.options import Command, Opt, listed, number
 
 MEASURES, CURVES = "Measures", "Curves"  # panels
@@ -51,13 +51,7 @@ class ReportOptions(Sure):
             takes=int | Literal["all"] | Sequence[float] | None,
         ),
     ] = 19  # fmt: skip
-    points: Annotated[
-        int | Literal["all"] | None,
-        Opt(
-            "How many points of a curve are listed; default up to 500.",
-            CURVES, metavar="N|all", parse=notation.count_or_all, least=2,
-        ),
-    ] = None  # fmt: skip
+    points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
     interval: Annotated[
         Literal["exact", "wilson", "jeffreys", "influence", "bootstrap", "none"],
         Opt(
