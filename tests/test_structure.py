@@ -141,6 +141,21 @@ def top_imports(path: Path) -> set[str]:
     }
 
 
+def test_no_method_takes_anything_from_another_ones_folder() -> None:
+    """What several commands measure stands in `measured`, or beside the folders."""
+    folders = {path.parent.name for path in FILES if path.parent.parent.name == "methods"}
+    assert {"mars", "report", "measured"} <= folders
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in FILES
+        if path.parent.name in folders and path.parent.parent.name == "methods"
+        for name in imports_of(path)
+        for other in folders - {path.parent.name, "measured"}
+        if name.startswith(f"clfeval.methods.{other}.")
+    ]
+    assert wrong == []
+
+
 def test_files_are_short() -> None:
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert {str(path.relative_to(ROOT)): n for path, n in lines.items() if n > LONGEST} == {}

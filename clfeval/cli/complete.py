@@ -73,7 +73,7 @@ def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command, in a report by any name, and its sets."""
     if ctx.info_name == "report":
-        from clfeval.methods.report.asked import known_measures
+        from clfeval.methods.measured.asked import known_measures
 
         return _starting(known_measures(), incomplete)
     return [metric.removesuffix("=") for metric in complete_metric(ctx, incomplete)]

@@ -10,7 +10,7 @@ from clfeval.cli.output import print_result
 def of_command(_: typer.Context, wanted: bool) -> None:
     """Print the measures that a report knows, and leave."""
     if wanted:
-        from clfeval.methods.report.listed import listed
+        from clfeval.methods.measured.listed import listed
 
         print_result([f"{line}\n" for line in listed()], for_people=True)
         raise typer.Exit

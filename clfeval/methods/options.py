@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clfeval.measures.population import Population
 
 INTERVALS, POPULATIONS = "Intervals", "Populations"  # panels
+RESAMPLES = 2000  # unless another number is asked for
 
 
 def table(flag: str, given: Any) -> Any:
@@ -91,6 +92,17 @@ def curve_points(panel: str) -> Opt:
         "How many points of a curve are listed; default up to 500.",
         panel, metavar="N|all", parse=count_or_all, least=2,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure numbers are to be, and how that is found out; level None for no intervals."""
+
+    level: float | None
+    how: str = "exact"
+    totals: str = "random"
+    resamples: int = RESAMPLES
+    seed: int = 0
 
 
 class Sure:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from clfeval.errors import UsageError, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, spellings
 from clfeval.measures.record import Measure
-from clfeval.methods.report.asked import (
+from clfeval.methods.measured.asked import (
     FLAG,
     NEEDS,
     ORDINAL,

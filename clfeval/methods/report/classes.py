@@ -18,11 +18,11 @@ from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
 from clfeval.measures.record import Measure, OfClasses, ScaleKind
 from clfeval.methods.estimates import Design, Limits, estimate
-from clfeval.methods.report import hard
-from clfeval.methods.report.asked import Asked
-from clfeval.methods.report.hard import EXACT, INFLUENCE, NONE
+from clfeval.methods.measured import hard
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.hard import EXACT, INFLUENCE, NONE
+from clfeval.methods.measured.scored import Known
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.scored import Known
 from clfeval.result import Estimate, Row
 
 CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest

@@ -8,11 +8,18 @@ from typing import Annotated, Any, Literal
 
 from clfeval import notation
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Level, Sure, Totals, curve_points
+from clfeval.methods.options import (
+    INTERVALS,
+    RESAMPLES,
+    Certainty,
+    Level,
+    Sure,
+    Totals,
+    curve_points,
+)
 from clfeval.options import Command, Opt, listed, number
 
 MEASURES, CURVES = "Measures", "Curves"  # panels
-RESAMPLES = 2000
 
 
 def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
@@ -68,6 +75,11 @@ class ReportOptions(Sure):
     seed: Annotated[
         int, Opt("Of all that is drawn.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0
+
+    @property
+    def certainty(self) -> Certainty:
+        """How sure the measures are to be."""
+        return Certainty(self.confidence, self.interval, self.totals, self.resamples, self.seed)
 
     def check(self) -> None:
         """Refuse measures that are none, before anything is counted; UsageError."""

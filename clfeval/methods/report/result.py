@@ -25,16 +25,24 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import Design, fractional_weights
+from clfeval.methods.measured.asked import HARD, OF_SCORES, Asked, asked_of
+from clfeval.methods.measured.decisions import decision_rows
+from clfeval.methods.measured.metrics import (
+    any_scored,
+    by_model,
+    caveats,
+    hard_rows,
+    in_order,
+    score_rows,
+    unscored_rows,
+)
 from clfeval.methods.report.answer import report_answer
-from clfeval.methods.report.asked import HARD, OF_SCORES, Asked, asked_of
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
-    decision_rows,
     distribution_rows,
     threshold_rows,
 )
-from clfeval.methods.report.metrics import by_model, hard_rows, score_rows, without_scores
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
@@ -64,15 +72,15 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     tables: dict[str, list[Row]] = {
         name: [] for name in ("metrics", "thresholds", "decision", "distribution", "curves")
     }
-    rows = hard_rows(sample, asked, options) + _unscored(sample, asked)
+    rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
-    if counted is not None and _scored(sample):
+    if counted is not None and any_scored(sample):
         more, contestants, scores = _of_scores(sample, counted, asked, options, tables)
         rows += more
         digests += scores
-    tables["metrics"] = _in_order(rows, sample, asked)
+    tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
-    lead = LEAD_OF_SCORES if _scored(sample) else LEAD_OF_LABELS
+    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     if lead == LEAD_OF_LABELS:
         contestants = _by_votes(sample, options)
     models = _model_rows(sample, tables["metrics"], contestants)
@@ -111,27 +119,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
                 *others),
-        warnings=(*_warnings(sample), *_caveats(asked)),
+        warnings=(*_warnings(sample), *caveats(asked)),
     )  # fmt: skip
-
-
-def _scored(sample: Sample) -> bool:
-    """Tell whether any model has scores."""
-    models = () if sample.counted is None else sample.counted.models
-    return any(model.kind != "label" for model in models)
-
-
-def _unscored(sample: Sample, asked: Sequence[Asked]) -> list[Row]:
-    """Say of models without scores that what was asked for needs some."""
-    models = () if sample.counted is None else sample.counted.models
-    scored = {model.name for model in models if model.kind != "label"}
-    return [
-        row
-        for label, counts in sample.slices.items()
-        for model in counts.models
-        if model not in scored
-        for row in without_scores(label, model, asked)
-    ]
 
 
 def _of_scores(
@@ -178,7 +167,8 @@ def _of_model(
     measures, tables = list[Row](), dict[str, list[Row]]()
     for label in sample.slices:
         here = (whole if label is None else every.within(j, label)).frozen()
-        measures += score_rows(label, model, here, sample.thresholds.get(model), asked, options)
+        cut = sample.thresholds.get(model)
+        measures += score_rows(label, model, here, cut, asked, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
     area = CATALOG[LEAD_OF_SCORES]
@@ -245,23 +235,10 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
     )  # fmt: skip
 
 
-def _in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> list[Row]:
-    """Sort measures by slice, model, and in the order they were asked for."""
-    slices = {label: i for i, label in enumerate(sample.slices)}
-    models = {model: i for i, model in enumerate(sample.slices[None].models)}
-    names = {one.name: i for i, one in enumerate(asked)}
-    return sorted(
-        rows,
-        key=lambda row: (
-            slices[row["slice"]], models[str(row["model"])], names[str(row["metric"])],  # type: ignore[index]
-        ),
-    )  # fmt: skip
-
-
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
-    names = (*OF_SCORES, *HARD) if _scored(sample) else HARD
+    names = (*OF_SCORES, *HARD) if any_scored(sample) else HARD
     rows: list[Row] = []
     for label, counts in sample.slices.items():
         cells = {name: counts.shown(name).tolist() for name in CELLS}
@@ -301,16 +278,6 @@ def _confusion_rows(sample: Sample) -> list[Row]:
                     }
                 )  # fmt: skip
     return rows
-
-
-def _caveats(asked: Sequence[Asked]) -> list[Warn]:
-    """Say of what was asked for by name how it misleads, each once."""
-    named = {one.measure.id: one.measure for one in asked if one.by == "name"}
-    return [
-        Warn("caveat", f"{measure.title}: {measure.caveat}")
-        for measure in named.values()
-        if measure.caveat
-    ]
 
 
 def _warnings(sample: Sample) -> list[Warn]:

@@ -14,6 +14,7 @@ from clfeval.measures.population import Population
 from clfeval.methods.options import (
     INTERVALS,
     POPULATIONS,
+    RESAMPLES,
     Level,
     Margin,
     Populations,
@@ -203,7 +204,7 @@ class TuneOptions(Sure, Populations):
     ] = 10  # fmt: skip
     resamples: Annotated[
         int, Opt("Of the bootstrap.", INTERVALS, least=100, most=10**6, stated=True)
-    ] = 2000
+    ] = RESAMPLES
     seed: Annotated[
         int, Opt("Of folds, bootstrap, draws.", INTERVALS, least=0, most=2**63, stated=True)
     ] = 0

@@ -23,10 +23,10 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.ranking import roc_auc, roc_auc_influence
 from clfeval.methods.estimates import Cells, Design
-from clfeval.methods.report.curves import net_benefit
-from clfeval.methods.report.hard import HardLimits
-from clfeval.methods.report.hard import measured as measured_hard
-from clfeval.methods.report.scored import ScoreLimits, measured
+from clfeval.methods.measured.decisions import net_benefit
+from clfeval.methods.measured.hard import HardLimits
+from clfeval.methods.measured.hard import measured as measured_hard
+from clfeval.methods.measured.scored import ScoreLimits, measured
 from clfeval.methods.report.together import of_rows
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line

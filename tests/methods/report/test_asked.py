@@ -11,7 +11,7 @@ import clfeval
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import aurc
-from clfeval.methods.report.asked import DEFAULT, SETS, asked_of, known_measures
+from clfeval.methods.measured.asked import DEFAULT, SETS, asked_of, known_measures
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 

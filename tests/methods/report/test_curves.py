@@ -16,14 +16,12 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import clopper_pearson
 from clfeval.methods.estimates import Design
+from clfeval.methods.measured.decisions import GRID, decision_rows, net_benefit
 from clfeval.methods.report.curves import (
-    GRID,
     chosen,
     curve_rows,
     cuts_asked,
-    decision_rows,
     distribution_rows,
-    net_benefit,
     threshold_rows,
 )
 from clfeval.methods.roc import roc_points

@@ -14,8 +14,8 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design
-from clfeval.methods.report.asked import DEFAULT, Asked, asked_of
-from clfeval.methods.report.hard import HardLimits, influence, measured, standard_errors
+from clfeval.methods.measured.asked import DEFAULT, Asked, asked_of
+from clfeval.methods.measured.hard import HardLimits, influence, measured, standard_errors
 
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
 SMOOTH = ("accuracy", "sensitivity", "specificity", "precision", "npv", "f1", "jaccard", "mcc",

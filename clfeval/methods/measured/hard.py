@@ -18,7 +18,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
-from clfeval.methods.report.asked import Asked
+from clfeval.methods.measured.asked import Asked
 from clfeval.result import Estimate
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"

@@ -16,7 +16,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
 from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
-from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
+from clfeval.methods.measured.hard import BOOTSTRAP, INFLUENCE, NONE
 from clfeval.result import Estimate
 
 MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples

@@ -9,8 +9,8 @@ from textwrap import wrap
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.parameters import PARAMETERS, parameters_of
 from clfeval.measures.record import Measure
-from clfeval.methods.report.asked import AT_RISK, NET_BENEFIT, SETS
-from clfeval.methods.report.hard import OF_KIND
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, SETS
+from clfeval.methods.measured.hard import OF_KIND
 
 NEEDS = {
     "confusion": "labels", "classes": "labels", "scores": "scores",

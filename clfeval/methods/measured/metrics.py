@@ -1,4 +1,4 @@
-"""The tidy table of a report: every measure of every model, in the whole table and its slices."""
+"""The tidy table of measures: every one of every model, in the whole table and its slices."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.clustered import cluster_cells
 from clfeval.methods.estimates import Design
-from clfeval.methods.report import hard, scored
-from clfeval.methods.report.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.report.curves import net_benefit
-from clfeval.methods.report.options import ReportOptions
-from clfeval.result import Estimate, Row, estimate
+from clfeval.methods.measured import hard, scored
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.measured.decisions import net_benefit
+from clfeval.methods.options import Certainty
+from clfeval.result import Estimate, Row, Warn, estimate
 
 TWO_CLASSES = "binary"
 
 
-def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) -> list[Row]:
+def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list[Row]:
     """Return the measures of the 2 x 2 tables of all models, slice by slice."""
-    wanted = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
+    labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
     rows: list[Row] = []
     for label, counts in sample.slices.items():
         patterns = sample.patterns.get(label)
@@ -28,12 +28,12 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) ->
         many = len(patterns.clusters) if patterns is not None and patterns.clusters else 0
         models = counts.models
         sure = hard.HardLimits(
-            options.confidence, options.interval, Design(options.totals), options.resamples,
-            options.seed, [f"{model}\0{label or ''}" for model in models],
+            wanted.level, wanted.how, Design(wanted.totals), wanted.resamples, wanted.seed,
+            [f"{model}\0{label or ''}" for model in models],
             [cluster_cells(patterns, model) if owned else None for model in models],
             [many] * len(models),
         )  # fmt: skip
-        found = {one.name: hard.measured(one, counts, sure) for one in wanted}
+        found = {one.name: hard.measured(one, counts, sure) for one in labelled}
         for i, model in enumerate(models):
             rows += [_row(label, model, name, *one.at(i)) for name, one in found.items()]
     return rows
@@ -41,21 +41,20 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) ->
 
 def score_rows(
     label: str | None, model: str, counts: ScoreCounts, threshold: float | None,
-    asked: Iterable[Asked], options: ReportOptions,
+    asked: Iterable[Asked], wanted: Certainty,
 ) -> list[Row]:  # fmt: skip
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
-    wanted = scored.ScoreLimits(
-        options.confidence, options.interval, options.resamples, options.seed,
-        f"{model}\0{label or ''}",
-    )  # fmt: skip
+    sure = scored.ScoreLimits(
+        wanted.level, wanted.how, wanted.resamples, wanted.seed, f"{model}\0{label or ''}"
+    )
     rows = []
     for one in asked:
         if one.name == NET_BENEFIT:
-            known = _worth(counts, threshold, options.confidence)
+            known = _worth(counts, threshold, wanted.level)
         elif one.measure.id == AT_RISK:
-            known = _worth(counts, one.settings.get("t"), options.confidence)
+            known = _worth(counts, one.settings.get("t"), wanted.level)
         elif one.needs in ("scores", "probabilities"):
-            known = scored.measured(one.measure, counts, wanted)
+            known = scored.measured(one.measure, counts, sure)
         else:
             continue
         rows.append(_row(label, model, one.name, known.value, known.error, known.method))
@@ -104,3 +103,45 @@ def by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, E
         key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
         found.setdefault(key, {})[str(row["metric"])] = estimate(row["value"])
     return found
+
+
+def any_scored(sample: Sample) -> bool:
+    """Tell whether any model has scores."""
+    models = () if sample.counted is None else sample.counted.models
+    return any(model.kind != "label" for model in models)
+
+
+def unscored_rows(sample: Sample, asked: Sequence[Asked]) -> list[Row]:
+    """Say of models without scores that what was asked for needs some."""
+    models = () if sample.counted is None else sample.counted.models
+    scored = {model.name for model in models if model.kind != "label"}
+    return [
+        row
+        for label, counts in sample.slices.items()
+        for model in counts.models
+        if model not in scored
+        for row in without_scores(label, model, asked)
+    ]
+
+
+def in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> list[Row]:
+    """Sort measures by slice, model, and in the order they were asked for."""
+    slices = {label: i for i, label in enumerate(sample.slices)}
+    models = {model: i for i, model in enumerate(sample.slices[None].models)}
+    names = {one.name: i for i, one in enumerate(asked)}
+    return sorted(
+        rows,
+        key=lambda row: (
+            slices[row["slice"]], models[str(row["model"])], names[str(row["metric"])],  # type: ignore[index]
+        ),
+    )  # fmt: skip
+
+
+def caveats(asked: Sequence[Asked]) -> list[Warn]:
+    """Say of what was asked for by name how it misleads, each once."""
+    named = {one.measure.id: one.measure for one in asked if one.by == "name"}
+    return [
+        Warn("caveat", f"{measure.title}: {measure.caveat}")
+        for measure in named.values()
+        if measure.caveat
+    ]

@@ -1,0 +1,1 @@
+"""Measures of predictions by name, each with its interval: what every command may be asked for."""
