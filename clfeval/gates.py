@@ -201,9 +201,12 @@ def _elsewhere(command: str, metric: str) -> str | None:
 
 
 def _left_out(result: Result, metric: str) -> str | None:
-    """Say how to get a measure that this result was told to leave out."""
-    chosen = result.parameters.get("measures")
-    if chosen is None or find_measure(metric) is None:
+    """Say how to get a measure that this result has not, where it can be asked for."""
+    needs = {"measures": ("confusion",), "measure": ("confusion", "scores", "probabilities")}
+    measure = find_measure(metric)
+    if measure is None or not any(
+        option in result.parameters and measure.needs in known for option, known in needs.items()
+    ):
         return None
     return f"it is left out of this result: add --measure {metric}"
 

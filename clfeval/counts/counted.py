@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -139,6 +139,13 @@ class Counted:
     def ordered(self) -> bool:
         """True where the order of all classes was declared."""
         return {*self.order} <= {*self.roles.labels}
+
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> Counted:
+        """Return it with the patterns of groups of models, as `PatternCounts.grouped` has them."""
+        if not groups:
+            return self
+        slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
+        return replace(self, slices=slices, _known={})
 
     @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:

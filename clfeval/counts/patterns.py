@@ -143,6 +143,17 @@ class PatternCounts:
         each = self.clusters.totals(which.T.astype(np.float64))
         return np.asarray(each @ each.T)
 
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
+        """Replace the members of each group by one model that finds what any member finds.
+
+        Of the target class; patterns may then be equal.
+        """
+        if not groups:
+            return self
+        together = merged(self.models, groups)
+        votes = any_of(self.votes ^ (target == "negative"), together) ^ (target == "negative")
+        return replace(self, models=tuple(together), votes=votes)
+
     def targets(self, target: str) -> TargetCounts:
         """Return who finds what for the target class: `positive`, or `negative` (all exchanged)."""
         found, wanted = self.votes, self.truth
@@ -200,14 +211,6 @@ class TargetCounts:
     def fractional(self) -> bool:
         """True where weights are no whole numbers, and no rows."""
         return self.unit != 1
-
-    def grouped(self, groups: Mapping[str, tuple[str, ...]]) -> TargetCounts:
-        """Replace the members of each group by one model that finds what any member finds."""
-        if not groups:
-            return self
-        together = merged(self.models, groups)
-        hits, alarms = any_of(self.hits, together), any_of(self.alarms, together)
-        return replace(self, models=tuple(together), hits=hits, alarms=alarms)
 
 
 CELLS = ("tp", "fp", "fn", "tn")

@@ -86,6 +86,23 @@ Margin = Annotated[
 ]  # fmt: skip
 
 
+def also_measured(panel: str) -> Opt:
+    """Return the option of measures beside those of a command, by name, in a panel of it."""
+    return Opt(
+        "Also this measure, by id or alias, with its parameters (f_beta:beta=2), or a set: "
+        "default, hard, probability, ranking, ordinal, all; repeat.",
+        panel, metavar="MEASURE[:KEY=V]", completes="measure", stated=True, common=True,
+    )  # fmt: skip
+
+
+def check_measures(names: Sequence[str]) -> None:
+    """Raise UsageError for what is no measure of two classes, before anything is counted."""
+    if names:
+        from clfeval.methods.measured.asked import asked_of
+
+        asked_of(names)
+
+
 def curve_points(panel: str) -> Opt:
     """Return the option of how many points of a curve are listed, in a panel of a command."""
     return Opt(

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clfeval.measures.plane import CHANCE, LEAN, ORACLE
+from clfeval.pages.asked import MEANINGS
 from clfeval.pages.columns import SHARED
 
 MARS: Mapping[str, str] = {
     **SHARED,
+    **MEANINGS,
     "exclusive_tp": "positive rows found by it and by no other model",
     "exclusive_tn": "negative rows called negative by it and by no other model",
     "exclusive_fn": "positive rows missed by it and found by every other model, or with "
@@ -61,7 +63,7 @@ _IN_FEATURES = {
     "phi": "their sum - 1: 1 nearly always true, -1 nearly always false",
 }
 PHIDELTA: Mapping[str, str] = {
-    **SHARED,
+    **SHARED, **MEANINGS,
     **{f"{table}.{name}": words for table in ("features", "selected")
        for name, words in _IN_FEATURES.items()},
     "delta": "sensitivity + specificity - 1: 1 oracle, 0 chance, -1 anti-oracle",
@@ -322,7 +324,7 @@ MLCPS_HEADINGS: Mapping[str, str] = {
 }  # fmt: skip
 
 REPORT: Mapping[str, str] = {
-    **SHARED,
+    **SHARED, **MEANINGS,
     "roc_auc": "chance that a positive row has a higher score than a negative one",
     "brier": "mean squared error of the probabilities, 0 where they are perfect",
     "brier_skill": "what of the Brier score of naming the class shares is saved",
@@ -338,13 +340,6 @@ REPORT: Mapping[str, str] = {
     "balanced_accuracy": "mean of sensitivity and specificity",
     "best there": "the model with the largest value in the slice",
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
-    "class": "the class that the measure is about; none where it is about all",
-    "metric": "the measure, with its parameters",
-    "estimator": "binary: positive against the others; of more classes multiclass, macro, "
-    "weighted, micro, or class: one against the rest",
-    "value": "the measure's value",
-    "se": "its standard error, on the measure's own scale",
-    "method": "how its interval was found",
     "truth": "the true class",
     "predicted": "the class that was said",
     "share": "share of the rows of that truth",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clfeval.pages.asked import MEASURED, shown_measures
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.write import (
@@ -63,6 +64,7 @@ TABLES = (
     Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
                         *of("text", "file"), Column("id", "text", when="one"),
                         Column("row", "count", when="one"))),
+    MEASURED,
 )  # fmt: skip
 
 HEADS = {"honest": "cross-fitted", "yield": "yield ↑"}
@@ -106,6 +108,7 @@ def shown(result: Result, digits: int) -> Iterator[Shown]:
         yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
         yield from _sweep(result, scores, digits)
+    yield from shown_measures(result)
     who = ""
     if tables.get("slices"):
         yield _slices(result)

@@ -9,6 +9,7 @@ from functools import partial
 
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
+from clfeval.pages.asked import MEASURED, shown_measures
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
@@ -86,6 +87,7 @@ TABLES = (
     Table("populations", (SLICE, MODEL, *AT, *MOVED,
                           *of("share", "accuracy precision npv mutual_information")),
           f"{CLASSIFIERS}?"),
+    replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
     Table("implications", (
@@ -161,6 +163,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     sliced = any(row["slice"] is not None for row in models)
     who = "slice model" if sliced else "model"
     yield from _asked(result, who)
+    yield from shown_measures(result)
     if "run_spread" in tables:
         rows = ranked(tables["run_spread"], "delta_mean")
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"

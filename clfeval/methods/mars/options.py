@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import INTERVALS, Interval, Level, Sure
+from clfeval.methods.options import (
+    INTERVALS,
+    Certainty,
+    Interval,
+    Level,
+    Sure,
+    also_measured,
+    check_measures,
+)
 from clfeval.notation import count_or_all, groups
 from clfeval.options import Command, Opt, listed, mapping
 
@@ -78,12 +86,18 @@ class MarsOptions(Sure):
         Opt("List what one model alone finds, or misses; repeat.", ANALYSIS, also=("lists",),
             metavar="found|missed", common=True),
     ] = ()  # fmt: skip
+    measure: Annotated[tuple[str, ...], also_measured(ANALYSIS)] = ()
     interval: Interval = "exact"
     level: Level = 0.95
     seed: Annotated[
-        int, Opt("Of the folds that judge sets chosen by --best, --max-effort.", INTERVALS,
-                 least=0, most=2**63)
+        int, Opt("Of the folds that judge sets chosen by --best, --max-effort; of --measure.",
+                 INTERVALS, least=0, most=2**63)
     ] = 0  # fmt: skip
+
+    @property
+    def certainty(self) -> Certainty:
+        """How sure the measures are to be that are asked for."""
+        return Certainty(self.confidence, seed=self.seed)
 
     @property
     def chooses(self) -> bool:
@@ -91,7 +105,8 @@ class MarsOptions(Sure):
         return self.best is not None or self.max_effort is not None
 
     def check(self) -> None:
-        """Raise UsageError for a group without members."""
+        """Raise UsageError for a group without members, and for names of no measure."""
+        check_measures(self.measure)
         for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} has no members")
@@ -111,8 +126,10 @@ MARS = Command(
 clfeval mars scores.parquet --threshold 0.3 --subsets 2 --best 3
 cat preds.csv | clfeval mars - -f json | jq .tables.models
 clfeval mars preds.csv --list found -f csv --table exclusive
+clfeval mars preds.csv --measure roc_auc --measure f_beta:beta=2
 clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
+    lists=True,
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts
+from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.kept import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts
@@ -30,6 +31,7 @@ from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
+from clfeval.methods.measured.beside import beside
 from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
 
 CHOSEN = (
@@ -63,12 +65,15 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     totals = {**summary(counted.patterns, options), **cluster_totals(counted.patterns)}
     groups = {name: list(members) for name, members in options.group.items()}
     exact = options.interval == "exact"
-    seen = counted.patterns.targets(options.target).grouped(options.group)
+    together = counted.grouped(options.group, options.target)
+    seen = together.patterns.targets(options.target)
+    measured = beside(Sample.of(together), options.measure, options.certainty)
+    tables |= measured.tables
     first, *others = answer(seen, tables, options)
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight cluster ci folds",
+            "cmd target rule pos cut group miss weight cluster ci folds measures",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -77,13 +82,15 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": f"{options.level:g}" if exact else "none",
                 "folds": options.seed if options.chooses else None,
+                "measures": ",".join(options.measure),
             },
-            said, options, files=counted.files, statistics=counted.patterns.digest(),
+            said, options, files=counted.files,
+            statistics=measured.statistics(counted.patterns.digest()),
         ),
         inputs=counted.files,
         parameters=parameters(
             "positive negative target occlusion level interval independence missing top sweep "
-            "groups by cluster",
+            "groups by cluster measure",
             {
                 "positive": counted.positive, "negative": list(counted.negative),
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
@@ -92,7 +99,8 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
         answer=(at_threshold(first, counted.thresholds), *others),
-        tables=tables, warnings=(*warnings, *_warnings(counted, options, tables, totals)),
+        tables=tables,
+        warnings=(*warnings, *_warnings(counted, options, tables, totals), *measured.notes),
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ class View:
     @classmethod
     def of(cls, label: str | None, patterns: PatternCounts, options: MarsOptions) -> View:
         """See a slice from the class the options name, groups as one model each."""
-        counts = patterns.targets(options.target).grouped(options.group)
+        counts = patterns.grouped(options.group, options.target).targets(options.target)
         return cls(label, counts, options, coverage.found(counts))
 
     @property

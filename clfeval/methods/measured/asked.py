@@ -1,13 +1,14 @@
-"""The measures a report is asked for: ids, aliases and sets, with the parameters in their names."""
+"""Measures asked for by name: ids, aliases and sets, with the parameters in their names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from clfeval.errors import UsageError, suggestion
-from clfeval.measures.catalog import CATALOG, find_measure, spellings
+from clfeval.measures.catalog import CATALOG, find_measure, folded, spellings
 from clfeval.measures.odds import Stakes
 from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
@@ -36,6 +37,13 @@ REFUSED = {
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
 NEVER = {"hosmer_lemeshow"}  # in a set
+TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
+# what the field writes as one word, and how it is asked for here
+SPELT = (
+    (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
+    (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
+    (re.compile(r"(precision|recall|gain|lift)_?(?:@|at_?)(\d*\.?\d+)"), "{}@k:k={}"),
+)
 FLAG = "--measure"
 NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in force, or at t
 
@@ -58,11 +66,11 @@ class Asked:
         return self.measure.needs
 
 
-def asked_of(names: Sequence[str]) -> tuple[Asked, ...]:
-    """Return the measures of the default set, then those asked for, each once; UsageError."""
+def asked_of(names: Sequence[str], flag: str = FLAG) -> tuple[Asked, ...]:
+    """Return the measures that names mean, each once; UsageError for what none is called."""
     found: dict[str, Asked] = {}
-    for name in ("default", *names):
-        for one in _one(name):
+    for name in names:
+        for one in _one(name, flag):
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())
@@ -74,66 +82,93 @@ def known_measures() -> list[str]:
     return [*SETS, *spellings(known)]
 
 
+def measure_called(name: str) -> Measure | None:
+    """Look a measure up as the catalogue does, also by the name of a function that scores."""
+    return find_measure(name) or find_measure(folded(name).removesuffix("_score"))
+
+
 def _measurable(measure: Measure) -> bool:
     """Tell whether a measure is one of predictions of two classes."""
     return measure.of is not None and measure.needs in NEEDS["all"]
 
 
-def _one(text: str) -> Iterator[Asked]:
+def _one(text: str, flag: str) -> Iterator[Asked]:
     name, _, settings = text.strip().partition(":")
-    folded = name.strip().casefold()
-    if folded == "default":
+    key = name.strip().casefold()
+    if key == "default":
         yield from (Asked(one, CATALOG[one], {}, "default") for one in DEFAULT)
         return
-    if folded in NEEDS:
+    if key in NEEDS:
         for measure in CATALOG.values():
             plain = measure.of is not None and measure.twin is None and not measure.takes
-            if plain and measure.needs in NEEDS[folded] and measure.id not in NEVER:
+            if plain and measure.needs in NEEDS[key] and measure.id not in NEVER:
                 yield Asked(measure.id, measure, {}, "set")
         return
-    if folded == ORDINAL:
+    if key == ORDINAL:
         names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
         yield from (Asked(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
         return
-    refuse(name)
-    yield _named(text, name, settings)
+    refuse(name, flag)
+    yield _named(text, name, settings, flag)
 
 
-def refuse(name: str) -> None:
-    """Raise for what misleads, and name what to measure instead."""
-    key = name.strip().casefold().replace("-", "_").replace(" ", "_")
+def refuse(name: str, flag: str = FLAG) -> None:
+    """Raise for what misleads, or may be one of two, and name what to measure instead."""
+    key = folded(name)
     if key in REFUSED:
-        what = f"{FLAG}: no {name.strip().upper()} here"
+        what = f"{flag}: no {name.strip().upper()} here"
         raise UsageError.of(what, "refused-measure", hint=REFUSED[key])
+    if key in TWO_AREAS:
+        what = f"{flag}: {name.strip()} may be average_precision, which adds up steps, or pr_auc, "
+        hint = f"name one: {flag} average_precision, or {flag} pr_auc"
+        raise UsageError.of(f"{what}which joins points by lines and flatters", "unknown-measure",
+                            hint=hint)  # fmt: skip
 
 
-def _named(text: str, name: str, settings: str) -> Asked:
-    measure = find_measure(name)
+def _named(text: str, name: str, settings: str, flag: str) -> Asked:
+    measure = measure_called(name)
     if measure is not None and measure.id in OF_TWO:
-        return Asked(measure.id, CATALOG[OF_TWO[measure.id]], settings_of(text, settings, measure))
+        given = settings_of(text, settings, measure, flag=flag)
+        return Asked(measure.id, CATALOG[OF_TWO[measure.id]], given)
     if measure is not None and measure.id == NET_BENEFIT:
         if not settings:
             return Asked(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
     if measure is None or not _measurable(measure):
-        what = f"no measure '{name}'"
-        if measure is not None:
-            what = f"{measure.id} is not measured on a table of predictions of two classes"
-        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=_instead(text, name))
-    given = settings_of(text, settings, measure)
-    label = measure.id
-    if given:
-        label += ":" + ",".join(f"{key}={written(value)}" for key, value in sorted(given.items()))
+        raise unknown(measure, text, known_measures(), "two classes", flag)
+    given = settings_of(text, settings, measure, flag=flag)
     filled = _filled(measure, given)
-    return Asked(label, measure.given(**filled), filled)
+    return Asked(called(measure, given), measure.given(**filled), filled)
 
 
-def _instead(text: str, name: str) -> str:
+def unknown(
+    measure: Measure | None, text: str, known: Sequence[str], classes: str, flag: str = FLAG
+) -> UsageError:
+    """Build the error for a name that means nothing here: what it is, and what to type instead."""
+    name = text.strip().partition(":")[0]
+    what = f"no measure '{name}'"
+    if measure is not None:
+        what = f"{measure.id} is not measured on a table of predictions of {classes}"
+    return UsageError.of(f"{flag}: {what}", "unknown-measure", hint=instead(text, known, flag))
+
+
+def instead(text: str, known: Sequence[str], flag: str = FLAG) -> str:
     """Return what to type instead of a name that means nothing here."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
-        return f"one at a time: {' '.join(f'{FLAG} {part}' for part in parts)}"
-    return suggestion(name, known_measures()) or "clfeval report --list-measures"
+        return f"one at a time: {' '.join(f'{flag} {part}' for part in parts)}"
+    name = text.strip().partition(":")[0]
+    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
+    for pattern, ask in SPELT:
+        if found := pattern.fullmatch(plain):
+            return f"did you mean '{ask.format(*found.groups())}'?"
+    return suggestion(name, known) or "clfeval report --list-measures"
+
+
+def called(measure: Measure, given: Mapping[str, Any]) -> str:
+    """Write a measure with its parameters, the same ones always the same way."""
+    parts = ",".join(f"{key}={written(value)}" for key, value in sorted(given.items()))
+    return f"{measure.id}:{parts}" if parts else measure.id
 
 
 def written(value: Any) -> str:
@@ -150,36 +185,36 @@ def _filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of(
-    text: str, settings: str, measure: Measure, takes: Sequence[str] = ()
+    text: str, settings: str, measure: Measure, takes: Sequence[str] = (), flag: str = FLAG
 ) -> dict[str, Any]:
     """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
     known, found = parameters_of(tuple(takes) or measure.takes), dict[str, Any]()
     for part in filter(None, settings.split(",")):
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
-            raise UsageError.of(f"{FLAG}: no measure '{text}'", "unknown-measure",
-                                hint=_instead(text, text))  # fmt: skip
+            what = f"{flag}: no measure '{text}'"
+            raise UsageError.of(what, "unknown-measure", hint=instead(text, (), flag))
         if key not in known:
             takes = ", ".join(known) or "none"
-            what = f"{FLAG} '{text}': {measure.id} has no parameter '{key}'"
+            what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             raise UsageError.of(what, "bad-option", hint=f"its parameters: {takes}")
-        found[key] = _number(text, key, value, measure)
+        found[key] = _number(text, key, value, measure, flag)
     missing = [name for name in known if PARAMETERS[name].default is None and name not in found]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
-        what = f"{FLAG} '{text}': {measure.id} needs {' and '.join(missing)}"
+        what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
         raise UsageError.of(what, "bad-option", hint=f"for example {measure.id}:{example}")
     return found
 
 
-def _number(text: str, key: str, value: str, measure: Measure) -> Any:
+def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
     """Return the value of a parameter, which lies in its range."""
     parameter = PARAMETERS[key]
     parts = value.split("..") if parameter.pair else [value]
     try:
         numbers = [float(part) for part in parts]
     except ValueError:
-        what = f"{FLAG} '{text}': '{value}' is not a number"
+        what = f"{flag} '{text}': '{value}' is not a number"
         example = parameter.default
         example = 0.1 if example is None or isinstance(example, tuple) else example
         hint = f"for example {measure.id}:{key}={example:g}"
@@ -188,10 +223,10 @@ def _number(text: str, key: str, value: str, measure: Measure) -> Any:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g}..{parameter.high:g}"
-            what = f"{FLAG} '{text}': {key} is no range within {within}"
+            what = f"{flag} '{text}': {key} is no range within {within}"
             raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
-        what = f"{FLAG} '{text}': {key} is {parameter.range}, not {value}"
+        what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
         raise UsageError.of(what, "bad-option", hint=f"{key} is {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]

@@ -17,6 +17,8 @@ from clfeval.methods.options import (
     Populations,
     Sure,
     Totals,
+    also_measured,
+    check_measures,
     curve_points,
     table,
 )
@@ -120,13 +122,17 @@ class ClassifierOptions:
             signed="train", stated=True,
         ),
     ] = None  # fmt: skip
-
+    measure: Annotated[tuple[str, ...], also_measured(CLASSIFIERS)] = ()
     totals: Totals = "random"
 
     @property
     def runs(self) -> bool:
         """True when the table holds several runs."""
         return self.run is not None or self.run_files
+
+    def check(self) -> None:
+        """Raise UsageError for names of no measure."""
+        check_measures(self.measure)
 
     def check_together(self) -> None:
         """Raise UsageError for options that do not go together, where classifiers are wanted."""
@@ -140,6 +146,10 @@ class ClassifierOptions:
             raise bad_option("--run and --run-files both say what a run is: give one")
         if self.train_fraction is not None and not self.runs:
             raise bad_option("--train-fraction is for comparing runs: add --run COLUMN")
+        if self.measure and self.runs:
+            hint = "leave --measure out, or --run: --by COLUMN measures each run as a slice"
+            what = "--measure takes rows as a sample, and those of several runs may be the same"
+            raise bad_option(what, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -220,4 +230,5 @@ clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
+    lists=True,
 )

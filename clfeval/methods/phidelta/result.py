@@ -18,6 +18,8 @@ from clfeval.methods.document import (
     signature,
 )
 from clfeval.methods.estimates import Design, fractional_weights
+from clfeval.methods.measured.beside import beside
+from clfeval.methods.options import Certainty
 from clfeval.methods.phidelta.against import comparison_rows
 from clfeval.methods.phidelta.answer import classifier_answer, run_answer
 from clfeval.methods.phidelta.isometrics import corner_rows, isometric_rows
@@ -127,6 +129,8 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     points = points_of(runs) if runs else {}
     if runs is not None:
         tables |= _run_tables(sample, runs, points, options, level)
+    measured = beside(sample, options.measure, Certainty(level, totals=options.totals))
+    tables |= measured.tables
     tables |= plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
     if sample.runs:
@@ -145,19 +149,20 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     return Result(
         command="phidelta",
         signature=signature(
-            "cmd pos cut miss weight by run train ref margin odds totals ci",
+            "cmd pos cut miss weight by run train ref margin odds totals ci measures",
             {
                 "cmd": "phidelta", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
                 "odds": ",".join(one.odds for one in plane.populations), "ci": sure(plane),
+                "measures": ",".join(options.measure),
             },
-            said, plane, options, files=sample.files, statistics=together,
+            said, plane, options, files=sample.files, statistics=measured.statistics(together),
         ),
         inputs=sample.files,
         parameters=parameters(
             "mode positive negative level interval totals interval_methods prevalences isometrics "
-            "missing by run run_files train_fraction reference margin",
+            "missing by run run_files train_fraction reference margin measure",
             {
                 "mode": "classifiers", "positive": sample.positive,
                 "negative": list(sample.negative), "by": list(by), **found,
@@ -170,6 +175,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *lines_missing(plane, tables, summary["odds"]),
+            *measured.notes,
         ),
     )  # fmt: skip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.errors import UsageError, suggestion
-from clfeval.measures.catalog import CATALOG, find_measure, spellings
+from clfeval.errors import UsageError
+from clfeval.measures.catalog import CATALOG, spellings
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     FLAG,
@@ -14,9 +14,11 @@ from clfeval.methods.measured.asked import (
     SETS,
     Asked,
     asked_of,
+    called,
+    measure_called,
     refuse,
     settings_of,
-    written,
+    unknown,
 )
 from clfeval.shell import given
 
@@ -82,20 +84,10 @@ def _computable(measure: Measure) -> bool:
 
 def _named(text: str, name: str, settings: str) -> Asked:
     refuse(name)
-    measure = find_measure(name)
+    measure = measure_called(name)
     if measure is None or measure.classes is None or not _computable(measure):
-        what = f"no measure '{name}'"
-        if measure is not None:
-            what = (
-                f"{measure.id} is not measured on a table of predictions of more than two classes"
-            )
-        known = [one.id for one in CATALOG.values() if _computable(one)]
-        hint = suggestion(name, [*spellings(known), *SETS])
-        hint = hint or "clfeval report --list-measures"
-        raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=hint)
+        known = [*spellings([one.id for one in CATALOG.values() if _computable(one)]), *SETS]
+        raise unknown(measure, text, known, "more than two classes")
     takes = tuple(dict.fromkeys((*measure.takes, *measure.classes.takes)))
     found = settings_of(text, settings, measure, takes)
-    label = measure.id
-    if found:
-        label += ":" + ",".join(f"{key}={written(value)}" for key, value in sorted(found.items()))
-    return Asked(label, measure.given(**found), found)
+    return Asked(called(measure, found), measure.given(**found), found)

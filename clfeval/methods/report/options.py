@@ -15,6 +15,7 @@ from clfeval.methods.options import (
     Level,
     Sure,
     Totals,
+    also_measured,
     curve_points,
 )
 from clfeval.options import Command, Opt, listed, number
@@ -42,14 +43,7 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
 class ReportOptions(Sure):
     """Which measures, how sure they are to be, and how much of each curve is listed."""
 
-    measure: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Also this measure, by id or alias, with its parameters (f_beta:beta=2), or a set: "
-            "hard, probability, ranking, ordinal, all; repeat.",
-            MEASURES, metavar="MEASURE[:KEY=V]", completes="measure", stated=True, common=True,
-        ),
-    ] = ()  # fmt: skip
+    measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(

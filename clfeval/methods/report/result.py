@@ -65,7 +65,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
-    asked = asked_of(options.measure)
+    asked = asked_of(("default", *options.measure))
     counts = sample.slices[None]
     if options.confidence is not None and counts.fractional:
         raise fractional_weights()

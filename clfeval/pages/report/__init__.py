@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
 from clfeval.pages.report.charts import charts
@@ -30,11 +31,7 @@ TABLES = (
         SLICE, MODEL, *(replace(one, when=_TWO) for one in (THRESHOLD, *CELLS)), *OF_SCORES, *HARD,
         Column("may_be_best", "flag?"),
     ), "", 1),
-    Table("metrics", (
-        SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"),
-        *of("estimate", "value"),
-        Column("se", "number?", "standard error"), *of("text", "method"),
-    ), "", 1),
+    replace(MEASURED, when="", least=1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
                         Column("share", "part?", "share of the truth")), "", 1),
     Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.measures.catalog import find_measure
+from clfeval.pages.asked import shown_measures
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
@@ -147,10 +148,7 @@ def _asked(result: Result) -> list[Row]:
 def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
     columns = "model metric value method"
-    if asked := _asked(result):
-        lacking = any(estimate(row["value"]).reason == "needs_scores" for row in asked)
-        yield Shown("metrics", "Measures asked for", columns, asked, LISTED, rank="asked",
-                    name="asked", note="–: labels have no scores" * lacking)  # fmt: skip
+    yield from shown_measures(result, _asked(result), name="asked")
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
     yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                 result.whole("confusion"), LISTED)  # fmt: skip

@@ -143,8 +143,8 @@ def test_groups_equal_the_subset_of_their_members(
 ) -> None:
     k = len(rows[0].votes)
     group = data.draw(st.sets(st.integers(0, k - 1), min_size=1, max_size=k))
-    counts = counts_of(rows).targets(target)
-    grouped = counts.grouped({"g": tuple(f"m{j}" for j in sorted(group))})
+    together = {"g": tuple(f"m{j}" for j in sorted(group))}
+    grouped = counts_of(rows).grouped(together, target).targets(target)
     columns, rewritten = ref.merged(rows, [group], target)
     own = grouped.models.index("g")
     assert columns[own] == tuple(sorted(group))
@@ -157,7 +157,7 @@ def test_groups_equal_the_subset_of_their_members(
 
 
 def test_one_group_leaves_the_rule_all_of_the_group_itself_unchanged() -> None:
-    counts = counts_of(PAPER).targets("positive").grouped({"g": ("m1", "m2")})
+    counts = counts_of(PAPER).grouped({"g": ("m1", "m2")}, "positive").targets("positive")
     assert counts.models == ("m0", "g", "m3")
     scores = by_subset(score_all_subsets(counts))
     assert scores[(1,)] == (2, 6, 0, 1, 4)  # C2, C3: rows 2, 4; claimed 1-5 and 9; EFN row 7

@@ -26,8 +26,8 @@ def names(*asked: str) -> list[str]:
 
 
 def test_without_a_word_the_default_set_is_measured() -> None:
-    assert tuple(one.name for one in asked_of(())) == DEFAULT
-    assert asked_of(("default",))[0].by == "default"
+    found = [row["metric"] for row in clfeval.report(FRAME).tables["metrics"]]
+    assert tuple(found) == DEFAULT == tuple(one.name for one in asked_of(("default",)))
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -39,7 +39,7 @@ def test_a_set_holds_what_is_computable_without_parameters(name: str) -> None:
 
 
 def test_sets_hold_their_families() -> None:
-    every = {name: {one.name for one in asked_of((name,))} - {*DEFAULT} for name in SETS}
+    every = {name: {one.name for one in asked_of(("default", name))} - {*DEFAULT} for name in SETS}
     assert {"mcc_u", "jaccard", "markedness", "detection_prevalence"} <= every["hard"]
     assert {"gini", "ks", "average_precision", "pr_auc", "auprg"} == every["ranking"]
     assert {"brier_sum", "oe_ratio", "spiegelhalter_z", "aurc"} <= every["probability"]

@@ -1,0 +1,72 @@
+"""The measures an option asks for, beside a command's own: computed as a report computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from clfeval.counts.count import Sample
+from clfeval.counts.rows import scored_rows
+from clfeval.methods.measured.asked import NET_BENEFIT, Asked, asked_of
+from clfeval.methods.measured.metrics import (
+    caveats,
+    hard_rows,
+    in_order,
+    score_rows,
+    unscored_rows,
+)
+from clfeval.methods.options import Certainty
+from clfeval.result import Row, Warn
+
+TABLE = "metrics"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What was measured. digests: of scores it is made of; notes: how what is named misleads."""
+
+    tables: dict[str, list[Row]]
+    digests: tuple[str, ...] = ()
+    notes: tuple[Warn, ...] = ()
+
+    def statistics(self, digest: str) -> str:
+        """Return the digest of a command's own statistics and of these."""
+        both = "".join([digest, *self.digests])
+        return sha256(both.encode()).hexdigest() if self.digests else digest
+
+
+def beside(sample: Sample, names: Sequence[str], wanted: Certainty) -> Beside:
+    """Measure all models of a table and its slices; nothing where nothing is asked for."""
+    if not names:
+        return Beside({})
+    asked = asked_of(names)
+    rows = [*hard_rows(sample, asked, wanted), *unscored_rows(sample, asked)]
+    of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
+    scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
+    table = in_order([*rows, *scored], sample, asked)
+    return Beside({TABLE: table}, tuple(sorted(digests)), tuple(caveats(asked)))
+
+
+def _of_scores(
+    sample: Sample, asked: Sequence[Asked], wanted: Certainty
+) -> tuple[list[Row], list[str]]:
+    """Return the measures of scores, one model at a time, and the digests of these scores."""
+    counted, shown = sample.counted, sample.slices[None].models
+    if counted is None or all(model.kind == "label" for model in counted.models):
+        return [], []
+    every = scored_rows(counted.kept)
+    names = [counted.models[i].name for i in every.models]
+
+    def one(j: int) -> tuple[list[Row], str] | None:
+        model, rows = names[j], list[Row]()
+        if model not in shown:  # it is seen as one of a group, which has no score
+            return None
+        whole, _ = every.ranked(j)
+        for label in sample.slices:
+            here = (whole if label is None else every.within(j, label)).frozen()
+            rows += score_rows(label, model, here, sample.thresholds.get(model), asked, wanted)
+        return rows, f"{model}{whole.digest()}"
+
+    found = [each for each in every.each(one) if each is not None]
+    return [row for rows, _ in found for row in rows], [digest for _, digest in found]

@@ -1,0 +1,41 @@
+"""Measures an option asked for: their tidy table, what its columns mean, how people see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.pages.columns import MODEL, SLICE
+from clfeval.result import Result, Row, estimate
+from clfeval.schema import Column, Shown, Table, of
+
+LISTED = 30  # rows of a table shown to a person; files get them all
+COLUMNS = (
+    SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
+    Column("se", "number?", "standard error"), *of("text", "method"),
+)  # fmt: skip
+MEASURED = Table("metrics", COLUMNS)
+MEANINGS: Mapping[str, str] = {
+    "class": "the class that the measure is about; none where it is about all",
+    "metric": "the measure, with its parameters",
+    "estimator": "binary: positive against the others; of more classes multiclass, macro, "
+    "weighted, micro, or class: one against the rest",
+    "value": "the measure's value",
+    "se": "its standard error, on the measure's own scale",
+    "metrics.method": "how its interval was found",
+}
+
+
+def shown_measures(
+    result: Result, rows: Sequence[Row] | None = None, *, name: str = ""
+) -> Iterator[Shown]:
+    """Yield the measures asked for, those of slices too where there are any; rows: only these."""
+    if MEASURED.name not in result.tables:
+        return
+    mine = result.tables[MEASURED.name] if rows is None else rows
+    if not mine:
+        return
+    columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric value method"
+    lacking = any(estimate(row["value"]).reason == "needs_scores" for row in mine)
+    note = "–: labels have no scores" * lacking
+    yield Shown(MEASURED.name, "Measures asked for", columns, mine, LISTED, rank="asked", name=name,
+                note=note)  # fmt: skip

@@ -1,0 +1,131 @@
+"""Measures asked of any command are those of a report of the same table, to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.errors import UsageError
+from tests.process.program import clfeval as program
+from tests.process.program import piped
+
+ASKED = ("mcc", "f_beta:beta=2", "ppv_at:prevalence=.01", "acc", "roc_auc", "ks", "partial_auc",
+         "brier", "net_benefit", "net_benefit@t:t=.2", "expected_cost:fp=1,fn=10")  # fmt: skip
+COMMANDS = {"mars": clfeval.mars, "phidelta": clfeval.phidelta}
+
+
+def table(rows: int = 60) -> pl.DataFrame:
+    dice = np.random.default_rng(4)
+    truth = dice.random(rows) < 0.4
+    a, b = (np.round(np.clip(0.3 * truth + 0.7 * dice.random(rows), 0, 1), 2) for _ in "ab")
+    return pl.DataFrame(
+        {"truth": truth.astype(int), "a": a, "b": b, "c": (dice.random(rows) < b).astype(int),
+         "site": [f"s{i % 2}" for i in range(rows)], "who": [f"p{i // 4}" for i in range(rows)],
+         "n": [1 + i % 3 for i in range(rows)]}
+    )  # fmt: skip
+
+
+def measured(command: Any, given: Any, asked: Any, **options: Any) -> list[Mapping[str, Any]]:
+    found = command(given, measure=asked, **options).tables["metrics"]
+    return [dict(row) for row in found]
+
+
+LEFT = {"ignore": ["site", "who", "n"]}
+ALL = {"model": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {**LEFT, **ALL}, {**LEFT, **ALL, "interval": "none"},
+        {"ignore": ["who"], **ALL, "by": "site", "weight": "n", "threshold": 0.4},
+        {"ignore": ["site", "n"], "model": ["a", "b"], "cluster": "who", "level": 0.9},
+        {**LEFT, "model": ["c"]},
+    ],
+)  # fmt: skip
+def test_a_measure_is_that_of_the_report(name: str, options: dict[str, Any]) -> None:
+    found = measured(COMMANDS[name], table(), ASKED, **options)
+    ids = dict.fromkeys(row["metric"] for row in found)
+    assert len(ids) == len(ASKED)
+    every = measured(clfeval.report, table(), ASKED, **options)
+    order = {metric: i for i, metric in enumerate(ids)}
+    models = {model: i for i, model in enumerate(options["model"])}
+    slices = list(dict.fromkeys(row["slice"] for row in every))
+    wanted = sorted(
+        (row for row in every if row["metric"] in ids),
+        key=lambda row: (slices.index(row["slice"]), models[row["model"]], order[row["metric"]]),
+    )
+    assert found == wanted
+
+
+def test_a_counts_table_has_the_measures_of_its_labels() -> None:
+    counts = pl.DataFrame({"model": ["x"], "tp": [9], "fp": [2], "fn": [3], "tn": [20]})
+    mcc, ks = measured(clfeval.phidelta, counts, ["mcc", "ks"])
+    # (9 20 - 2 3) / sqrt(11 12 22 23)
+    assert mcc["value"].value == pytest.approx(174 / (11 * 12 * 22 * 23) ** 0.5)
+    assert ks["value"].reason == "needs_scores"
+    assert [mcc] == [row for row in clfeval.report(counts).tables["metrics"]
+                     if row["metric"] == "mcc"]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["positive", "negative"])
+def test_a_group_is_measured_as_the_one_model_it_is(target: str) -> None:
+    """It finds what any member finds: of the negative class it is positive where all are."""
+    frame = table().select("truth", c=pl.col("c"), d=(pl.col("a") > 0.6).cast(int),
+                           e=(pl.col("b") > 0.6).cast(int))  # fmt: skip
+    found = measured(clfeval.mars, frame, "mcc", group={"g": ("c", "d")}, target=target)
+    united = (pl.max_horizontal if target == "positive" else pl.min_horizontal)("c", "d")
+    one = frame.select("truth", g=united, e=pl.col("e"))
+    assert found == measured(clfeval.mars, one, "mcc", target=target)
+
+
+def test_a_group_of_scored_models_has_no_score() -> None:
+    frame = table().select("truth", "a", "b")
+    found = measured(clfeval.mars, frame, "ks", group={"g": ("a",)})
+    assert (found[0]["model"], found[0]["value"].reason) == ("g", "needs_scores")
+    assert found[1] == measured(clfeval.mars, frame, "ks")[1]
+
+
+def test_nothing_is_added_unasked_and_what_is_changes_no_other_table() -> None:
+    frame = table().select("truth", "a", "b")
+    for command in COMMANDS.values():
+        plain, more = command(frame), command(frame, measure="brier")
+        assert "metrics" not in plain.tables
+        assert {**more.tables, "metrics": []} == {**plain.tables, "metrics": []}
+        assert "measures:brier" in more.signature
+        assert more.signature.split("|")[-2] != plain.signature.split("|")[-2]  # other statistics
+        assert command(frame, measure="mcc").signature.split("|")[-2] in plain.signature
+
+
+def test_a_gate_judges_what_was_asked_for_and_tells_how_to_ask() -> None:
+    text = table().select("truth", "a", "b").write_csv().encode()
+    for command in COMMANDS:
+        limit = ("--fail-under", "a:ks.low=0.99", "--fail-over", "f_beta=0")
+        done = piped(text, command, "-", "--measure", "ks", "--measure", "f_beta:beta=2", *limit)
+        assert done.code == 1
+        assert "a: ks.low is" in done.err
+        assert "b: f_beta is" in done.err
+        done = piped(text, command, "-", "--fail-under", "ks=0.1")
+        assert done.code == 2
+        assert "add --measure ks" in done.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_name_is_refused_before_the_table_is_read(command: str) -> None:
+    done = program(command, "no-such-table.csv", "--measure", "f2")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean 'f_beta:beta=2'?" in done.err
+
+
+def test_runs_and_features_are_refused_with_the_reason() -> None:
+    with pytest.raises(UsageError, match="measure takes rows as a sample") as caught:
+        clfeval.phidelta(table(), measure="mcc", run="site", **ALL)
+    assert "by" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="measure is for classifiers, not with features"):
+        clfeval.phidelta(table(), measure="mcc", features=True)
