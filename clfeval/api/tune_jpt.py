@@ -34,6 +34,7 @@ def tune_jpt(table: Any, said: Input, options: TuneOptions, on_open: OnOpen) -> 
     parameters of a Beta distribution. Raises UsageError and DataError.
     Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
     """
+    options = options.settled()
     rates = options.sensitivity is not None or options.specificity is not None
     sources = {
         "a table": table is not None,

@@ -71,12 +71,14 @@ def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the measures of the command, in a report by any name, and its sets."""
-    if ctx.info_name == "report":
-        from clfeval.methods.measured.asked import known_measures
+    """Complete to the measures of the command by any name, and its sets."""
+    if ctx.info_name == "tune-jpt":
+        from clfeval.methods.tune_jpt.asked import known_names
 
-        return _starting(known_measures(), incomplete)
-    return [metric.removesuffix("=") for metric in complete_metric(ctx, incomplete)]
+        return _starting(known_names(), incomplete)
+    from clfeval.methods.measured.asked import known_measures
+
+    return _starting(known_measures(), incomplete)
 
 
 def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:

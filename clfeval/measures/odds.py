@@ -93,6 +93,12 @@ JPT = (
     "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
     "expected_cost", "net_benefit",
 )  # fmt: skip
+# the same of others, where they are asked for; what they are twins of stands above
+TUNABLE = (
+    *JPT, "error_rate", "balanced_accuracy", "fpr", "fnr", "fdr", "for", "jaccard", "kappa",
+    "g_mean", "fowlkes_mallows", "markedness", "mutual_information", "precision_u", "npv_u", "f1_u",
+    "mcc_u", "mutual_information_u", "phi_b", "delta_b",
+)  # fmt: skip
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 
 RATIOS = (

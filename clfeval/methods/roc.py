@@ -77,12 +77,14 @@ def candidates(counts: ScoreCounts) -> RocPoints:
     They are the corners and the vertices of the upper and of the lower convex hull: h of m + 1
     points, found in O(m). That is enough. Every measure of tune-jpt but phi rises with the
     true and falls with the false positive rate, so no point beats the edge of the upper hull above
-    it; and along an edge above the chance line it is largest at an end: TAR, F, J, cost and net
-    benefit are linear functions or ratios of them; PPV, NPV and the likelihood ratios are constant
-    on rays from a corner; EPA is convex; MCC and the diagnostic odds ratio stay below a value on
-    the convex side of an ellipse or a hyperbola through both corners. IC, which rewards the
-    perfectly wrong as well, is convex on the whole square: the two hulls together hold its best.
-    So they do for a cost that a hit raises. Of equal values the first by `RocPoints.preference` is
+    it; and along an edge above the chance line it is largest at an end: TAR, F, Jaccard's index,
+    J, kappa, cost and net benefit are linear functions or ratios of them; PPV, NPV and the
+    likelihood ratios are constant on rays from a corner; EPA and the square of Fowlkes-Mallows are
+    convex; markedness is a linear function over a concave one; MCC and the diagnostic odds ratio
+    stay below a value on the convex side of an ellipse or a hyperbola through both corners. IC,
+    which rewards the perfectly wrong as well, is convex on the whole square: the two hulls together
+    hold its best. So they do for a cost that a hit raises. The geometric mean of the two rates
+    alone can be largest between vertices. Of equal values the first by `RocPoints.preference` is
     among the candidates too: along an edge delta rises or falls, or stays, and then the higher
     threshold is where the edge begins.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +20,6 @@ from clfeval.methods.options import (
     Populations,
     Sure,
     Totals,
-    measures_among,
 )
 from clfeval.options import Command, Opt, listed
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
+BENT = ("g_mean",)  # the best need not lie on the hull of the ROC points, where it is looked for
 FULL_SWEEP = "1:1000..1000:1"
 REPEATS = 5  # of cross-fitting; a large table is the same however it is dealt
 LARGE = 100_000
@@ -71,19 +71,15 @@ def sweep(text: str, points: int, targets: Sequence[Population] = ()) -> tuple[P
 def _measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return _known(flag, [str(one) for one in listed(given)])
+    from clfeval.methods.tune_jpt.asked import tuned_names
+
+    return tuned_names(flag, [str(one) for one in listed(given)])
 
 
 def _measure(flag: str, given: Any) -> str | None:
     if not isinstance(given, (str, type(None))):
         raise bad_option(f"{flag} {given!r} is not text")
-    return None if given is None else _known(flag, [given])[0]
-
-
-def _known(flag: str, names: Sequence[str]) -> tuple[str, ...]:
-    from clfeval.measures.odds import JPT
-
-    return measures_among(flag, names, JPT)
+    return None if given is None else next(iter(_measures(flag, given)))
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
@@ -153,7 +149,8 @@ class TuneOptions(Sure, Populations):
     measure: Annotated[
         tuple[str, ...],
         Opt(
-            "Only this one, such as ppv or mcc; repeat.", MEASURED, common=True,
+            "Only this one, such as ppv or mcc, with its parameters (f_beta:beta=2), or a set: "
+            "default, hard; repeat.", MEASURED, metavar="MEASURE[:KEY=V]", common=True,
             also=("metric",), accept=_measures, signed="measures", completes="measure",
         ),
     ] = ()  # fmt: skip
@@ -222,20 +219,20 @@ class TuneOptions(Sure, Populations):
     @property
     def measures(self) -> tuple[str, ...]:
         """The measures shown, in the order of columns."""
-        from clfeval.measures.odds import JPT
+        from clfeval.measures.odds import TUNABLE
 
         moving, fixed, staked = kinds()
         # sums over everybody, or what holds for each case by itself
         shown = {"matters": (*moving[:9], "mcc"), "confounds": ("mcc", "ic", *fixed)}
         chosen = self.measure or shown.get(str(self.ratio), (*moving, *fixed))
         asked = (*chosen, *staked) if self.stakes is not None else chosen
-        return tuple(name for name in JPT if name in asked)
+        return tuple(name for name in TUNABLE if name in asked)
 
     @property
     def tuned(self) -> tuple[str, ...]:
         """The measures that choose thresholds: those asked for, else a few that all know."""
         names = self.measures if self.measure else (*TUNED, *kinds()[2])
-        return tuple(name for name in self.measures if name in names)
+        return tuple(name for name in self.measures if name in names and name not in BENT)
 
     @property
     def compared(self) -> str | None:
@@ -248,8 +245,9 @@ class TuneOptions(Sure, Populations):
             return "j_index"
         from clfeval.measures.catalog import CATALOG
 
-        moving = (n for n in self.measure or self.measures if not CATALOG[n].invariant)
-        return next(moving, None)
+        names = self.measure or self.measures
+        better = (n for n in names if CATALOG[n].best != "zero" and not CATALOG[n].invariant)
+        return next(better, None)
 
     @property
     def swept(self) -> tuple[Population, ...]:
@@ -265,8 +263,24 @@ class TuneOptions(Sure, Populations):
 
         return Stakes(*self.cost, *(self.benefit or ()))
 
+    def settled(self) -> TuneOptions:
+        """Return the options with what parameters in names of measures stand for."""
+        names = (*self.measure, self.crossover)
+        if not any(name and ":" in name for name in names):
+            return self
+        from clfeval.methods.tune_jpt.asked import stood_for
+
+        said = {"beta": None if self.beta == 1 else self.beta, "cost": self.cost,
+                "benefit": self.benefit}  # fmt: skip
+        ids = tuple(name.partition(":")[0] for name in self.measure)
+        crossover = self.crossover and self.crossover.partition(":")[0]
+        return replace(self, measure=ids, crossover=crossover, **stood_for(names, said))
+
     def check(self) -> None:
         """Raise UsageError for what no computation accepts, or does not go together."""
+        self.settled()._check()
+
+    def _check(self) -> None:
         from clfeval.measures.catalog import CATALOG
 
         _ = self.populations, self.swept

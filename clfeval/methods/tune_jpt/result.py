@@ -41,7 +41,8 @@ from clfeval.words import quoted
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
-    "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity",
+    "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
+    "fnr", "fdr", "for", "precision_u", "npv_u",
 }  # fmt: skip
 _NAMED = 5  # slices
 _ONE_SIDED = 10  # one odds this many times the other is all that their average shows

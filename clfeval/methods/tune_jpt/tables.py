@@ -23,7 +23,7 @@ from clfeval.inference.resampling import (
 from clfeval.inference.shares import combination
 from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import JPT, Stakes
+from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
 from clfeval.methods.clustered import cluster_cells
@@ -178,8 +178,7 @@ class Tuner:
 
 def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formula]:
     """Return what computes each measure, with the weight of recall and the stakes filled in."""
-    known = computed("confusion", beta=beta, stakes=stakes)
-    return {name: known[name] for name in JPT if name in known}
+    return computed("confusion", beta=beta, stakes=stakes)
 
 
 def bootstrap_limits(

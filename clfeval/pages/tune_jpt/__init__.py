@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf, log10
 
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.odds import JPT
+from clfeval.measures.odds import TUNABLE
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.tune_jpt.look import Look, counted
@@ -39,7 +39,7 @@ RULES = ("score >= t", "never positive", "always positive")
 KINDS = {(0.0, 1.0): "share", (0.0, inf): "amount", (-1.0, 1.0): "signed"}  # by range
 MEASURES = tuple(
     Column(name, KINDS.get((CATALOG[name].low, CATALOG[name].high), "estimate"), when="?")
-    for name in JPT
+    for name in TUNABLE
 )
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")

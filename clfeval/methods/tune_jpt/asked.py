@@ -1,0 +1,103 @@
+"""Measures that tune-jpt is asked for by name, and the options their parameters stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clfeval.errors import UsageError, bad_option
+from clfeval.measures.catalog import CATALOG, one_of, spellings
+from clfeval.measures.odds import JPT, TUNABLE
+from clfeval.measures.record import Measure
+from clfeval.methods.measured.asked import (
+    AT_RISK,
+    SETS,
+    called,
+    instead,
+    measure_called,
+    refuse,
+    settings_of,
+)
+
+HARD = ("hard", "all")  # sets: of scores nothing is tuned
+MADE_OF_SCORES = (
+    "scores at another class ratio are not tuned, only 2 x 2 tables are; clfeval report has it as "
+    "it is here"
+)
+_COSTS = {"cost": ("fp", "fn"), "benefit": ("tp", "tn")}
+
+
+def tuned_names(flag: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return measures by id and parameters, each once; UsageError for what cannot be tuned."""
+    found: dict[str, None] = {}
+    for text in names:
+        key = text.strip().casefold()
+        if key in SETS:
+            found |= dict.fromkeys(_of_set(flag, key))
+        else:
+            found[_one(flag, text)] = None
+    return tuple(found)
+
+
+def _of_set(flag: str, name: str) -> list[str]:
+    plain = [one for one in TUNABLE if "stakes" not in CATALOG[one].takes]
+    if name == "default":
+        return [one for one in plain if one in JPT]
+    if name not in HARD:
+        what = f"{flag}: nothing of the set '{name}' is made of a 2 x 2 table alone"
+        raise UsageError.of(what, "unknown-measure", hint=MADE_OF_SCORES)
+    return plain
+
+
+def _one(flag: str, text: str) -> str:
+    name, _, settings = text.strip().partition(":")
+    refuse(name, flag)
+    known, measure = one_of(name, TUNABLE), measure_called(name)
+    if measure is None:
+        what = f"{flag}: no measure '{name}'"
+        raise UsageError.of(what, "unknown-measure", hint=instead(text, known_names(), flag))
+    known = known or one_of(measure.id, TUNABLE)
+    if known is None or (settings and measure.takes and not CATALOG[known].takes):
+        what = f"{flag}: {measure.id} is not tuned"
+        raise UsageError.of(what, "unknown-measure", hint=_why(measure))
+    found = settings_of(text, settings, CATALOG[known], flag=flag) if settings else {}
+    return called(CATALOG[known], found)
+
+
+def known_names() -> list[str]:
+    """Return every name that may be asked for: sets, ids and aliases."""
+    return ["default", *HARD, *spellings(TUNABLE)]
+
+
+def _why(measure: Measure) -> str:
+    """Say why a measure is not tuned, and what tells it."""
+    if "prevalence" in measure.takes:
+        return f"a population of its own: --measure {measure.id[:3]} --prevalence 0.01"
+    if measure.id == AT_RISK:
+        return "at a risk t it is --measure net_benefit --cost t:1-t, as --cost 1:9 at 0.1"
+    if measure.best == "none":
+        return "it tells nothing of a model; --population N says how many rows are called positive"
+    if measure.needs == "scores" and measure.invariant:
+        return "it is the same at every class ratio; clfeval report has it"
+    return MADE_OF_SCORES
+
+
+def stood_for(given: Sequence[str | None], said: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that parameters in names stand for; UsageError for two that differ.
+
+    said: those options as they are given themselves, None for the default.
+    """
+    found: dict[str, Any] = {}
+    for text in filter(None, given):
+        name, _, settings = text.partition(":")
+        numbers = settings_of(text, settings, CATALOG[name]) if settings else {}
+        means = {"beta": numbers["beta"]} if "beta" in numbers else {}
+        means |= {option: tuple(numbers.get(one, 0.0) for one in pair)
+                  for option, pair in _COSTS.items() if {*pair} & {*numbers}}  # fmt: skip
+        for option, value in means.items():
+            other = found.get(option, said[option])
+            if other is not None and other != value:
+                what = f"'{text}' asks for another --{option} than is given"
+                raise bad_option(what, "one at a time: tables are tuned by one set of numbers")
+            found[option] = value
+    return found

@@ -1,0 +1,126 @@
+"""Measures asked of tune-jpt by name: any of a 2 x 2 table, and why others are not tuned."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts.scores import ScoreCounts
+from clfeval.errors import UsageError
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.odds import JPT, TUNABLE
+from clfeval.methods.roc import candidates, roc_points
+from clfeval.methods.tune_jpt.asked import known_names, tuned_names
+from clfeval.methods.tune_jpt.best import best_points
+from tests.shell import at_shell
+
+COUNTS = (67, 5, 33, 95)  # 100 of each class
+MORE = TUNABLE[len(JPT) :]
+
+
+def tuned(**options: Any) -> Any:
+    return clfeval.tune_jpt(counts=COUNTS, odds="1:50", sweep=None, **options)
+
+
+def test_kappa_by_hand_as_counted_at_equal_classes_and_tuned() -> None:
+    """At 1:50 the cells are .67, 5, .33 and 50 x .95 ... of 51: as .67 2.5 .33 47.5."""
+    rows = {
+        row["population"]: row["kappa"].value for row in tuned(measure="kappa").tables["models"]
+    }
+    tables = {"sample": COUNTS, "1:1": (0.67, 0.05, 0.33, 0.95), "target": (0.67, 2.5, 0.33, 47.5)}
+    for kind, (tp, fp, fn, tn) in tables.items():
+        total = tp + fp + fn + tn
+        agreed = (tp + tn) / total
+        chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / total**2
+        assert rows[kind] == pytest.approx((agreed - chance) / (1 - chance), rel=1e-12)
+
+
+def test_as_counted_every_measure_is_that_of_the_report() -> None:
+    rows = {row["metric"]: row["value"] for row in
+            clfeval.report(_counts(), measure="hard").tables["metrics"]}  # fmt: skip
+    (sample,) = (row for row in tuned(measure="hard").tables["models"]
+                 if row["population"] == "sample")  # fmt: skip
+    for name in MORE:
+        assert sample[name] == rows[name], name
+
+
+def _counts() -> Any:
+    names = dict(zip(("tp", "fp", "fn", "tn"), COUNTS, strict=True))
+    return pl.DataFrame({"model": ["model"], **{name: [n] for name, n in names.items()}})
+
+
+@pytest.mark.parametrize(
+    ("named", "plain"),
+    [
+        ({"measure": "f_beta:beta=2"}, {"measure": "f_beta", "beta": 2}),
+        ({"measure": ["expected_cost:fp=1,fn=10", "mcc"]},
+         {"measure": ["expected_cost", "mcc"], "cost": (1, 10)}),
+        ({"measure": "expected_cost:fp=1,fn=10,tp=2"},
+         {"measure": "expected_cost", "cost": (1, 10), "benefit": (2, 0)}),
+    ],
+)  # fmt: skip
+def test_parameters_in_a_name_are_the_options_of_that_name(
+    named: dict[str, Any], plain: dict[str, Any]
+) -> None:
+    assert json.loads(tuned(**named).to_json()) == json.loads(tuned(**plain).to_json())
+
+
+def test_two_sets_of_numbers_are_one_too_many() -> None:
+    for more in ({"measure": ["f_beta:beta=2", "f_odds:beta=3"]},
+                 {"measure": "f_beta:beta=2", "beta": 3.0},
+                 {"measure": "expected_cost:fp=1,fn=2", "cost": (1, 10)}):  # fmt: skip
+        with pytest.raises(UsageError, match="asks for another"):
+            tuned(**more)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("roc_auc", "the same at every class ratio"), ("ks", "the same at every class ratio"),
+        ("average_precision", "only 2 x 2 tables are"), ("brier", "only 2 x 2 tables are"),
+        ("net_benefit@t:t=.1", "--cost 1:9"), ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"),
+        ("prevalence", "--population N"), ("ranking", "only 2 x 2 tables are"),
+        ("f2", "f_beta:beta=2"), ("mcc,kappa", "--measure mcc --measure kappa"),
+        ("AUPRC", "--measure pr_auc"),
+    ],
+)  # fmt: skip
+def test_what_is_not_tuned_says_why(name: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        at_shell(clfeval.tune_jpt)(counts=COUNTS, measure=name)
+    assert said in str(caught.value)
+
+
+def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:
+    assert set(tuned_names("--measure", ["hard"])) >= {*MORE, "tar", "mcc"}
+    assert tuned_names("--measure", ["all"]) == tuned_names("--measure", ["hard"])
+    assert {*tuned_names("--measure", ["default", "kappa"])} - {*JPT} == {"kappa"}
+    for name in known_names():
+        assert tuned_names("--measure", [name])
+
+
+def test_the_best_of_all_thresholds_is_found_for_every_measure_but_one() -> None:
+    """The geometric mean of the rates may be best off the hull: no threshold is chosen by it."""
+    names = [name for name in MORE if CATALOG[name].best != "zero" and name != "g_mean"]
+    of = {name: CATALOG[name].function for name in names}
+    ratios = np.array([[0.001], [0.3], [1.0], [40.0]])
+    for seed in range(25):
+        dice = np.random.default_rng(seed)
+        positives, negatives = dice.integers(0, 6, (2, 12))
+        positives[0], negatives[-1] = 1, 1
+        if seed % 2:  # worse than chance
+            positives, negatives = np.sort(positives)[::-1], np.sort(negatives)
+        scores = ScoreCounts(np.arange(12.0), positives, negatives)
+        found, every = (
+            best_points([part(scores)], ratios, of) for part in (candidates, roc_points)
+        )
+        for name in names:
+            np.testing.assert_allclose(found[name][1], every[name][1], rtol=1e-12, atol=1e-15)
+    frame = [{"truth": i % 2, "m": i / 9} for i in range(10)]
+    tables = clfeval.tune_jpt(pl.DataFrame(frame), measure="g_mean", odds="1:9").tables
+    assert "thresholds" not in tables
+    assert tables["models"]
