@@ -13,7 +13,8 @@ from clfeval.api.entry import entry
 from clfeval.counts.count import count
 from clfeval.errors import DataError, Problem, UsageError, bad_option, listing
 from clfeval.measures.catalog import measure_of
-from clfeval.methods.mlcps.given import DEFAULT, Given, measure_names, of_predictions, only_ranks
+from clfeval.methods.mlcps.asked import DEFAULT, measure_names
+from clfeval.methods.mlcps.given import Given, of_predictions, only_ranks
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of

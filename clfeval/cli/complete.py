@@ -90,7 +90,14 @@ def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the metrics of the table: its columns but the one that names the models."""
+    """Complete to the metrics of the table: its columns but the one that names the models.
+
+    Of predictions: to what is computed of them.
+    """
+    if ctx.params.get("source") == "predictions":
+        from clfeval.methods.mlcps.asked import known_names
+
+        return _starting(known_names(), incomplete)
     columns, _ = _head(ctx)
     taken = {ctx.params.get("id") or find(columns, Names.MODEL), *(ctx.params.get("metric") or ())}
     return _starting((name for name in columns if name not in taken), incomplete)

@@ -143,6 +143,7 @@ def _found(name: str) -> list[Measure]:
     return sorted(found.values(), key=lambda m: m.id not in asked)
 
 
+_PARAMETERS = re.compile(r":\w+=[^:]*$")
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
 _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
 # words in the name of something of which less is better, in whatever unit
@@ -202,8 +203,8 @@ SAME: tuple[dict[str, str], ...] = (
 
 
 def measure_of(name: str) -> Measure | None:
-    """Find the measure a column holds, whatever average, fold or spelling its name adds."""
-    plain = folded(name)
+    """Find the measure a column holds, whatever average, fold or parameter its name adds."""
+    plain = folded(_PARAMETERS.sub("", name))
     while True:
         found = _known(plain)
         if found is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, over
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import at_scores, totals
+from clfeval.measures.scored import at_scores, share, totals
 
 TOP = 0.1  # the share of the rows where none is given
 
@@ -27,7 +27,7 @@ def recall_at(scores: Counts, positives: Counts, negatives: Counts, k: float = T
     Najork 2008, ECIR 30:414.
     """
     found, _ = _top(scores, positives, negatives, k)
-    return over(found, totals(positives, negatives)[0])
+    return share(found, totals(positives, negatives)[0])
 
 
 def precision_at(scores: Counts, positives: Counts, negatives: Counts, k: float = TOP) -> Floats:
@@ -36,7 +36,7 @@ def precision_at(scores: Counts, positives: Counts, negatives: Counts, k: float 
     Range 0..1, best 1, chance the prevalence; NaN without rows, and with fewer than k.
     Else as `recall_at`.
     """
-    return over(*_top(scores, positives, negatives, k))
+    return share(*_top(scores, positives, negatives, k))
 
 
 def lift_at(scores: Counts, positives: Counts, negatives: Counts, k: float = TOP) -> Floats:
@@ -59,8 +59,8 @@ def _top(scores: Counts, positives: Counts, negatives: Counts, k: float) -> tupl
     above = n.cumsum(axis=-1) - n
     with np.errstate(invalid="ignore"):
         taken = np.clip(room[..., None] - above, 0, n)
-    share = np.divide(taken, n, out=np.zeros_like(n), where=n > 0)
-    return np.asarray((pos * share).sum(axis=-1)), np.asarray(room)
+    part = np.divide(taken, n, out=np.zeros_like(n), where=n > 0)
+    return np.asarray((pos * part).sum(axis=-1)), np.asarray(room)
 
 
 _TIES = "Jarvelin and Kekalainen 2002, ACM TOIS 20:422"

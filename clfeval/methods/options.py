@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import UsageError, bad_option, no_table, suggestion
+from clfeval.errors import bad_option, no_table
 from clfeval.notation import count_or_all, shares
 from clfeval.options import Opt, listed, number
 
@@ -26,27 +26,6 @@ def table(flag: str, given: Any) -> Any:
     if given is None or named or hasattr(type(given), "columns"):
         return given
     raise no_table(given, flag)
-
-
-def measures_among(
-    flag: str, names: Sequence[str], known: Sequence[str], elsewhere: str = ""
-) -> tuple[str, ...]:
-    """Return measures by id, each once; UsageError for names of none that is known.
-
-    elsewhere: said of a measure of the catalogue that is none of these.
-    """
-    from clfeval.measures.catalog import find_measure, one_of, spellings
-
-    found = {name: one_of(name, known) for name in names}
-    for name in (name for name, one in found.items() if one is None):
-        other = find_measure(name) if elsewhere else None
-        what = f"no measure '{name}'" if other is None else f"{other.id} {elsewhere}"
-        hint = suggestion(name, spellings(known)) or f"one of {', '.join(known)}"
-        if "," in name:
-            parts = [part.strip() for part in name.split(",") if part.strip()]
-            hint = f"one at a time: {' '.join(f'{flag} {part}' for part in parts)}"
-        raise UsageError.of(f"{flag}: {what}", "unknown-measure", hint=hint)
-    return tuple(dict.fromkeys(one for one in found.values() if one is not None))
 
 
 def level_of(flag: str, given: Any) -> float:

@@ -137,8 +137,8 @@ def _named(text: str, name: str, settings: str, flag: str) -> Asked:
     if measure is None or not _measurable(measure):
         raise unknown(measure, text, known_measures(), "two classes", flag)
     given = settings_of(text, settings, measure, flag=flag)
-    filled = _filled(measure, given)
-    return Asked(called(measure, given), measure.given(**filled), filled)
+    settings_taken = filled(measure, given)
+    return Asked(called(measure, given), measure.given(**settings_taken), settings_taken)
 
 
 def unknown(
@@ -176,7 +176,7 @@ def written(value: Any) -> str:
     return f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
 
 
-def _filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
+def filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a measure takes, made of its parameters."""
     if "stakes" not in measure.takes or not given:
         return dict(given)

@@ -12,39 +12,28 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing
-from clfeval.measures.catalog import CATALOG, computed
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped, mean_loss
 from clfeval.methods.document import counting_notes
 from clfeval.methods.estimates import Limits, estimate, fractional_weights
+from clfeval.methods.mlcps.asked import DEFAULT, measure_named, measure_names, needing
 from clfeval.methods.mlcps.drawn import Evaluator, replicates, thin
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.singles import closed_limits
-from clfeval.methods.options import measures_among
 from clfeval.result import InputFile, Warn
-
-# a bias is neither better high nor low; the others tell what stands there by another name
-_UNFIT = ("phi", "phi_b", "delta_b", "f_beta", "mutual_information_u")
-OF_TABLE = {
-    name: of
-    for name, of in computed("confusion", beta=1.0).items()
-    if name not in _UNFIT and CATALOG[name].best != "none"
-}
-OF_RANKING = {
-    name: CATALOG[name].function for name in ("roc_auc", "gini", "average_precision", "ks")
-}
-OF_PROBABILITIES = ("brier", "log_loss")  # means of a loss of each row
 
 
 def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
     """Return the function from counts of the joint rows (b, m) to measures (b, k, n)."""
+    of = {name: measure_named(name) for name in names}
     cells = _cells(joint)
-    orders = _orders(joint) if any(name in OF_RANKING for name in names) else []
     losses = {
-        name: [loss(p, joint.truth) for p in _columns(joint)]
-        for name in names
-        if name in OF_PROBABILITIES and (loss := CATALOG[name].loss)
+        name: [measure.loss(p, joint.truth) for p in _columns(joint)]
+        for name, measure in of.items()
+        if measure.loss is not None
     }
+    of_scores = [n for n in needing(names, "scores", "probabilities") if n not in losses]
+    orders = _orders(joint, whole=bool(needing(of_scores, "probabilities"))) if of_scores else []
 
     def evaluate(counts: Counts) -> Floats:
         found = np.empty((len(counts), len(joint.models), len(names)))
@@ -52,20 +41,26 @@ def evaluator(joint: JointCounts, names: Sequence[str]) -> Evaluator:
             counts = counts.astype(np.uint8)  # a big table's counts in the order of its scores
         tables = cells(counts)
         for j, name in enumerate(names):
-            if name in OF_TABLE:
-                found[:, :, j] = OF_TABLE[name](tables)
+            if of[name].needs == "confusion":
+                found[:, :, j] = of[name].function(tables)
             for i, loss in enumerate(losses.get(name, ())):
                 found[:, i, j] = mean_loss(loss, counts)
-        for i, (order, ranks, truth) in enumerate(orders):
+        for i, (order, scores, truth) in enumerate(orders):
             rows = counts[:, order]
             positives = rows * truth
             rows -= positives
-            for j, name in enumerate(names):
-                if name in OF_RANKING:
-                    found[:, i, j] = OF_RANKING[name](ranks, positives, rows)
+            for name in of_scores:
+                small = name in ONE_BYTE
+                each = (positives, rows) if small else map(_roomy, (positives, rows))
+                found[:, i, names.index(name)] = of[name].function(scores, *each)
         return found
 
     return evaluate
+
+
+def _roomy(counts: Counts) -> Counts:
+    """Return counts with room for their products."""
+    return counts if counts.dtype.kind == "f" else counts.astype(np.int64)
 
 
 def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
@@ -88,16 +83,18 @@ def _cells(joint: JointCounts) -> Callable[[Counts], Confusion]:
     return tables
 
 
-def _orders(joint: JointCounts) -> list[tuple[Counts, Counts, Counts]]:
-    """Return, per model, the rows in the order of its scores: places, ranks, truth."""
+def _orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Counts, Counts]]:
+    """Return, per model, the rows in the order of its scores: places, scores or ranks, truth.
+
+    whole: the scores themselves, and not their ranks, which take half the memory.
+    """
     found = []
     for scores in _columns(joint):
         order = np.argsort(scores, kind="stable")
         ordered = scores[order]
-        # ranks of equal scores are equal, and take half the memory
         ranks = np.zeros(len(order), np.int32)
         np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
-        found.append((order, ranks, joint.truth[order]))
+        found.append((order, ordered if whole else ranks, joint.truth[order]))
     return found
 
 
@@ -106,8 +103,7 @@ def _columns(joint: JointCounts) -> list[Floats]:
     return [] if joint.scores is None else list(joint.scores.T)
 
 
-MEASURED = (*OF_TABLE, *OF_RANKING, *OF_PROBABILITIES)
-DEFAULT = ("sensitivity", "specificity", "precision", "npv")
+ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # of counts however small their numbers
 RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
 ROOM = (
@@ -155,14 +151,9 @@ class Given:
         return None if self.replicates is None else len(self.replicates)
 
 
-def measure_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the measures by id, each once; UsageError for names of none that is computed here."""
-    return measures_among("--metric", names, MEASURED, "is not computed from predictions here")
-
-
 def only_ranks(metrics: Sequence[str]) -> bool:
     """Tell whether only the order of scores matters to what is measured."""
-    return bool(metrics) and set(metrics) <= set(OF_RANKING)
+    return bool(metrics) and len(needing(metrics, "scores")) == len(metrics)
 
 
 def measured(
@@ -192,8 +183,8 @@ def measured(
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None
     if drawn:
-        why = thin(joint, votes=any(one in OF_TABLE for one in names),
-                   ranks=any(one in OF_RANKING for one in names))  # fmt: skip
+        why = thin(joint, votes=bool(needing(names, "confusion")),
+                   ranks=bool(needing(names, "scores")))  # fmt: skip
         if why and resamples is None:  # weights of rows take longer than counts
             drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
         found = replicates(joint, lambda rows: evaluator(rows, names), resamples=drawn, seed=seed,
@@ -227,7 +218,7 @@ def measured(
 
 def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
     """Count rows of votes, and of scores where a measure needs them; refuse what has none."""
-    wanted = [name for name in names if name in (*OF_RANKING, *OF_PROBABILITIES)]
+    wanted = needing(names, "scores", "probabilities")
     if not wanted:
         return counted.joint(scores=False)
     labels = [model.name for model in counted.models if model.kind == "label"]
@@ -240,7 +231,7 @@ def _joint(counted: Counted, names: Sequence[str]) -> JointCounts:
         what = f"{_need(wanted)} scores, but {hold}"
         raise UsageError.of(what, "needs-scores", counted.name, hint=hint)
     joint = counted.joint(scores=True)
-    if of_probabilities := [name for name in wanted if name in OF_PROBABILITIES]:
+    if of_probabilities := needing(wanted, "probabilities"):
         need = f"where {_need(of_probabilities)} probabilities"
         problems = [
             Problem(f"scores from {p.min():g} to {p.max():g}, {need}", "bad-probability",
@@ -268,7 +259,7 @@ def _reasons(
     cells = _cells(joint)(joint.n[None])
     for i, j in places:
         table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
-        undefined = CATALOG[names[j]].undefined
+        undefined = measure_named(names[j]).undefined
         found[i, j] = str(estimate(values[i, j].item(), undefined=undefined, table=table).reason)
     return found
 

@@ -90,7 +90,8 @@ class MlcpsOptions:
     metric: Annotated[
         tuple[str, ...],
         Opt(
-            "Score only this one; a name or a quoted glob; repeat, in the order of the rays.",
+            "Score only this one; a name or a quoted glob; of predictions a measure, with its "
+            "parameters (f_beta:beta=2), or a set; repeat, in the order of the rays.",
             SCORE, also=("measure",), completes="ranked", common=True,
         ),
     ] = ()  # fmt: skip
@@ -228,7 +229,7 @@ MLCPS = Command(
     examples="""clfeval mlcps metrics.csv
 clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1
 clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
-clfeval mlcps preds.csv --from predictions --positive malignant
+clfeval mlcps preds.csv --from predictions --metric mcc --metric roc_auc --metric f_beta:beta=2
 clfeval mlcps test.csv --compare train.csv
 clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
 """,

@@ -34,7 +34,7 @@ def closed_limits(joint: JointCounts, names: Sequence[str], *, level: float) -> 
         found: Limits | None = None
         if name in ("roc_auc", "gini") and areas is not None:
             found = areas if name == "roc_auc" else (2 * areas[0] - 1, 2 * areas[1] - 1)
-        elif CATALOG[name].needs == "confusion":
+        elif name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
             found = exact_limits(name, cells, level=level)
             if found is None and CATALOG[name].invariant:
                 found = limits(name, cells, level=level)

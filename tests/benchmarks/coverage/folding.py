@@ -12,13 +12,14 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.kept import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.resampling import percentiles
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.polygon import area
 from clfeval.methods.mars.coverage import best_subsets, best_within_effort
 from clfeval.methods.mars.folding import judged_best, judged_within
 from clfeval.methods.mlcps.drawn import replicates as drawn
 from clfeval.methods.mlcps.drawn import thin
-from clfeval.methods.mlcps.given import OF_TABLE, evaluator
+from clfeval.methods.mlcps.given import evaluator
 from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, firsts
 from clfeval.methods.mlcps.singles import closed_limits
 from tests.benchmarks.coverage import Line
@@ -145,7 +146,10 @@ def _true(
     p, (tp, tn) = prevalence, np.array(rates).T
     table = Confusion(p * tp, (1 - p) * (1 - tn), p * (1 - tp), (1 - p) * tn)
     areas = ndtr((ndtri(tp) + ndtri(tn)) / np.sqrt(2))
-    return np.column_stack([OF_TABLE[one](table) if one in OF_TABLE else areas for one in names])
+    known = (CATALOG[one] for one in names)
+    return np.column_stack(
+        [one.function(table) if one.needs == "confusion" else areas for one in known]
+    )
 
 
 def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> list[Line]:

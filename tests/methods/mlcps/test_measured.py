@@ -14,14 +14,8 @@ from sklearn import metrics as sk
 from clfeval.counts.count import count
 from clfeval.errors import DataError, UsageError
 from clfeval.measures.catalog import find_measure
-from clfeval.methods.mlcps.given import (
-    DEFAULT,
-    MEASURED,
-    OF_TABLE,
-    Given,
-    measure_names,
-    measured,
-)
+from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, measure_names, needing
+from clfeval.methods.mlcps.given import Given, measured
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
@@ -89,7 +83,7 @@ def test_scikit_learn() -> None:
     assert found.replicates is None
     for row, model in zip(found.values.tolist(), expected, strict=True):
         assert dict(zip(names, row, strict=True)) == pytest.approx(model, abs=1e-12)
-    whole = {name for name in names if name in OF_TABLE}
+    whole = needing(names, "confusion")
     labels = frame.with_columns((pl.col("a", "b") >= 0.5).cast(pl.Int64))
     of_labels = measures(labels, *whole, weight="n")
     same = [of_labels.metrics.index(name) for name in names if name in whole]
@@ -223,7 +217,7 @@ def test_names() -> None:
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f1,roc_auc", "one at a time: --metric f1 --metric roc_auc"),
         ("occlusion", "occlusion is not computed from predictions"),
-        ("xyzzy", "one of accuracy, error_rate"),
+        ("xyzzy", "clfeval report --list-measures"),
     ],
 )
 def test_unknown_names(name: str, words: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clfeval.errors import UsageError
 from clfeval.inference import resampling
 from clfeval.methods.mlcps import given as module
+from clfeval.methods.mlcps.asked import MEASURED
 from clfeval.methods.mlcps.given import Given
 from tests.methods.mlcps.test_measured import measures, scored
 
@@ -93,7 +94,7 @@ def test_all_models_are_measured_on_the_same_rows_in_each_replicate() -> None:
 
 def test_identical_models_have_identical_replicates() -> None:
     frame = scored().with_columns(c=pl.col("a"), d=pl.col("b"))
-    found = replicates(frame, *module.MEASURED, model=("a", "b", "c", "d"), weight="n")
+    found = replicates(frame, *MEASURED, model=("a", "b", "c", "d"), weight="n")
     np.testing.assert_array_equal(found[:, 0], found[:, 2])
     np.testing.assert_array_equal(found[:, 1], found[:, 3])
 

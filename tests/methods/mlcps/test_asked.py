@@ -1,0 +1,119 @@
+"""What mlcps computes from predictions is what a report computes, by the same names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts.count import count
+from clfeval.errors import DataError, UsageError
+from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, known_names, measure_named, measure_names
+from clfeval.methods.mlcps.given import evaluator
+from clfeval.methods.mlcps.given import measured as measured_here
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import open_predictions
+from tests.methods.mlcps.test_measured import measures, scored
+from tests.process.program import piped
+from tests.shell import at_shell
+
+ASKED = (
+    "f_beta:beta=2", "ppv_at:prevalence=0.01", "expected_cost:fn=10,fp=1", "partial_auc:fpr=0..0.3",
+    "lift@k:k=0.2", "net_benefit@t:t=0.2",
+)  # fmt: skip
+
+
+def predicted(frame: Any, *names: str, **options: Any) -> Any:
+    return at_shell(clfeval.mlcps)(
+        frame, source="predictions", metric=names, kind="score", **options
+    )
+
+
+def test_every_measure_is_that_of_the_report() -> None:
+    frame = scored()
+    found = measures(frame, *MEASURED, *ASKED, weight="n", kind="score")
+    assert found.metrics == (*MEASURED, *ASKED)
+    said: dict[str, Any] = {"weight": "n", "kind": "score", "interval": "none"}
+    rows = clfeval.report(frame, measure=found.metrics, **said).tables["metrics"]
+    values = {(row["model"], row["metric"]): row["value"].value for row in rows}
+    for i, model in enumerate(found.models):
+        for j, name in enumerate(found.metrics):
+            assert found.values[i, j] == pytest.approx(values[model, name], rel=1e-12), name
+
+
+def test_rows_drawn_again_are_measured_as_if_they_stood_there() -> None:
+    """Of rows of one byte and of more, whole and in parts: the same as of repeated rows."""
+    frame = scored(40).drop("n")
+    names = ("ece", "auprg", "pr_auc", "aurc", *ASKED)
+    times = np.random.default_rng(2).integers(0, 4, len(frame))
+    drawn = frame.with_columns(n=pl.Series(times)).filter(pl.col("n") > 0)
+    once = measures(drawn, *names, weight="n", kind="score").values
+    repeated = drawn.select(pl.exclude("n").repeat_by("n").explode())
+    np.testing.assert_allclose(measures(repeated, *names, kind="score").values, once, rtol=1e-12)
+    with open_predictions(drawn, Input(weight="n", kind="score")) as opened:
+        counted = count(opened)
+        joint = counted.joint(scores=True)
+        of = evaluator(joint, names)
+        for counts in (joint.n[None], joint.n[None] * 1000, joint.n[None] / 8):
+            np.testing.assert_allclose(of(counts)[0], once, rtol=1e-9)
+        assert measured_here(counted, names[:2], resamples=20, seed=0).replicates is not None
+
+
+def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None:
+    assert measure_names(["f_meas:beta=2", "net_benefit:t=.1", "auc", "default"]) == (
+        "f_beta:beta=2", "net_benefit@t:t=0.1", "roc_auc", *DEFAULT,
+    )  # fmt: skip
+    assert measure_names(["ranking"]) == ("roc_auc", "average_precision", "ks", "pr_auc")
+    hard = measure_names(["hard"])
+    assert {"accuracy", "sensitivity", "f1"} <= {*hard}
+    assert not {*hard} & {"error_rate", "fnr", "jaccard", "mcc", "dor"}  # said already, or beyond
+    for name in known_names():
+        if name != "ordinal":
+            assert all(measure_named(one) for one in measure_names([name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("f2", "did you mean 'f_beta:beta=2'?"), ("auprc", "--metric average_precision"),
+        ("phi", "neither more nor less"), ("calibration_slope", "neither more nor less"),
+        ("net_benefit", "net_benefit@t:t=0.1"), ("nri", "net_benefit or log_loss"),
+        ("expected_cost", "needs fp and fn"), ("ordinal", "another set"),
+        ("f_beta:beta=two", "--metric 'f_beta:beta=two'"),
+    ],
+)  # fmt: skip
+def test_what_is_not_computed_says_why(name: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        measure_names([name])
+    assert said in str(caught.value)
+    assert "--measure" not in str(caught.value)
+
+
+def test_what_has_no_upper_end_is_refused_and_the_remedy_works() -> None:
+    """Less of a cost is better, as its record says, and nothing says what the most is."""
+    frame = scored().drop("n")
+    names = ("roc_auc", "f1", "expected_cost:fp=1,fn=10")
+    with pytest.raises(DataError, match="no upper end") as caught:
+        predicted(frame, *names)
+    assert "--rescale expected_cost:fn=10,fp=1=0:" in str(caught.value)
+    text = frame.write_csv().encode()
+    asked = [word for name in names for word in ("--measure", name)]
+    asked += ["--rescale", "expected_cost:fn=10,fp=1=0:5", "-f", "json"]
+    done = piped(text, "mlcps", "-", "--from", "predictions", "--kind", "score", *asked)
+    assert done.code == 0, done.err
+    result = clfeval.Result.from_json(done.out)
+    (cost,) = (row for row in result.tables["metrics"]
+               if row["metric"] == "expected_cost:fn=10,fp=1")  # fmt: skip
+    assert cost["direction"] == "min"
+
+
+def test_a_column_with_parameters_in_its_name_has_the_direction_of_the_measure() -> None:
+    """As a report writes it, whose table goes on to mlcps."""
+    table = pl.DataFrame({"model": ["x", "y"], "f1": [0.5, 0.6], "roc_auc": [0.7, 0.8],
+                          "ece:bins=5": [0.1, 0.2]})  # fmt: skip
+    notes = {note.code: note.message for note in clfeval.mlcps(table).warnings}
+    assert "ece:bins=5" in notes["flipped"]
+    assert "assumed-direction" not in notes
