@@ -140,7 +140,6 @@ class Command:
     have: str = ""
     want: str = ""
     optional: bool = False  # may do without a table
-    lists: bool = False  # has a catalogue of measures to show
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     input: type | None = None

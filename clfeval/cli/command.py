@@ -89,6 +89,7 @@ def _eager(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
 EAGER = (
     _eager("--help-all", "Show all options.", _help_all),
     _eager("--guide", "Show the guide.", guide.of_command),
+    _eager("--list-measures", "List the measures it can be asked for.", measures.of_command),
     Parameter(
         "explain",
         KIND,
@@ -106,9 +107,6 @@ EAGER = (
         ],
     ),
 )
-
-
-LISTS = _eager("--list-measures", "List the measures there are.", measures.of_command)
 
 
 def built(command: Command) -> Any:
@@ -134,8 +132,7 @@ def _called(command: Command) -> Callable[..., None]:
     """Return a function with the command's options as parameters, for typer to read."""
     options = command.options()
     every = [*sorted(options, key=_place), *command.options_of(Output), *command.options_of(Gates)]
-    eager = (*EAGER, LISTS) if command.lists else EAGER
-    shape = Signature([_tables(command), *eager, *map(_parameter, every)])
+    shape = Signature([_tables(command), *EAGER, *map(_parameter, every)])
 
     def called(tables: list[str], **given: Any) -> None:
         output = taken(Output, given)

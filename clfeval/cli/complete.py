@@ -72,13 +72,9 @@ def complete_shown(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command by any name, and its sets."""
-    if ctx.info_name == "tune-jpt":
-        from clfeval.methods.tune_jpt.asked import known_names
+    from clfeval.cli.measures import known_to
 
-        return _starting(known_names(), incomplete)
-    from clfeval.methods.measured.asked import known_measures
-
-    return _starting(known_measures(), incomplete)
+    return _starting(known_to(str(ctx.info_name)).names, incomplete)
 
 
 def complete_explained(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -95,9 +91,7 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
     Of predictions: to what is computed of them.
     """
     if ctx.params.get("source") == "predictions":
-        from clfeval.methods.mlcps.asked import known_names
-
-        return _starting(known_names(), incomplete)
+        return complete_measure(ctx, incomplete)
     columns, _ = _head(ctx)
     taken = {ctx.params.get("id") or find(columns, Names.MODEL), *(ctx.params.get("metric") or ())}
     return _starting((name for name in columns if name not in taken), incomplete)

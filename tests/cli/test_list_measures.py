@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from clfeval.cli.measures import known_to
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
 
@@ -80,6 +81,25 @@ def test_what_misleads_says_so(name: str, listed: str) -> None:
     assert f"note: {caveat}" in " ".join(clfeval("report", "--explain", name).out.split())
 
 
-def test_only_a_report_lists_measures() -> None:
-    done = clfeval("mars", "--list-measures")
-    assert done.code == 2
+@pytest.mark.parametrize(
+    ("command", "there", "absent"),
+    [
+        ("mars", "kappa roc_auc net_benefit@t rps", "accuracy_within_1 shine_through mlcps"),
+        ("phidelta", "kappa roc_auc net_benefit@t rps", "accuracy_within_1 mlcps"),
+        ("tune-jpt", "kappa tar f_beta expected_cost", "roc_auc brier ppv_at prevalence"),
+        ("mlcps", "kappa roc_auc ppv_at ece net_benefit@t", "phi calibration_slope prevalence"),
+        ("report", "kappa roc_auc accuracy_within_1 top_k_accuracy", "shine_through"),
+    ],
+)  # fmt: skip
+def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
+    command: str, there: str, absent: str
+) -> None:
+    done = clfeval(command, "--list-measures")
+    assert (done.code, done.err) == (0, "")
+    names = {line.split()[0] for line in done.out.splitlines() if not line.startswith(" ")}
+    assert names > {*there.split()}
+    assert names.isdisjoint(absent.split())
+    assert f"clfeval {command} --explain NAME" in done.out
+    known = known_to(command)
+    assert {*known.ids} < names
+    assert {*known.names} >= {*known.ids, "default", "hard"}

@@ -131,5 +131,4 @@ clfeval mars preds.csv --fail-under 'new:shine_through.low=0.01'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
-    lists=True,
 )

@@ -49,6 +49,19 @@ NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """The measures that can be asked for: their ids, and the sets of them."""
+
+    ids: Sequence[str]
+    sets: Sequence[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that is taken: sets, ids and aliases."""
+        return [*self.sets, *spellings(self.ids)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """A measure with its parameters; name: how it is called in tables.
 
@@ -76,12 +89,6 @@ def asked_of(names: Sequence[str], flag: str = FLAG) -> tuple[Asked, ...]:
     return tuple(found.values())
 
 
-def known_measures() -> list[str]:
-    """Return every name that may be asked for: sets, ids and aliases."""
-    known = [one.id for one in CATALOG.values() if _measurable(one) or one.id in OF_TWO]
-    return [*SETS, *spellings(known)]
-
-
 def measure_called(name: str) -> Measure | None:
     """Look a measure up as the catalogue does, also by the name of a function that scores."""
     return find_measure(name) or find_measure(folded(name).removesuffix("_score"))
@@ -90,6 +97,14 @@ def measure_called(name: str) -> Measure | None:
 def _measurable(measure: Measure) -> bool:
     """Tell whether a measure is one of predictions of two classes."""
     return measure.of is not None and measure.needs in NEEDS["all"]
+
+
+OF_PREDICTIONS = Known(
+    [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
+)
+OF_TWO_CLASSES = Known(
+    [one for one in OF_PREDICTIONS.ids if _measurable(CATALOG[one]) or one in OF_TWO], SETS
+)
 
 
 def _one(text: str, flag: str) -> Iterator[Asked]:
@@ -135,7 +150,7 @@ def _named(text: str, name: str, settings: str, flag: str) -> Asked:
             return Asked(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
     if measure is None or not _measurable(measure):
-        raise unknown(measure, text, known_measures(), "two classes", flag)
+        raise unknown(measure, text, OF_TWO_CLASSES.names, "two classes", flag)
     given = settings_of(text, settings, measure, flag=flag)
     settings_taken = filled(measure, given)
     return Asked(called(measure, given), measure.given(**settings_taken), settings_taken)

@@ -1,4 +1,4 @@
-"""The catalogue of measures as lines: what a report may be asked for."""
+"""The catalogue of measures as lines: what a command may be asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textwrap import wrap
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.parameters import PARAMETERS, parameters_of
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, SETS
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Known
 from clfeval.methods.measured.hard import OF_KIND
 
 NEEDS = {
@@ -20,9 +20,9 @@ HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
-def listed() -> Iterator[str]:
+def listed(command: str, known: Known) -> Iterator[str]:
     """Yield a line for each measure, its parameters and other names below it, then the sets."""
-    measures = [one for one in CATALOG.values() if one.needs in NEEDS]
+    measures = [CATALOG[one] for one in known.ids]
     rows = [HEADS, *map(_row, measures)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
     yield _laid(HEADS, widths)
@@ -31,8 +31,8 @@ def listed() -> Iterator[str]:
         yield _laid(row, widths)
         for note in _notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
-    yield f"sets: {', '.join(SETS)}"
-    yield "what a measure is: clfeval report --explain NAME"
+    yield f"sets: {', '.join(known.sets)}"
+    yield f"what a measure is: clfeval {command} --explain NAME"
 
 
 def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from functools import cache
 
 from clfeval.errors import UsageError
-from clfeval.measures.catalog import CATALOG, one_of, same_thing, spellings
+from clfeval.measures.catalog import CATALOG, one_of, same_thing
 from clfeval.measures.parameters import PARAMETERS, parameters_of
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     AT_RISK,
     NEEDS,
     NET_BENEFIT,
+    ORDINAL,
     SETS,
+    Known,
     asked_of,
     called,
     filled,
@@ -35,12 +37,15 @@ def _computed(measure: Measure) -> bool:
     return made and measure.best in ("max", "min")
 
 
-MEASURED = tuple(
-    one.id
-    for one in CATALOG.values()
-    if _computed(one)
-    and one.id not in _ALIKE
-    and None not in [PARAMETERS[name].default for name in parameters_of(one.takes)]
+KNOWN = Known(
+    [one.id for one in CATALOG.values() if _computed(one) and one.id not in _ALIKE[1:]],
+    [name for name in SETS if name != ORDINAL],
+)
+MEASURED = tuple(  # without a parameter
+    one
+    for one in KNOWN.ids
+    if one not in _ALIKE
+    and None not in [PARAMETERS[name].default for name in parameters_of(CATALOG[one].takes)]
 )
 
 
@@ -88,11 +93,12 @@ def _named(text: str) -> str:
     measure = measure_called(name)
     if measure is None:
         what = f"{FLAG}: no measure '{name}'"
-        hint = instead(text, known_names(), FLAG)
+        hint = instead(text, KNOWN.names, FLAG)
         raise UsageError.of(what, "unknown-measure", hint=hint)
     if measure.id == NET_BENEFIT and settings:
         measure = CATALOG[AT_RISK]
-    known = None if settings else one_of(name, MEASURED)
+    asks = measure.id in KNOWN.ids and measure.id not in (*MEASURED, *_ALIKE)  # for a parameter
+    known = None if settings or asks else one_of(name, MEASURED)
     if known is not None:
         measure = CATALOG[known]
     elif not _computed(measure):
@@ -107,8 +113,3 @@ def _why(measure: Measure) -> str | None:
     if measure.needs in NEEDS["all"]:
         return "neither more nor less of it is better"
     return "what is: clfeval report --list-measures"
-
-
-def known_names() -> list[str]:
-    """Return every name that may be asked for: sets, ids and aliases."""
-    return [*SETS, *spellings(MEASURED)]

@@ -230,5 +230,4 @@ clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
-    lists=True,
 )

@@ -101,5 +101,4 @@ clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
     "several files of one schema, or a quoted glob.",
-    lists=True,
 )

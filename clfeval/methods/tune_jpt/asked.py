@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.measures.catalog import CATALOG, one_of, spellings
+from clfeval.measures.catalog import CATALOG, one_of
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     AT_RISK,
     SETS,
+    Known,
     called,
     instead,
     measure_called,
@@ -20,6 +21,7 @@ from clfeval.methods.measured.asked import (
 )
 
 HARD = ("hard", "all")  # sets: of scores nothing is tuned
+KNOWN = Known(TUNABLE, ("default", *HARD))
 MADE_OF_SCORES = (
     "scores at another class ratio are not tuned, only 2 x 2 tables are; clfeval report has it as "
     "it is here"
@@ -55,18 +57,13 @@ def _one(flag: str, text: str) -> str:
     known, measure = one_of(name, TUNABLE), measure_called(name)
     if measure is None:
         what = f"{flag}: no measure '{name}'"
-        raise UsageError.of(what, "unknown-measure", hint=instead(text, known_names(), flag))
+        raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN.names, flag))
     known = known or one_of(measure.id, TUNABLE)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
         what = f"{flag}: {measure.id} is not tuned"
         raise UsageError.of(what, "unknown-measure", hint=_why(measure))
     found = settings_of(text, settings, CATALOG[known], flag=flag) if settings else {}
     return called(CATALOG[known], found)
-
-
-def known_names() -> list[str]:
-    """Return every name that may be asked for: sets, ids and aliases."""
-    return ["default", *HARD, *spellings(TUNABLE)]
 
 
 def _why(measure: Measure) -> str:

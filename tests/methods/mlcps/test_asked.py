@@ -11,7 +11,7 @@ import pytest
 import clfeval
 from clfeval.counts.count import count
 from clfeval.errors import DataError, UsageError
-from clfeval.methods.mlcps.asked import DEFAULT, MEASURED, known_names, measure_named, measure_names
+from clfeval.methods.mlcps.asked import DEFAULT, KNOWN, MEASURED, measure_named, measure_names
 from clfeval.methods.mlcps.given import evaluator
 from clfeval.methods.mlcps.given import measured as measured_here
 from clfeval.tables.input import Input
@@ -70,7 +70,7 @@ def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None
     hard = measure_names(["hard"])
     assert {"accuracy", "sensitivity", "f1"} <= {*hard}
     assert not {*hard} & {"error_rate", "fnr", "jaccard", "mcc", "dor"}  # said already, or beyond
-    for name in known_names():
+    for name in KNOWN.names:
         if name != "ordinal":
             assert all(measure_named(one) for one in measure_names([name]))
 

@@ -11,7 +11,7 @@ import clfeval
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.selective import aurc
-from clfeval.methods.measured.asked import DEFAULT, SETS, asked_of, known_measures
+from clfeval.methods.measured.asked import DEFAULT, OF_TWO_CLASSES, SETS, asked_of
 from tests.process.program import clfeval as program
 from tests.process.program import piped
 
@@ -116,9 +116,9 @@ def test_several_in_one_word_are_told_to_be_given_one_at_a_time() -> None:
 
 
 def test_every_name_that_is_offered_is_taken() -> None:
-    assert {"all", "acc", "ap", "ppv_at", "aurc", "rps"} <= {*known_measures()}
+    assert {"all", "acc", "ap", "ppv_at", "aurc", "rps"} <= {*OF_TWO_CLASSES.names}
     given = {"ppv_at": "prevalence=.1", "npv_at": "prevalence=.1", "expected_cost": "fp=1,fn=1"}
-    for name in known_measures():
+    for name in OF_TWO_CLASSES.names:
         assert asked_of((f"{name}:{given[name]}" if name in given else name,))
 
 

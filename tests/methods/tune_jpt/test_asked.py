@@ -15,7 +15,7 @@ from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.methods.roc import candidates, roc_points
-from clfeval.methods.tune_jpt.asked import known_names, tuned_names
+from clfeval.methods.tune_jpt.asked import KNOWN, tuned_names
 from clfeval.methods.tune_jpt.best import best_points
 from tests.shell import at_shell
 
@@ -99,7 +99,7 @@ def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:
     assert set(tuned_names("--measure", ["hard"])) >= {*MORE, "tar", "mcc"}
     assert tuned_names("--measure", ["all"]) == tuned_names("--measure", ["hard"])
     assert {*tuned_names("--measure", ["default", "kappa"])} - {*JPT} == {"kappa"}
-    for name in known_names():
+    for name in KNOWN.names:
         assert tuned_names("--measure", [name])
 
 
