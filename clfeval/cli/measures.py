@@ -9,7 +9,7 @@ import typer
 from clfeval.cli.output import print_result
 
 if TYPE_CHECKING:
-    from clfeval.methods.measured.asked import Known
+    from clfeval.methods.measured.asked import Askable
 
 
 def of_command(ctx: typer.Context, wanted: bool) -> None:
@@ -22,7 +22,7 @@ def of_command(ctx: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
-def known_to(command: str) -> Known:
+def known_to(command: str) -> Askable:
     """Return the measures a command can be asked for."""
     from clfeval.methods.measured import asked
 

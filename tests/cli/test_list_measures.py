@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+import typer
 
+from clfeval.cli.complete import complete_measure, complete_ranked
 from clfeval.cli.measures import known_to
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
@@ -100,6 +104,11 @@ def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
     assert names > {*there.split()}
     assert names.isdisjoint(absent.split())
     assert f"clfeval {command} --explain NAME" in done.out
-    known = known_to(command)
-    assert {*known.ids} < names
-    assert {*known.names} >= {*known.ids, "default", "hard"}
+    assert {*known_to(command).ids} < names
+    asked = cast(
+        typer.Context, SimpleNamespace(info_name=command, params={"source": "predictions"})
+    )
+    for complete in (complete_measure, complete_ranked):
+        found = {*complete(asked, "")}
+        assert found > {*there.split(), "default", "hard"}
+        assert {"kappa", "kap"} <= {*complete(asked, "ka")} < found

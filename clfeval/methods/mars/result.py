@@ -73,7 +73,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     return Result(
         command="mars",
         signature=signature(
-            "cmd target rule pos cut group miss weight cluster ci folds measures",
+            "cmd target rule pos cut group miss weight cluster ci folds measures seed",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
@@ -83,6 +83,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "ci": f"{options.level:g}" if exact else "none",
                 "folds": options.seed if options.chooses else None,
                 "measures": ",".join(options.measure),
+                "seed": options.seed if options.measure else None,
             },
             said, options, files=counted.files,
             statistics=measured.statistics(counted.patterns.digest()),

@@ -49,9 +49,10 @@ NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """The measures that can be asked for: their ids, and the sets of them."""
+class Askable:
+    """The measures a command can be asked for: their ids, and the sets of them."""
 
+    command: str
     ids: Sequence[str]
     sets: Sequence[str]
 
@@ -99,11 +100,13 @@ def _measurable(measure: Measure) -> bool:
     return measure.of is not None and measure.needs in NEEDS["all"]
 
 
-OF_PREDICTIONS = Known(
-    [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
+OF_PREDICTIONS = Askable(
+    "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
 )
-OF_TWO_CLASSES = Known(
-    [one for one in OF_PREDICTIONS.ids if _measurable(CATALOG[one]) or one in OF_TWO], SETS
+OF_TWO_CLASSES = Askable(
+    "report",
+    [one for one in OF_PREDICTIONS.ids if _measurable(CATALOG[one]) or one in OF_TWO],
+    SETS,
 )
 
 
@@ -150,14 +153,14 @@ def _named(text: str, name: str, settings: str, flag: str) -> Asked:
             return Asked(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
     if measure is None or not _measurable(measure):
-        raise unknown(measure, text, OF_TWO_CLASSES.names, "two classes", flag)
+        raise unknown(measure, text, OF_TWO_CLASSES, "two classes", flag)
     given = settings_of(text, settings, measure, flag=flag)
     settings_taken = filled(measure, given)
     return Asked(called(measure, given), measure.given(**settings_taken), settings_taken)
 
 
 def unknown(
-    measure: Measure | None, text: str, known: Sequence[str], classes: str, flag: str = FLAG
+    measure: Measure | None, text: str, known: Askable, classes: str, flag: str = FLAG
 ) -> UsageError:
     """Build the error for a name that means nothing here: what it is, and what to type instead."""
     name = text.strip().partition(":")[0]
@@ -167,7 +170,7 @@ def unknown(
     return UsageError.of(f"{flag}: {what}", "unknown-measure", hint=instead(text, known, flag))
 
 
-def instead(text: str, known: Sequence[str], flag: str = FLAG) -> str:
+def instead(text: str, known: Askable, flag: str = FLAG) -> str:
     """Return what to type instead of a name that means nothing here."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
@@ -177,7 +180,7 @@ def instead(text: str, known: Sequence[str], flag: str = FLAG) -> str:
     for pattern, ask in SPELT:
         if found := pattern.fullmatch(plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
-    return suggestion(name, known) or "clfeval report --list-measures"
+    return suggestion(name, known.names) or f"clfeval {known.command} --list-measures"
 
 
 def called(measure: Measure, given: Mapping[str, Any]) -> str:
@@ -208,7 +211,7 @@ def settings_of(
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
             what = f"{flag}: no measure '{text}'"
-            raise UsageError.of(what, "unknown-measure", hint=instead(text, (), flag))
+            raise UsageError.of(what, "unknown-measure", hint=instead(text, OF_TWO_CLASSES, flag))
         if key not in known:
             takes = ", ".join(known) or "none"
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"

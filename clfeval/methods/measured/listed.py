@@ -9,7 +9,7 @@ from textwrap import wrap
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.parameters import PARAMETERS, parameters_of
 from clfeval.measures.record import Measure
-from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Known
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Askable
 from clfeval.methods.measured.hard import OF_KIND
 
 NEEDS = {
@@ -20,7 +20,7 @@ HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
-def listed(command: str, known: Known) -> Iterator[str]:
+def listed(command: str, known: Askable) -> Iterator[str]:
     """Yield a line for each measure, its parameters and other names below it, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
     rows = [HEADS, *map(_row, measures)]

@@ -124,6 +124,7 @@ def resampled(
     """Return percentile limits over resampled rows, or clusters: draws of the counts."""
     m = len(counts.scores)
     n = np.concatenate([counts.positives, counts.negatives])
+    # whichever command asks
     rng = stream(wanted.seed, f"report\0{measure.id}\0{wanted.name}")
     often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, m)))
     values: list[Floats] = []

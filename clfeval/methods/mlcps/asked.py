@@ -15,7 +15,7 @@ from clfeval.methods.measured.asked import (
     NET_BENEFIT,
     ORDINAL,
     SETS,
-    Known,
+    Askable,
     asked_of,
     called,
     filled,
@@ -37,7 +37,8 @@ def _computed(measure: Measure) -> bool:
     return made and measure.best in ("max", "min")
 
 
-KNOWN = Known(
+KNOWN = Askable(
+    "mlcps",
     [one.id for one in CATALOG.values() if _computed(one) and one.id not in _ALIKE[1:]],
     [name for name in SETS if name != ORDINAL],
 )
@@ -93,7 +94,7 @@ def _named(text: str) -> str:
     measure = measure_called(name)
     if measure is None:
         what = f"{FLAG}: no measure '{name}'"
-        hint = instead(text, KNOWN.names, FLAG)
+        hint = instead(text, KNOWN, FLAG)
         raise UsageError.of(what, "unknown-measure", hint=hint)
     if measure.id == NET_BENEFIT and settings:
         measure = CATALOG[AT_RISK]
@@ -112,4 +113,4 @@ def _why(measure: Measure) -> str | None:
         return f"at which risk? {AT_RISK}:t=0.1"
     if measure.needs in NEEDS["all"]:
         return "neither more nor less of it is better"
-    return "what is: clfeval report --list-measures"
+    return "what is: clfeval mlcps --list-measures"

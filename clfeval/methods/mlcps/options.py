@@ -229,7 +229,7 @@ MLCPS = Command(
     examples="""clfeval mlcps metrics.csv
 clfeval mlcps metrics.csv --weight recall=2 --rescale mcc=-1:1
 clfeval mlcps cv_results.csv --metric f1 --metric roc_auc --metric precision
-clfeval mlcps preds.csv --from predictions --metric mcc --metric roc_auc --metric f_beta:beta=2
+clfeval mlcps preds.csv --from predictions --positive malignant
 clfeval mlcps test.csv --compare train.csv
 clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
 """,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from clfeval.errors import UsageError
-from clfeval.measures.catalog import CATALOG, spellings
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     FLAG,
     NEEDS,
     ORDINAL,
     SETS,
+    Askable,
     Asked,
     asked_of,
     called,
@@ -86,7 +87,7 @@ def _named(text: str, name: str, settings: str) -> Asked:
     refuse(name)
     measure = measure_called(name)
     if measure is None or measure.classes is None or not _computable(measure):
-        known = [*spellings([one.id for one in CATALOG.values() if _computable(one)]), *SETS]
+        known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
         raise unknown(measure, text, known, "more than two classes")
     takes = tuple(dict.fromkeys((*measure.takes, *measure.classes.takes)))
     found = settings_of(text, settings, measure, takes)

@@ -11,8 +11,9 @@ from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     AT_RISK,
+    NEEDS,
     SETS,
-    Known,
+    Askable,
     called,
     instead,
     measure_called,
@@ -21,7 +22,7 @@ from clfeval.methods.measured.asked import (
 )
 
 HARD = ("hard", "all")  # sets: of scores nothing is tuned
-KNOWN = Known(TUNABLE, ("default", *HARD))
+KNOWN = Askable("tune-jpt", TUNABLE, ("default", *HARD))
 MADE_OF_SCORES = (
     "scores at another class ratio are not tuned, only 2 x 2 tables are; clfeval report has it as "
     "it is here"
@@ -57,7 +58,7 @@ def _one(flag: str, text: str) -> str:
     known, measure = one_of(name, TUNABLE), measure_called(name)
     if measure is None:
         what = f"{flag}: no measure '{name}'"
-        raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN.names, flag))
+        raise UsageError.of(what, "unknown-measure", hint=instead(text, KNOWN, flag))
     known = known or one_of(measure.id, TUNABLE)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
         what = f"{flag}: {measure.id} is not tuned"
@@ -76,6 +77,8 @@ def _why(measure: Measure) -> str:
         return "it tells nothing of a model; --population N says how many rows are called positive"
     if measure.needs == "scores" and measure.invariant:
         return "it is the same at every class ratio; clfeval report has it"
+    if measure.needs not in NEEDS["all"]:
+        return "what is: clfeval tune-jpt --list-measures"
     return MADE_OF_SCORES
 
 

@@ -217,7 +217,7 @@ def test_names() -> None:
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f1,roc_auc", "one at a time: --metric f1 --metric roc_auc"),
         ("occlusion", "occlusion is not computed from predictions"),
-        ("xyzzy", "clfeval report --list-measures"),
+        ("xyzzy", "clfeval mlcps --list-measures"),
     ],
 )
 def test_unknown_names(name: str, words: str) -> None:

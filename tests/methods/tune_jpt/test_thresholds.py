@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clfeval.arrays import Floats, Ints
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import Stakes
+from clfeval.measures.odds import JPT, Stakes
 from clfeval.measures.population import Population
 from clfeval.methods.roc import RocPoints, candidates, roc_points
 from clfeval.methods.tune_jpt.best import best_points
@@ -147,7 +147,9 @@ def test_invariant_measures_keep_their_threshold() -> None:
     rows = brute.fixture(CANCER, "svm", "malignant")
     points, known = candidates(brute.score_counts(rows)), formulas()
     invariant = {
-        name: known[name] for name in known if CATALOG[name].invariant and name not in ("phi", "dp")
+        name: known[name]
+        for name in JPT
+        if name in known and CATALOG[name].invariant and name not in ("phi", "dp")
     }
     assert len(invariant) == 7
     for name, (place, value) in best_of(points, ODDS, invariant).items():

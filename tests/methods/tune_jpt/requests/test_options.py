@@ -93,8 +93,11 @@ NUMBERS: dict[str, tuple[list[str], list[str]]] = {
 
 MEASURES: dict[str, tuple[list[str], list[str]]] = {
     "misspelt": (["--measure", "ppw"], ["'ppw'", "[unknown-measure]", "did you mean 'ppv'?"]),
-    "unknown": (["--measure", "zzzz"], ["'zzzz'", "[unknown-measure]", "sensitivity", "mcc"]),
-    "of another command": (["--measure", "shine_through"], ["'shine_through'", "one of tar"]),
+    "unknown": (["--measure", "zzzz"], ["'zzzz'", "[unknown-measure]", "tune-jpt --list-measures"]),
+    "of another command": (
+        ["--measure", "shine_through"],
+        ["shine_through is not tuned", "tune-jpt --list-measures"],
+    ),
     "crossover misspelt": (["--crossover", "tarr"], ["--crossover", "did you mean 'tar'?"]),
     "cost unknown": (["--measure", "expected_cost"], ["[needs-cost]", "--cost FP:FN"]),
     "net benefit too": (["--measure", "net_benefit"], ["[needs-cost]", "--cost FP:FN"]),
