@@ -184,7 +184,8 @@ class Names:
     MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
     PREDICTION = (
         "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-        "score", "y_score", "probability",
+        "yhat", "y_hat", "score", "y_score", "probability", "prob", "y_prob", "proba", "y_proba",
+        "pred_prob", "predicted_probability",
     )  # fmt: skip
     ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
     CLUSTER = (

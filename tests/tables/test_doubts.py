@@ -374,6 +374,22 @@ def test_scores_of_another_scale_than_the_others_have_a_cut_of_their_own() -> No
     assert program("mars", "t.csv", "-q").err.splitlines()[-1].endswith(" -q --threshold b=0.5")
 
 
+def test_one_threshold_does_not_cut_two_scales_unasked() -> None:
+    rows = "1,.7,70.5,2.5\n0,.2,20.5,-1.5\n1,.8,55.5,.5\n0,.4,45.5,-.5\n"
+    write("t.csv", f"truth,a,b,c\n{rows}")
+    odd = {"0.3": "b=50 --threshold c=0", "50": "a=0.5 --threshold c=0"}
+    for cut, theirs in odd.items():
+        done = program("mars", "t.csv", "-q", "--threshold", cut)
+        assert (done.code, done.out) == (3, "")
+        assert f"of another scale than others: is --threshold {cut} theirs?" in done.err
+        assert done.err.splitlines()[-1] == (
+            f"try: clfeval mars t.csv -q --threshold {cut} --threshold {theirs}"
+        )
+    # who says so of each is not asked, nor is there a question where all are of one scale
+    assert found(threshold={None: 0.3, "b": 0.3, "c": 0.3})["b"] == (2, 2, 0, 0)
+    assert found(threshold=50, model="b") == {"b": (2, 0, 0, 2)}
+
+
 def test_one_model_of_a_long_table_has_another_scale() -> None:
     rows = "".join(
         f"{i},rf,{i * 37 % 100 / 100},{i % 2}\n{i},lr,{i * 53 % 100}.5,{i % 2}\n" for i in range(20)
