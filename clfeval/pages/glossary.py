@@ -353,7 +353,8 @@ REPORT: Mapping[str, str] = {
     "lift": "precision over prevalence: how many times as many positives as among all rows",
     "treat_all": "net benefit of treating everybody",
     "gain": "net benefit less that of treating all or none, whichever is larger",
-    "helps": "whether the interval of that gain lies above 0",
+    "helps": "whether acting is better than treating all and than treating none, by limits that "
+    "hold at all thresholds together",
     "decision.threshold": "threshold probability: whoever has a risk from there on is treated",
     "thresholds.threshold": "score from which on a row is called positive",
     "from": "where the bin begins",

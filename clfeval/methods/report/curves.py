@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import nan
+from math import acos, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.inference.multinomial import weighed_difference
-from clfeval.inference.special import student_quantile
+from clfeval.inference.special import level_together, student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
@@ -23,6 +23,7 @@ from clfeval.result import Estimate, Row
 
 BINS = 20  # of a distribution
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
+DIGITS = 9  # of what a row adds: two that are the same differ beyond
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
 
 
@@ -146,7 +147,8 @@ def decision_rows(
     """Return the decision curve: net benefit at each threshold probability t, and what it adds.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
-    the larger of these two, which is TN/M t/(1-t) - FN/M or NB; helps: its interval lies above 0.
+    the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
+    treating all, lie above 0 by limits that hold together at all thresholds (see `_together`).
     Limits are those of `weighed_difference`; in clusters with counts divided by the design effect
     of the mean, where it is more than 1, and Student's t for the normal quantile.
 
@@ -160,15 +162,53 @@ def decision_rows(
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
     clusters = None if counts.clusters is None else len(counts.clusters)
     benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
+    sure = None if level is None else _together(counts, found, gained, level)
+    surely = zip(
+        *(_estimates(found, each, sure, clusters) for each in (mine, treated)), strict=True
+    )
+    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
     who = {"slice": label, "model": model}
     return [
         {
             **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
-            "helps": None if more.low is None else more.low > 0,
+            "helps": surely,
         }
-        for t, worth, every, more in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
-                                         strict=True)
+        for t, worth, every, more, surely in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+                                                 helps, strict=True)
     ]  # fmt: skip
+
+
+def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: float) -> float:
+    """Return the level of each mean of what rows add at which those at all thresholds hold.
+
+    Seen as directions, means of neighbouring thresholds are arccos(their correlation) apart: the
+    path through all of them turns by the sum of that. Where it turns too much, all thresholds by
+    Bonferroni are less.
+    """
+    m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
+    said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
+    rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
+    n = np.concatenate(
+        [
+            -np.diff(found.tp, prepend=found.positives[0], append=0),
+            -np.diff(found.fp, prepend=found.negatives[0], append=0),
+        ],
+        dtype=np.float64,
+    )
+    rows = np.round(rows - over(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
+    parts: Iterable[Floats] = rows * np.sqrt(n)
+    if (owned := counts.clusters) is not None:
+        at = np.searchsorted(GRID, counts.scores, side="right")
+        place = np.concatenate([at, at + m + 1])
+        parts = (owned.totals(row[place][None])[0] for row in rows)
+    turn, before = 0.0, None
+    for part in parts:
+        if size := float(np.sqrt(part @ part)):
+            unit = part / size
+            if before is not None:
+                turn += acos(min(1.0, max(-1.0, float(unit @ before))))
+            before = unit
+    return min(level_together(level, turn=turn), level_together(level, comparisons=m))
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:

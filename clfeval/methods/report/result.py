@@ -48,6 +48,8 @@ INTERVAL_METHODS = {
     "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
     "where there are none",
     "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
+    "at which risks acting helps": "the same, wide enough to hold at all thresholds together "
+    "(Naiman's bound)",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
