@@ -359,6 +359,12 @@ REPORT: Mapping[str, str] = {
     "thresholds.threshold": "score from which on a row is called positive",
     "from": "where the bin begins",
     "to": "where the bin ends",
+    "bin": "about a tenth of the rows each, in order of score; equal scores stay together",
+    "calibration.from": "the least score of the bin",
+    "calibration.to": "the largest score of the bin",
+    "mean_score": "what the rows of the bin are given on average",
+    "observed": "share of the rows of the bin that are positive: mean_score, where scores are "
+    "calibrated",
     "macro F1": "the mean of the F1 of each class, all of them alike",
     "true in top 2": "share of rows whose true class is among the two most probable",
     "class taken for another": "the true class, what it was called, and how many of its rows were",

@@ -89,23 +89,31 @@ def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float
 
 def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
     """Return the 2 x 2 tables at thresholds, (t,), with what clusters add to their intervals."""
-    m = len(counts.scores)
     first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
-    tp, fp = (_above(part, first) for part in (counts.positives, counts.negatives))
-    p, n = (np.full(len(cuts), part.sum()) for part in (counts.positives, counts.negatives))
+    return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
+
+
+def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
+    """Return the 2 x 2 tables, (t,), where scores at places from first up to last are positive."""
+    m = len(counts.scores)
+    tp, fp = (
+        _above(part, first) - _above(part, last) for part in (counts.positives, counts.negatives)
+    )
+    p, n = (np.full(len(first), part.sum()) for part in (counts.positives, counts.negatives))
     sums = None
     if counts.clusters is not None:
         ones, none = np.ones(m), np.zeros(m)
         totals = counts.clusters.totals(
             np.array([np.concatenate([ones, none]), np.concatenate([none, ones])])
         )
-        sums = np.empty((len(cuts), 4, 4))
-        for i, start in enumerate(first.tolist()):
-            said = (np.arange(m) >= start).astype(np.float64)
+        sums = np.empty((len(first), 4, 4))
+        for i, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            said = np.zeros(m)
+            said[start:stop] = 1
             mine = np.array([np.concatenate([said, none]), np.concatenate([none, said])])
             each = np.concatenate([counts.clusters.totals(mine), totals])
             sums[i] = each @ each.T
-    names = tuple(map(repr, cuts.tolist()))
+    names = tuple(map(str, range(len(first))))
     return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
 

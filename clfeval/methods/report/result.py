@@ -27,6 +27,7 @@ from clfeval.methods.document import (
 from clfeval.methods.estimates import Design, fractional_weights
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked import HARD, OF_SCORES, Asked, asked_of
+from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
@@ -64,7 +65,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     if options.confidence is not None and counts.fractional:
         raise fractional_weights()
     tables: dict[str, list[Row]] = {
-        name: [] for name in ("metrics", "thresholds", "decision", "distribution", "curves")
+        name: []
+        for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
     }
     rows = hard_rows(sample, asked, options) + _unscored(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
@@ -228,6 +230,7 @@ def _curves(
     cuts = cuts_asked(here, options.thresholds)
     yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
+        yield "calibration", calibration_rows(label, model, here, level, design)
         yield "decision", decision_rows(label, model, here, level)
 
 

@@ -37,6 +37,10 @@ TABLES = (
     ), "", 1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
                         Column("share", "part?", "share of the truth")), "", 1),
+    Table("calibration", (
+        SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
+        Column("mean_score", "part", "mean score"), *of("share", "observed"),
+    )),
     Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
                      *of("part?", "sensitivity fpr precision claimed"), *of("weight?", "lift"))),
     Table("thresholds", (
@@ -65,6 +69,6 @@ def headline(result: Result) -> list[str]:
 PAGE = Page(
     "report", TABLES, headline, shown, charts,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "slices", "spread"),
-    plots=("roc", "pr", "gain", "lift", "benefit"),
+    plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),
     glossary=REPORT, headings=REPORT_HEADINGS,
 )  # fmt: skip

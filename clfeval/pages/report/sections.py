@@ -155,6 +155,8 @@ def _details(result: Result) -> Iterator[Shown]:
     yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                 result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (
+        ("calibration", "Calibration: positives among rows of about one score",
+         "model bin from to rows mean_score observed", 2 * LISTED),
         ("thresholds", "At every threshold asked for",
          "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",

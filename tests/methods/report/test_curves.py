@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import precision_recall_curve, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
@@ -17,6 +18,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import clopper_pearson
 from clfeval.inference.special import critical_value, level_together
 from clfeval.methods.estimates import Design
+from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
     GRID,
     chosen,
@@ -174,6 +176,41 @@ def test_a_model_whose_use_is_undone_everywhere_is_hardly_said_to_help() -> None
     told, alone = claims(undone, 200, 0.2, 200)
     assert told <= 0.05
     assert alone > 0.1
+
+
+def test_calibration_by_hand() -> None:
+    """Twenty rows, half of them with .1: 2 of 10 positive there; .9 and .7 by fours and sixes."""
+    x = np.array([0.1] * 10 + [0.7] * 4 + [0.9] * 6)
+    truth = np.array([1, 1] + [0] * 8 + [1, 1, 1, 0] + [1] * 6, bool)
+    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), 0.95, Design())
+    told = [(r["bin"], r["from"], r["to"], r["rows"], r["observed"].value) for r in rows]
+    assert told == [(1, 0.1, 0.1, 10, 0.2), (2, 0.7, 0.7, 4, 0.75), (3, 0.9, 0.9, 6, 1.0)]
+    assert [row["mean_score"] for row in rows] == pytest.approx([0.1, 0.7, 0.9])
+    for row, hits in zip(rows, (2, 3, 6), strict=True):
+        low, high = proportion_confint(hits, row["rows"], 0.05, "beta")
+        assert (row["observed"].low, row["observed"].high) == pytest.approx((low, high), abs=1e-9)
+    # every row twice, in a cluster with its twin: no surer than once
+    m, place = 3, np.searchsorted([0.1, 0.7, 0.9], x)
+    at = np.repeat(np.where(truth, place, place + m), 2)
+    owned = ClusterCounts.of([str(i // 2) for i in range(40)], at, np.ones(40, np.int64))
+    once = counted(x, truth)
+    both = ScoreCounts(once.scores, 2 * once.positives, 2 * once.negatives, clusters=owned)
+    for row, twin in zip(rows, calibration_rows(None, "m", both, 0.95, Design()), strict=True):
+        share: Any = twin["observed"]
+        assert (twin["rows"], share.value) == (2 * row["rows"], row["observed"].value)
+        assert share.low <= row["observed"].low <= row["observed"].high <= share.high
+    (top,) = threshold_rows(None, "m", both, np.array([0.9]), 0.95, Design())
+    assert top["precision"] == share  # the rows of the last bin are those from its least score on
+
+
+def test_calibration_is_that_of_scikit_learn() -> None:
+    """Of scores without a tie, tenths are those of its quantiles."""
+    x, truth = drawn(300, 17, 4)
+    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), None, Design())
+    share, mean = calibration_curve(truth, x, n_bins=10, strategy="quantile")
+    assert [row["observed"].value for row in rows] == pytest.approx(share.tolist())
+    assert [row["mean_score"] for row in rows] == pytest.approx(mean.tolist())
+    assert [row["rows"] for row in rows] == [30] * 10
 
 
 def test_clusters_are_what_is_independent() -> None:
