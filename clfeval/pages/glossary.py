@@ -336,7 +336,6 @@ REPORT: Mapping[str, str] = {
     "precision": "share of the positive answers that are right",
     "npv": "share of the negative answers that are right",
     "balanced_accuracy": "mean of sensitivity and specificity",
-    "best there": "the model with the largest value in the slice",
     "may_be_best": "whether it may be the best by the measure that decides, on the same rows",
     "class": "the class that the measure is about; none where it is about all",
     "metric": "the measure, with its parameters",

@@ -164,9 +164,12 @@ def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
 
 def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
     """Say which difference from the next best model is too small to be seen in this table."""
-    if race is None or level is None or not isfinite(race.found.error) or not race.found.error:
+    if race is None or level is None:
         return []
-    least, second = detectable(race.found.error, level=level), race.models[race.found.second]
+    least = detectable(race.found.error, level=level, df=race.df)
+    if not (isfinite(least) and least):
+        return []
+    second = race.models[race.found.second]
     text = (
         f"Differences of {CATALOG[lead].title} from {quoted(second)} below {number(least)} are "
         f"seldom seen here (power {POWER:g})."

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.report.classes import shown_classes
-from clfeval.pages.report.order import LISTED, places, ranked
-from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
+from clfeval.pages.report.order import LISTED, places, ranked, too_good
+from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = ("calibration_slope", "calibration_intercept", "net_benefit", "brier", "mcc", "precision",
-          "npv")  # fmt: skip
+LEGEND = ("calibration_slope", "net_benefit", "brier", "mcc", "precision", "npv")
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
     "intercept\n→ 0": "calibration_intercept", "net\nbenefit ↑": "net_benefit",
@@ -50,7 +49,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
             total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
-            more="--format csv", places=places(rows[:LISTED]),
+            more="--format csv", places=places(rows[:LISTED]), note=too_good(rows),
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
@@ -59,40 +58,43 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
 
 
 def _slices(result: Result, lead: str) -> Shown:
-    """Show what each slice holds, and who is best there."""
-    parts: dict[str, list[Row]] = {}
-    for row in result.tables["models"]:
-        if row["slice"] is not None:
-            parts.setdefault(str(row["slice"]), []).append(row)
+    """Show what each slice holds, and what the best model of the whole table does there.
+
+    Which model is the best in a slice alone is not tested, and not said.
+    """
+    best = ranked(result.whole("models"), lead)[0]["model"]
     rows: list[Row] = []
-    for label, models in parts.items():
-        first = ranked(models, lead)[0]
-        cells = [float(str(first[name])) for name in ("tp", "fn", "fp", "tn")]
-        facts = {"rows": f"{sum(cells):,.10g}", "positives": f"{sum(cells[:2]):,.10g}"}
-        rows.append({**first, "slice": label, **facts})
-    title = heading(lead)
+    for row in result.tables["models"]:
+        if row["slice"] is not None and row["model"] == best:
+            cells = [float(str(row[name])) for name in ("tp", "fn", "fp", "tn")]
+            facts = {"rows": f"{sum(cells):,.10g}", "positives": f"{sum(cells[:2]):,.10g}"}
+            rows.append({**row, **facts})
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", "positives": "positives",
-        "best there": lambda row: row["model"] if value_of(row[lead]) is not None else ABSENT,
-        title: lead, "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
+        "slice": "slice", "rows": "rows", "positives": "positives", heading(lead): lead,
+        "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
     }  # fmt: skip
     return Shown(
-        "models", "Slices", columns, rows, LISTED, "every model in each: --format csv",
-        name="slices", rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
+        "models", f"Slices: what {quoted(str(best))} does in each", columns, rows, LISTED,
+        "the first of the whole table; every model in each: --format csv", name="slices",
+        rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
         places=[""] * len(rows),
     )  # fmt: skip
 
 
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
-    at = at_cut(rows)
+    at, errors, words = at_cut(rows), RATES, dict[str, str]()
+    if not at and any(row["threshold"] is not None for row in rows):
+        at = ", each model at a threshold of its own"
+        errors = {"model": "model", "threshold": "threshold", **RATES}
+        words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
     yield Shown(
         "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
-        name="probabilities", places=places(rows[:LISTED]),
+        name="probabilities", places=places(rows[:LISTED]), words=words, note=too_good(rows),
     )  # fmt: skip
     note = without_model([result.summary.get("prevalence")])
     yield Shown(
-        "models", f"Errors{at}", RATES, rows[:LISTED], total=len(rows), rank="main", note=note,
+        "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main", note=note,
         name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
     )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
