@@ -596,6 +596,22 @@ def test_an_option_of_one_value_is_not_given_twice() -> None:
     )
 
 
+def test_classes_with_commas_between_them_are_told_how_to_be_given() -> None:
+    rows = "".join(f"{t},{t}\n" for t in "xyzx")
+    write("t.csv", f"truth,a\n{rows}")
+    for command in ("report", "mars --positive x", "report --measure rps"):
+        done = program(*command.split(), "t.csv", "--labels", "x, y,z", "-q")
+        assert (done.code, done.err) == (
+            2,
+            "--labels 'x, y,z' is one class, and truth has none so called [bad-option]\n"
+            "hint: one at a time: --labels 'x' --labels 'y' --labels 'z'\n",
+        )
+    # a class may be called so
+    write("t.csv", f'truth,a\n{rows}"x,w",x\n')
+    for label in ("x,w", "v,w"):  # or truth happens to lack it
+        assert program("report", "t.csv", "--labels", label, "-q").code == 0
+
+
 def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:
     write("t.csv", "truth,rf,g b\n1,1,1\n0,1,0\n")
     done = program("mars", "t.csv", "--model", "rf,g b")

@@ -68,3 +68,10 @@ def test_the_interval_of_the_best_of_several_is_told_to_be_that_of_one() -> None
         lines = table(clfeval.report(frame(*models), ignore="site"), "Ranking")
         said = "  the interval of * is not corrected for its being the best of 3"
         assert (said in lines) == told
+
+
+def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
+    """Two rows a class have one degree of freedom: (12.7 + 1.4) standard errors, above 1."""
+    labels = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 1, 0, 1], "b": [1, 0, 0, 0]})
+    *_, last = clfeval.report(labels).answer
+    assert last.text == "So few rows hardly show any difference of balanced accuracy from b."

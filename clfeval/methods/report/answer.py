@@ -170,8 +170,11 @@ def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answ
     if not (isfinite(least) and least):
         return []
     second = race.models[race.found.second]
+    measure = CATALOG[lead]
     text = (
-        f"Differences of {CATALOG[lead].title} from {quoted(second)} below {number(least)} are "
+        f"Differences of {measure.title} from {quoted(second)} below {number(least)} are "
         f"seldom seen here (power {POWER:g})."
     )
+    if least >= measure.high - measure.low:
+        text = f"So few rows hardly show any difference of {measure.title} from {quoted(second)}."
     return [Answer("resolution", text, (), lead, least)]
