@@ -242,7 +242,7 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
         return None
     settled = with_kinds(settled, dict.fromkeys(scores, "score"))
     # another class: other thresholds relate labels to scores
-    related = settled.related and positive == settled.positive
+    related = settled.related if positive == settled.positive else None
     return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
 
 

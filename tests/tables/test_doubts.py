@@ -214,7 +214,8 @@ def test_y_pred_and_y_prob_are_one_model() -> None:
     result = clfeval.mars("t.csv")
     assert confusion(result) == {"model": (1, 1, 1, 1)}
     assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
-        "'y_pred' and 'y_prob' are one model, 'model': scores from 0.5 on are positive"
+        "'y_pred' and 'y_prob' are one model, 'model': scores from 0.5 on are positive; any "
+        "threshold above 0.3 and up to 0.6 gives the same labels"
     ]
 
 
@@ -224,7 +225,8 @@ def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
     result = clfeval.mars("t.csv", positive="yes")
     assert confusion(result) == {"rf": (1, 1, 1, 1), "gb": (1, 1, 1, 1)}
     assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
-        f"'{m}_pred' and '{m}_prob' are one model, '{m}': scores from 0.32 on are positive"
+        f"'{m}_pred' and '{m}_prob' are one model, '{m}': scores from 0.32 on are positive; any "
+        "threshold above 0.3 and up to 0.34 gives the same labels"
         for m in ("rf", "gb")
     ]
     # a threshold that is given goes before
