@@ -165,6 +165,8 @@ def refuse_unbounded(
 ) -> None:
     """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
 
+    Where a threshold is all that is asked of all models, a command that ranks does without it.
+
     found: the ends of what each model says, beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
@@ -181,8 +183,11 @@ def refuse_unbounded(
         raise DataError(problems, hint=hint, fixes=fixes)
     if not found or any_range:
         return
-    what = "scores from {} to {} are no probabilities, so no threshold is understood"
-    _raise_scales(settled, {models[name]: ends for name, ends in found.items()}, what)
+    scaled = {models[name]: ends for name, ends in found.items()}
+    alone = settled.roles.ranks and len(found) == len(models)
+    if not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
+        what = "scores from {} to {} are no probabilities, so no threshold is understood"
+        _raise_scales(settled, scaled, what)
 
 
 def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:

@@ -40,7 +40,7 @@ from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
 from clfeval.result import Estimate, Result, Row, Warn
-from clfeval.words import many
+from clfeval.words import exact, many
 
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
@@ -266,6 +266,7 @@ def _in_order(rows: Sequence[Row], sample: Sample, asked: Sequence[Asked]) -> li
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
+    uncut = {} if sample.counted is None else sample.counted.uncut
     names = (*OF_SCORES, *HARD) if _scored(sample) else HARD
     rows: list[Row] = []
     for label, counts in sample.slices.items():
@@ -275,7 +276,8 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) ->
             rows.append(
                 {
                     "slice": label, "model": model, "threshold": sample.thresholds.get(model),
-                    **{name: column[i] for name, column in cells.items()},
+                    **{name: None if model in uncut else column[i]
+                       for name, column in cells.items()},
                     **{name: mine.get(name, Estimate(None, reason="needs_scores"))
                        for name in names},
                     "may_be_best": None if label is not None else may.get(model),
@@ -291,6 +293,8 @@ def _confusion_rows(sample: Sample) -> list[Row]:
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):
+            if sample.counted is not None and model in sample.counted.uncut:
+                continue
             for truth, said, name in (
                 (sample.positive, sample.positive, "tp"), (sample.positive, negative, "fn"),
                 (negative, sample.positive, "fp"), (negative, negative, "tn"),
@@ -327,4 +331,14 @@ def _warnings(sample: Sample) -> list[Warn]:
         elif totals.min() < 30 * counts.unit:
             few = many(counts.shown(f"{name}s").min().item(), f"{name} row")
             said.append(Warn("small-class", f"{few}: what rests on them is hardly known"))
-    return said + ([] if sample.counted is None else counting_notes(sample.counted))
+    if sample.counted is None:
+        return said
+    uncut = sample.counted.uncut.values()
+    if uncut:
+        low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
+        text = (
+            f"scores from {exact(low)} to {exact(high)} are no probabilities: --threshold T says "
+            "from which on they are positive, and adds what depends on that"
+        )
+        said.append(Warn("no-threshold", text))
+    return said + counting_notes(sample.counted)

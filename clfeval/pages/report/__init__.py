@@ -27,7 +27,8 @@ HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
         *of("signed", "kappa"), *of("share", "accuracy"))  # fmt: skip
 TABLES = (
     Table("models", (
-        SLICE, MODEL, *(replace(one, when=_TWO) for one in (THRESHOLD, *CELLS)), *OF_SCORES, *HARD,
+        SLICE, MODEL, replace(THRESHOLD, when=_TWO),
+        *(replace(one, kind="weight?", when=_TWO) for one in CELLS), *OF_SCORES, *HARD,
         Column("may_be_best", "flag?"),
     ), "", 1),
     Table("metrics", (
@@ -36,7 +37,7 @@ TABLES = (
         Column("se", "number?", "standard error"), *of("text", "method"),
     ), "", 1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
-                        Column("share", "part?", "share of the truth")), "", 1),
+                        Column("share", "part?", "share of the truth")), ""),
     Table("calibration", (
         SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
         Column("mean_score", "part", "mean score"), *of("share", "observed"),

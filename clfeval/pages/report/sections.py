@@ -63,12 +63,18 @@ def _slices(result: Result, lead: str) -> Shown:
     Which model is the best in a slice alone is not tested, and not said.
     """
     best = ranked(result.whole("models"), lead)[0]["model"]
+    # where no threshold makes a 2 x 2 table, the last point of a curve has all rows
+    ends = {row["slice"]: row for row in result.tables.get("curves", ()) if row["model"] == best}
     rows: list[Row] = []
     for row in result.tables["models"]:
         if row["slice"] is not None and row["model"] == best:
-            cells = [float(str(row[name])) for name in ("tp", "fn", "fp", "tn")]
-            facts = {"rows": f"{sum(cells):,.10g}", "positives": f"{sum(cells[:2]):,.10g}"}
-            rows.append({**row, **facts})
+            of = ends[row["slice"]] if row["tp"] is None else row
+            positives, negatives = (
+                sum(value_of(of.get(name)) or 0.0 for name in names)
+                for names in (("tp", "fn"), ("fp", "tn"))
+            )
+            facts = {"rows": positives + negatives, "positives": positives}
+            rows.append({**row, **{name: f"{count:,.10g}" for name, count in facts.items()}})
     columns: dict[str, Source] = {
         "slice": "slice", "rows": "rows", "positives": "positives", heading(lead): lead,
         "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
@@ -87,16 +93,22 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         at = ", each model at a threshold of its own"
         errors = {"model": "model", "threshold": "threshold", **RATES}
         words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
+    title, columns, notes = "Ranking and probabilities", PROBABLE, [too_good(rows)]
+    if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
+        title, columns = "Ranking", {"model": "model", "AUC ↑": "roc_auc"}
+        notes.append("of scores outside 0..1 there is no Brier score, calibration, net benefit")
     yield Shown(
-        "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
+        "models", f"{title}, the largest AUC first", columns, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
-        name="probabilities", places=places(rows[:LISTED]), words=words, note=too_good(rows),
+        name="probabilities", places=places(rows[:LISTED]), words=words,
+        note="; ".join(filter(None, notes)),
     )  # fmt: skip
-    note = without_model([result.summary.get("prevalence")])
-    yield Shown(
-        "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main", note=note,
-        name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
-    )  # fmt: skip
+    if any(row["tp"] is not None for row in rows):  # else no threshold is known
+        note = without_model([result.summary.get("prevalence")])
+        yield Shown(
+            "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main", note=note,
+            name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
+        )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
@@ -154,8 +166,9 @@ def _details(result: Result) -> Iterator[Shown]:
         yield Shown("metrics", "Measures asked for", columns, asked, LISTED, rank="asked",
                     name="asked", note="–: labels have no scores" * lacking)  # fmt: skip
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
-    yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
-                result.whole("confusion"), LISTED)  # fmt: skip
+    if tables["confusion"]:
+        yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
+                    result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (
         ("calibration", "Calibration: positives among rows of about one score",
          "model bin from to rows mean_score observed", 2 * LISTED),
