@@ -147,6 +147,7 @@ WARNINGS: Mapping[str, str] = {
     "no-area": "No two neighbouring metrics have weight, so every area is 0.",
     "no-line": "A line of equal value would be no more than a corner.",
     "no-target": "No population, or no row, is there to tune to or to find.",
+    "no-threshold": "Scores are no probabilities: what depends on a threshold is undefined.",
     "not-compared": "Models cannot be compared over class ratios by the measures asked for.",
     "nothing-affordable": "No subset of models stays within the effort.",
     "nothing-found": "No model finds any row.",

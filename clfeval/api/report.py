@@ -29,8 +29,8 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     options are those of `clfeval report`. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
-    several = replace(said, several=True)
-    with open_predictions(table, several, keep_counts=True) as predictions:
+    roles = replace(said, several=True, ranks=True)
+    with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
         if sample.counted is not None:

@@ -17,12 +17,12 @@ from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 def threshold_beside(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns, positive: str,
     write: Callable[..., list[str]],
-) -> float | None:  # fmt: skip
-    """Return the threshold at which the scores of a model say what its labels say.
+) -> tuple[float, float, float] | None:  # fmt: skip
+    """Return a threshold at which the scores of a model say what its labels say, and which do.
 
-    Of all that do, 0.5 or else the shortest number. None where the scores cannot be read, which is
-    told later. write: numbers as the column of scores has them. Raises DataError where no threshold
-    does.
+    It is 0.5, or else the shortest number, of all that lie above the second and not above the
+    third. None where the scores cannot be read, which is told later. write: numbers as the column
+    of scores has them. Raises DataError where no threshold does.
     """
     score, label = model.columns[0], str(model.beside)
     chosen = columns.readings("plain")
@@ -57,7 +57,7 @@ def threshold_beside(
         raise DataError.of(
             what, "labels-differ", files[0].name, None, label, hint=hint, fixes=fixes
         )
-    return _between(most, least)
+    return _between(most, least), most, least
 
 
 def _between(above: float, up_to: float) -> float:

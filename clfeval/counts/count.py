@@ -72,7 +72,7 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
         refuse_twins(settled.name, settled.columns.truth, classes, settled.roles, strange)
         raise_culprits(settled, settled.classes, settled.strange)
     while True:
-        if not settled.related:
+        if settled.related is None:
             settled = with_related(settled)
         grouped = group(settled)  # the one pass
         judged = judge(grouped, settled)

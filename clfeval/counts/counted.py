@@ -44,6 +44,7 @@ class Counted:
 
     slices: patterns of the whole table under None, then of every slice.
     thresholds: per model the cut in force, None for labels and for largest-class votes.
+    uncut: the ends of what models say that have scores and no threshold: their votes mean nothing.
     reread: models whose first rows looked like labels and which hold scores.
     order: the classes of truth, --labels and columns, as declared, else in natural order.
     labelled: the labels of more than two classes, None where no model holds any, or one holds
@@ -64,6 +65,7 @@ class Counted:
     order: tuple[str, ...] = ()
     labelled: LabelRows | None = None
     top: Top | None = None
+    uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -79,6 +81,7 @@ class Counted:
             for file, task, rows in zip(settled.files, settled.tasks, by_file, strict=True)
         )
         slices, order = slices_of(judged, settled), class_order(judged, settled)
+        uncut = judged.unbounded if settled.roles.ranks else {}
         return cls(
             slices=slices,
             files=files,
@@ -86,9 +89,10 @@ class Counted:
             classes=judged.classes,
             models=models,
             thresholds={
-                model.name: cut if model.kind != "label" and np.isfinite(cut) else None
+                model.name: cut if cuts and np.isfinite(cut) else None
                 for model in models
                 for cut in [settled.thresholds[model.name]]
+                for cuts in [model.kind != "label" and model.name not in uncut]
             },
             ties={model: count for model, count in grouped.ties.items() if count},
             blank_rows=judged.blank,
@@ -108,6 +112,7 @@ class Counted:
             order=order,
             labelled=counted_labels(judged, settled, order),
             top=top,
+            uncut=uncut,
         )
 
     @property

@@ -7,14 +7,14 @@ from functools import reduce
 from operator import add, or_
 from typing import Any
 
-from clfeval.counts.scales import shares, taken_for, ways_of
+from clfeval.counts.scales import OVER, half_way, shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
 from clfeval.shell import given
 from clfeval.tables.cells import as_text, means_missing
 from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
-from clfeval.tables.input import Kind
+from clfeval.tables.input import Kind, Names, find
 from clfeval.tables.peek import is_score
 from clfeval.tables.positive import NO_REASON, guess_positive
 from clfeval.tables.prediction import ModelColumns
@@ -86,6 +86,11 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
     shared = [name for name in rest if shares(settled, name)]
     if shared and columns.cluster is None:
         fixes["cluster"] = shared[0]
+    hint = f"is it no model? {ways_of(settled, names[0])}, or {given('--ignore', names[0])}"
+    if naming := find(names, Names.MODEL):
+        hint = f"does '{naming}' name models? Then call the column of their answers 'score' or " \
+               f"'prediction'; {hint}"  # fmt: skip
+        fixes = {}
     raise DataError(
         [
             Problem(f"no value is one of truth's labels {listing(known)}: "
@@ -93,7 +98,7 @@ def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[s
                     None, model.columns[0])
             for model in foreign
         ],
-        hint=f"is it no model? {ways_of(settled, names[0])}, or {given('--ignore', names[0])}",
+        hint=hint,
         fixes=fixes,
     )  # fmt: skip
 
@@ -160,6 +165,8 @@ def refuse_unbounded(
 ) -> None:
     """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
 
+    Where a threshold is all that is asked of all models, a command that ranks does without it.
+
     found: the ends of what each model says, beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
@@ -176,13 +183,50 @@ def refuse_unbounded(
         raise DataError(problems, hint=hint, fixes=fixes)
     if not found or any_range:
         return
-    what = "scores from {} to {} are no probabilities, so no threshold is understood"
+    scaled = {models[name]: ends for name, ends in found.items()}
+    alone = settled.roles.ranks and len(found) == len(models)
+    if not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
+        what = "scores from {} to {} are no probabilities, so no threshold is understood"
+        _raise_scales(settled, scaled, what)
+
+
+def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise where one threshold is to cut probabilities and scores of another scale alike.
+
+    Those that it does not seem to be meant for are asked about; a threshold of their own tells.
+    """
+    cuts = settled.roles.threshold
+    cut = cuts.get(None)
+    found = {
+        model: ranges[model.name]
+        for model in settled.columns.models
+        if model.name in ranges and model.name not in cuts
+    }
+    if cut is None:
+        return
+
+    def fits(low: float, high: float) -> bool:
+        probable = 0 < cut <= 1
+        return probable if low >= 0 and high <= OVER else not probable and low <= cut <= high
+
+    scales = {half_way(*ends) for ends in found.values() if fits(*ends)}
+    odd = {model: ends for model, ends in found.items() if half_way(*ends) not in scales}
+    if not 0 < len(odd) < len(found):
+        return
+    what = f"scores from {{}} to {{}}, of another scale than others: is --threshold {cut:g} theirs?"
+    _raise_scales(settled, odd, what)
+
+
+def _raise_scales(
+    settled: Settled, found: Mapping[ModelColumns, tuple[float, float]], what: str
+) -> None:
+    """Raise for scores whose threshold nobody knows; what: the problem, with their ends."""
     problems = [
-        Problem(what.format(*settled.ends(models[name], *ends)), "needs-threshold", settled.name,
-                None, settled.columns.source(models[name]))
-        for name, ends in found.items()
+        Problem(what.format(*settled.ends(model, *ends)), "needs-threshold", settled.name, None,
+                settled.columns.source(model))
+        for model, ends in found.items()
     ]  # fmt: skip
-    hint, fixes = taken_for(settled, {models[name]: ends for name, ends in found.items()})
+    hint, fixes = taken_for(settled, found)
     raise DataError(problems, hint=hint, fixes=fixes)
 
 

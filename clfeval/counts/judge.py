@@ -15,6 +15,7 @@ from clfeval.counts.doubts import (
     refuse_disjoint,
     refuse_foreign,
     refuse_mixed,
+    refuse_one_threshold,
     refuse_stray,
     refuse_sums,
     refuse_unbounded,
@@ -241,7 +242,7 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
         return None
     settled = with_kinds(settled, dict.fromkeys(scores, "score"))
     # another class: other thresholds relate labels to scores
-    related = settled.related and positive == settled.positive
+    related = settled.related if positive == settled.positive else None
     return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
 
 
@@ -272,6 +273,8 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         if surely:
             raise DataError.of("values that fit no role, not found again", "bad-values", name)
     refuse_unbounded(settled, judged.unbounded, any_range=any_range)
+    if not any_range:
+        refuse_one_threshold(settled, grouped.ranges)
     refuse_sums(settled, judged.classes, grouped.off)
     if not grouped.n[~judged.missing].sum() > 0:
         hint = HEADER_ONLY

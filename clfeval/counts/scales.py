@@ -69,7 +69,10 @@ def taken_for(settled: Settled, found: Mapping[ModelColumns, Range]) -> Guess:
         fixes["threshold"] = {None: middle} if alone else {m.name: c for m, c in scores.items()}
         one = f"{next(iter(scores)).name}={middle:g}"
         said = f"--threshold {middle:g}" if alone else given("--threshold", one)
-        kind = {50.0: "percentages", 0.0: "log-odds or margins"}.get(middle, "slips beyond 1")
+        over = any(found[model][1] > 1 for model in scores)
+        kind = {50.0: "percentages", 0.0: "log-odds or margins"}.get(
+            middle, "slips beyond 1" if over else "probabilities"
+        )
         hint = f"{kind}? {said} cuts half-way; else {cut}"
         if percent and alone:
             hint += "; divided by 100 they are scores 0..1"

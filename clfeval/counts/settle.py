@@ -143,7 +143,8 @@ class Settled:
     classes: truth's labels, where they were looked up beforehand.
     strange: per label model, values of the first rows that are no label and no number either.
     reread: models whose first rows looked like labels and which hold scores.
-    related: the thresholds of models with both were looked for.
+    related: of models with labels beside scores, where the thresholds lie that lead from these to
+    those: above the one and not above the other. None before they were looked for.
     unit: how many units, in which rows are counted, make a weight of 1; rounding: by what part the
     least weight is off in them.
     """
@@ -159,7 +160,7 @@ class Settled:
     classes: tuple[str, ...] = ()
     strange: Mapping[str, frozenset[str]] | None = None
     reread: frozenset[str] = frozenset()
-    related: bool = False
+    related: Mapping[str, tuple[float, float]] | None = None
     unit: float = 1
     rounding: float = 0.0
 
@@ -243,13 +244,16 @@ def with_related(settled: Settled) -> Settled:
     One that is given goes before; DataError where there is none.
     """
     columns, cuts = settled.columns, dict(settled.thresholds)
+    related = {}
     for model in columns.models:
         if model.beside and not settled.roles.has_threshold(model.name):
-            cut = threshold_beside(
+            found = threshold_beside(
                 settled.files, columns, model, settled.positive, partial(settled.ends, model)
             )
-            cuts[model.name] = cuts[model.name] if cut is None else cut
-    return replace(settled, thresholds=cuts, related=True)
+            if found is not None:
+                cuts[model.name], above, up_to = found
+                related[model.name] = above, up_to
+    return replace(settled, thresholds=cuts, related=related)
 
 
 def with_kinds(settled: Settled, kinds: Mapping[str, Kind]) -> Settled:

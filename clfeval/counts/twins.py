@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from clfeval.errors import DataError, Problem, joined, listing
-from clfeval.shell import given
+from clfeval.errors import DataError, Problem, bad_option, joined, listing
+from clfeval.shell import given, word
 from clfeval.tables.cells import means_missing
 from clfeval.tables.input import Input
 
@@ -29,6 +29,17 @@ def refuse_gaps(file: str, truth: str, classes: Mapping[str, int], roles: Input)
         raise DataError.of(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
 
 
+def refuse_joined(classes: Collection[str], roles: Input) -> None:
+    """Raise UsageError for `--labels a,b,c` where several of these are classes, and it is none."""
+    for label in roles.labels:
+        parts = [part.strip() for part in label.split(",")]
+        if label not in classes and len({*parts} & {*classes}) > 1:
+            hint = "one at a time: " + " ".join(given("--labels", part) for part in parts)
+            raise bad_option(
+                f"--labels {word(label)} is one class, and truth has none so called", hint
+            )
+
+
 def refuse_twins(
     file: str, truth: str, classes: Mapping[str, int], roles: Input,
     others: Mapping[str, Collection[str]] | None = None,
@@ -38,6 +49,7 @@ def refuse_twins(
     classes: rows of each label in the column of truth; others: per column, labels that truth lacks.
     Labels that are all declared are meant to be apart.
     """
+    refuse_joined(classes, roles)
     refuse_gaps(file, truth, classes, roles)
 
     def twins(labels: Iterable[str]) -> list[list[str]]:

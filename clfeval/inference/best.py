@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.special import critical_value, normal_quantile, student_quantile, tail_of
+from clfeval.inference.special import critical_value, student_quantile, tail_of
 
 DRAWS = 10_000
 POWER = 0.8
@@ -81,14 +81,16 @@ def contest(
     return Leaders(may, winner, second, max(0.0, optimism), error)
 
 
-def detectable(error: float, *, level: float, power: float = POWER) -> float:
+def detectable(error: float, *, level: float, df: float = np.inf, power: float = POWER) -> float:
     """Return the smallest true difference that is found with a probability of `power`.
 
-    (z at (1 + level) / 2 + z at power) x standard error of the difference
+    (t at (1 + level) / 2 + t at power) x standard error of the difference, Student's t with so
+    many degrees of freedom
 
     Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
     """
-    return (critical_value(level) + normal_quantile(power)) * error
+    both = (student_quantile(df, level=one) for one in (level, 2 * power - 1))
+    return float(sum(both)) * error
 
 
 def _normal(covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:

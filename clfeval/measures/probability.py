@@ -207,7 +207,9 @@ _BRIER = "Brier 1950, Monthly Weather Review 78:1"
 _GOOD = "Good 1952, Journal of the Royal Statistical Society B 14:107"
 _MURPHY = "Murphy 1973, Journal of Applied Meteorology 12:595"
 _FEW = ("too_few_rows",)
-_GROUPS = "nearly every row has its own probability in many tables: too high there"
+_OWN = "for each is a bin of its own"
+_GROUPS = f"of scores that hardly repeat it is far too high, {_OWN}: ece has bins, and " \
+          "calibration_slope needs none"  # fmt: skip
 
 
 def _mean(loss: Loss) -> dict[str, Any]:
@@ -260,5 +262,5 @@ DECOMPOSITION = (
             caveat="it is of the rows alone, whatever the forecasts"),
     Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", "min", 0,
             0.25, _FEW, "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY,
-            caveat="nearly every row has its own probability in many tables: too low there"),
+            caveat=f"of scores that hardly repeat it is far too low, {_OWN}"),
 )  # fmt: skip

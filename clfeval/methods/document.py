@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from clfeval import __version__, options
@@ -113,6 +114,14 @@ def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
     return said
 
 
+def _as_well(counted: Counted, model: str) -> str:
+    """Say which other thresholds lead from a model's scores to the labels beside them."""
+    ends = (counted.kept.settled.related or {}).get(model, ())
+    words = zip(("above", "up to"), ends, strict=False)
+    said = [f"{word} {exact(end)}" for word, end in words if isfinite(end)]
+    return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
+
+
 def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     """Say what was left out, read otherwise than it looked, or decided by a tie.
 
@@ -131,9 +140,8 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
         cut = counted.thresholds[model.name]
         if model.beside and cut is not None:
             pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-            said.append(
-                Warn("labels-and-scores", f"{pair}: scores from {exact(cut)} on are positive")
-            )
+            text = f"{pair}: scores from {exact(cut)} on are positive"
+            said.append(Warn("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):

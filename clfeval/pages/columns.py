@@ -14,7 +14,8 @@ CELLS = tuple(
 SHARED: Mapping[str, str] = {
     "slice": "the rows that share their values in the columns of --by, else the whole table",
     "model": "the classifier, as its column or the table calls it",
-    "threshold": "score from which on a row is called positive; none where the model gives labels",
+    "threshold": "score from which on a row is called positive; none where the model gives labels, "
+    "or nobody knows it",
     "tp": "positive rows that are called positive",
     "fp": "negative rows that are called positive",
     "fn": "positive rows that are called negative",

@@ -21,6 +21,7 @@ ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
     "needs_scores": "the model gives labels, and no scores",
+    "needs_threshold": "nobody knows from which score on the model says positive",
     "not_probabilities": "scores outside 0..1 are no probabilities",
     "nothing_found": "no model finds any row of the target class",
     "no_other_model": "no model is outside, so nothing can be missed alone",

@@ -47,7 +47,8 @@ class Input:
 
     threshold: from a model to its own; the key None holds the one for all others. run: a column
     that stands in `by` too, where an observation stands once in each run. several: the command can
-    take more than two classes as they are, so that none of them has to be positive.
+    take more than two classes as they are, so that none of them has to be positive. ranks: it has
+    measures of scores that no threshold cuts.
     """
 
     input_format: Annotated[
@@ -153,6 +154,7 @@ class Input:
     ] = None  # fmt: skip
     run: str | None = None
     several: bool = False
+    ranks: bool = False
 
     def folded(self) -> Input:
         """Return it with classes as `fold_labels` makes them."""
@@ -184,7 +186,8 @@ class Names:
     MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
     PREDICTION = (
         "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-        "score", "y_score", "probability",
+        "yhat", "y_hat", "score", "y_score", "probability", "prob", "y_prob", "proba", "y_proba",
+        "pred_prob", "predicted_probability",
     )  # fmt: skip
     ID = ("id", "instance id", "instance_id", "observation_id", "row_id")
     CLUSTER = (

@@ -80,6 +80,8 @@ def test_the_smallest_difference_that_is_seen_has_that_power() -> None:
     least = detectable(0.02, level=0.95)
     assert least == pytest.approx((1.959964 + 0.841621) * 0.02, rel=1e-6)
     assert stats.norm.sf(1.959964 - least / 0.02) == pytest.approx(0.8, abs=1e-6)
+    few = stats.t(4).ppf([0.975, 0.8]).sum() * 0.02
+    assert detectable(0.02, level=0.95, df=4) == pytest.approx(few)
 
 
 def test_what_is_not_finite_is_refused() -> None:

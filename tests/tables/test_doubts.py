@@ -214,7 +214,8 @@ def test_y_pred_and_y_prob_are_one_model() -> None:
     result = clfeval.mars("t.csv")
     assert confusion(result) == {"model": (1, 1, 1, 1)}
     assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
-        "'y_pred' and 'y_prob' are one model, 'model': scores from 0.5 on are positive"
+        "'y_pred' and 'y_prob' are one model, 'model': scores from 0.5 on are positive; any "
+        "threshold above 0.3 and up to 0.6 gives the same labels"
     ]
 
 
@@ -224,7 +225,8 @@ def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
     result = clfeval.mars("t.csv", positive="yes")
     assert confusion(result) == {"rf": (1, 1, 1, 1), "gb": (1, 1, 1, 1)}
     assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
-        f"'{m}_pred' and '{m}_prob' are one model, '{m}': scores from 0.32 on are positive"
+        f"'{m}_pred' and '{m}_prob' are one model, '{m}': scores from 0.32 on are positive; any "
+        "threshold above 0.3 and up to 0.34 gives the same labels"
         for m in ("rf", "gb")
     ]
     # a threshold that is given goes before
@@ -372,6 +374,22 @@ def test_scores_of_another_scale_than_the_others_have_a_cut_of_their_own() -> No
     assert found(threshold={"b": 50, "c": 0}) == dict.fromkeys("abc", (2, 0, 0, 2))
     write("t.csv", "truth,a,b\n1,.7,1.02\n0,.2,.5\n1,.8,.4\n")
     assert program("mars", "t.csv", "-q").err.splitlines()[-1].endswith(" -q --threshold b=0.5")
+
+
+def test_one_threshold_does_not_cut_two_scales_unasked() -> None:
+    rows = "1,.7,70.5,2.5\n0,.2,20.5,-1.5\n1,.8,55.5,.5\n0,.4,45.5,-.5\n"
+    write("t.csv", f"truth,a,b,c\n{rows}")
+    odd = {"0.3": "b=50 --threshold c=0", "50": "a=0.5 --threshold c=0"}
+    for cut, theirs in odd.items():
+        done = program("mars", "t.csv", "-q", "--threshold", cut)
+        assert (done.code, done.out) == (3, "")
+        assert f"of another scale than others: is --threshold {cut} theirs?" in done.err
+        assert done.err.splitlines()[-1] == (
+            f"try: clfeval mars t.csv -q --threshold {cut} --threshold {theirs}"
+        )
+    # who says so of each is not asked, nor is there a question where all are of one scale
+    assert found(threshold={None: 0.3, "b": 0.3, "c": 0.3})["b"] == (2, 2, 0, 0)
+    assert found(threshold=50, model="b") == {"b": (2, 0, 0, 2)}
 
 
 def test_one_model_of_a_long_table_has_another_scale() -> None:
@@ -578,6 +596,22 @@ def test_an_option_of_one_value_is_not_given_twice() -> None:
         "--positive takes one value, and is given 2 times [bad-option]\n"
         "hint: leave all but one out\n",
     )
+
+
+def test_classes_with_commas_between_them_are_told_how_to_be_given() -> None:
+    rows = "".join(f"{t},{t}\n" for t in "xyzx")
+    write("t.csv", f"truth,a\n{rows}")
+    for command in ("report", "mars --positive x", "report --measure rps"):
+        done = program(*command.split(), "t.csv", "--labels", "x, y,z", "-q")
+        assert (done.code, done.err) == (
+            2,
+            "--labels 'x, y,z' is one class, and truth has none so called [bad-option]\n"
+            "hint: one at a time: --labels 'x' --labels 'y' --labels 'z'\n",
+        )
+    # a class may be called so
+    write("t.csv", f'truth,a\n{rows}"x,w",x\n')
+    for label in ("x,w", "v,w"):  # or truth happens to lack it
+        assert program("report", "t.csv", "--labels", label, "-q").code == 0
 
 
 def test_names_with_commas_between_them_are_told_how_to_be_given() -> None:

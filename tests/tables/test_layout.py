@@ -42,6 +42,7 @@ def test_labels_and_scores_are_told_apart() -> None:
         "OBSERVATION_ID,CLASSIFIER_NAME,PREDICTED_CLASS,ACTUAL_CLASS",  # and their readme
         "row_id,system,y_pred,y_true",
         " Id , Model ,predicted,TARGET",
+        "id,model,yhat,y_true",
     ],
 )
 def test_a_long_table_is_recognised_by_its_header(header: str) -> None:
@@ -59,18 +60,40 @@ def test_a_long_table_may_list_its_rows_in_any_order() -> None:
     assert counted(write("t.csv", content)) == EXPECTED
 
 
-def test_a_long_table_of_scores() -> None:
-    content = "id,model,score,truth\n1,a,.9,1\n1,b,.1,1\n2,a,.4,0\n2,b,.6,0\n"
+@pytest.mark.parametrize("name", ["score", "y_score", "y_prob", "prob", "Probability"])
+def test_a_long_table_of_scores(name: str) -> None:
+    content = f"id,model,{name},truth\n1,a,.9,1\n1,b,.1,1\n2,a,.4,0\n2,b,.6,0\n"
     assert counted(write("t.csv", content)) == {"a": (1, 0, 0, 1), "b": (0, 1, 1, 0)}
+
+
+def test_labels_beside_scores_of_a_long_table_are_asked_about() -> None:
+    rows = "1,a,1,0,.4\n1,b,1,1,.1\n2,a,0,0,.3\n2,b,0,1,.6\n"
+    assert data_message(f"id,model,truth,y_pred,y_prob\n{rows}") == (
+        "t.csv: 'y_pred' has labels and 'y_prob' scores [which-layout]\n"
+        "hint: which are the answers? --ignore 'y_pred' takes the scores, --ignore 'y_prob' the "
+        "labels"
+    )
+    scores = {"a": (0, 0, 1, 1), "b": (0, 1, 1, 0)}
+    assert counted("t.csv", ignore="y_pred") == counted("t.csv", kind="score") == scores
+    assert counted("t.csv", kind="label") == {"a": (0, 0, 1, 1), "b": (1, 1, 0, 0)}
+
+
+def test_models_named_in_rows_without_known_answers_are_told_what_is_lacking() -> None:
+    rows = "".join(f"{i},{m},{i % 2},.{i}\n" for i in range(1, 9) for m in ("rf", "svm"))
+    assert "hint: does 'model' name models? Then call the column of their answers 'score'" in (
+        data_message(f"id,model,truth,p\n{rows}")
+    )
 
 
 def test_a_long_table_may_name_its_id() -> None:
     content = "\n".join(["patient,model,prediction,truth", *ANSWERS, ""])
     assert data_message(content) == (
         "t.csv: a long table needs a column that names the row each line is about [no-id]\n"
-        "hint: name it with --id COLUMN"
+        "hint: name it with --id COLUMN, or number the rows of each model alike"
     )
     assert counted("t.csv", id="patient") == EXPECTED
+    content = "\n".join(["document,model,prediction,truth", *ANSWERS, ""])
+    assert data_message(content).endswith("hint: --id 'document': its name")
 
 
 def test_models_of_a_long_table_are_chosen_by_name() -> None:

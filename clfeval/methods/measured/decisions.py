@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from math import nan
+from math import acos, nan
 
 import numpy as np
 
@@ -11,31 +12,40 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.multinomial import weighed_difference
-from clfeval.inference.special import student_quantile
+from clfeval.inference.special import level_together, student_quantile
 from clfeval.result import Estimate, Row
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
+DIGITS = 9  # of what a row adds: two that are the same differ beyond
 
 
 def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
     """Return the 2 x 2 tables at thresholds, (t,), with what clusters add to their intervals."""
-    m = len(counts.scores)
     first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
-    tp, fp = (above(part, first) for part in (counts.positives, counts.negatives))
-    p, n = (np.full(len(cuts), part.sum()) for part in (counts.positives, counts.negatives))
+    return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
+
+
+def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
+    """Return the 2 x 2 tables, (t,), where scores at places from first up to last are positive."""
+    m = len(counts.scores)
+    tp, fp = (
+        above(part, first) - above(part, last) for part in (counts.positives, counts.negatives)
+    )
+    p, n = (np.full(len(first), part.sum()) for part in (counts.positives, counts.negatives))
     sums = None
     if counts.clusters is not None:
         ones, none = np.ones(m), np.zeros(m)
         totals = counts.clusters.totals(
             np.array([np.concatenate([ones, none]), np.concatenate([none, ones])])
         )
-        sums = np.empty((len(cuts), 4, 4))
-        for i, start in enumerate(first.tolist()):
-            said = (np.arange(m) >= start).astype(np.float64)
+        sums = np.empty((len(first), 4, 4))
+        for i, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            said = np.zeros(m)
+            said[start:stop] = 1
             mine = np.array([np.concatenate([said, none]), np.concatenate([none, said])])
             each = np.concatenate([counts.clusters.totals(mine), totals])
             sums[i] = each @ each.T
-    names = tuple(map(repr, cuts.tolist()))
+    names = tuple(map(str, range(len(first))))
     return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
 
@@ -52,7 +62,8 @@ def decision_rows(
     """Return the decision curve: net benefit at each threshold probability t, and what it adds.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
-    the larger of these two, which is TN/M t/(1-t) - FN/M or NB; helps: its interval lies above 0.
+    the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
+    treating all, lie above 0 by limits that hold together at all thresholds (see `_together`).
     Limits are those of `weighed_difference`; in clusters with counts divided by the design effect
     of the mean, where it is more than 1, and Student's t for the normal quantile.
 
@@ -66,15 +77,53 @@ def decision_rows(
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
     clusters = None if counts.clusters is None else len(counts.clusters)
     benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
+    sure = None if level is None else _together(counts, found, gained, level)
+    surely = zip(
+        *(_estimates(found, each, sure, clusters) for each in (mine, treated)), strict=True
+    )
+    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
     who = {"slice": label, "model": model}
     return [
         {
             **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
-            "helps": None if more.low is None else more.low > 0,
+            "helps": surely,
         }
-        for t, worth, every, more in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
-                                         strict=True)
+        for t, worth, every, more, surely in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+                                                 helps, strict=True)
     ]  # fmt: skip
+
+
+def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: float) -> float:
+    """Return the level of each mean of what rows add at which those at all thresholds hold.
+
+    Seen as directions, means of neighbouring thresholds are arccos(their correlation) apart: the
+    path through all of them turns by the sum of that. Where it turns too much, all thresholds by
+    Bonferroni are less.
+    """
+    m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
+    said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
+    rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
+    n = np.concatenate(
+        [
+            -np.diff(found.tp, prepend=found.positives[0], append=0),
+            -np.diff(found.fp, prepend=found.negatives[0], append=0),
+        ],
+        dtype=np.float64,
+    )
+    rows = np.round(rows - over(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
+    parts: Iterable[Floats] = rows * np.sqrt(n)
+    if (owned := counts.clusters) is not None:
+        at = np.searchsorted(GRID, counts.scores, side="right")
+        place = np.concatenate([at, at + m + 1])
+        parts = (owned.totals(row[place][None])[0] for row in rows)
+    turn, before = 0.0, None
+    for part in parts:
+        if size := float(np.sqrt(part @ part)):
+            unit = part / size
+            if before is not None:
+                turn += acos(min(1.0, max(-1.0, float(unit @ before))))
+            before = unit
+    return min(level_together(level, turn=turn), level_together(level, comparisons=m))
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:

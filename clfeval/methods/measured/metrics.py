@@ -16,12 +16,14 @@ from clfeval.methods.options import Certainty
 from clfeval.result import Estimate, Row, Warn, estimate
 
 TWO_CLASSES = "binary"
+UNCUT = "needs_threshold"
 
 
 def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list[Row]:
     """Return the measures of the 2 x 2 tables of all models, slice by slice."""
     labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
-    rows: list[Row] = []
+    uncut = {} if sample.counted is None else sample.counted.uncut
+    none, rows = Estimate(None, reason=UNCUT), list[Row]()
     for label, counts in sample.slices.items():
         patterns = sample.patterns.get(label)
         owned = patterns is not None and patterns.clusters is not None
@@ -35,7 +37,9 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list
         )  # fmt: skip
         found = {one.name: hard.measured(one, counts, sure) for one in labelled}
         for i, model in enumerate(models):
-            rows += [_row(label, model, name, *one.at(i)) for name, one in found.items()]
+            for name, one in found.items():
+                known = (none, nan, hard.NONE) if model in uncut else one.at(i)
+                rows.append(_row(label, model, name, *known))
     return rows
 
 

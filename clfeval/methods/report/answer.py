@@ -9,10 +9,11 @@ from clfeval.inference.best import POWER, detectable
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.together import Race
 from clfeval.result import Answer, Estimate, Row, estimate, whole
-from clfeval.words import between, named, number, quoted
+from clfeval.words import between, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 LISTED = 6  # models that may be as good, by name
+MOST_RANGES = 3  # of risks at which acting helps, listed
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
 
 
@@ -128,7 +129,10 @@ def _outside(one: Estimate, ideal: float) -> bool:
 
 
 def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answer]:
-    """Say at which threshold probabilities acting on the model beats treating all and none."""
+    """Say at which threshold probabilities acting on the model beats treating all and none.
+
+    What is said holds for all of them together; ends are those of one range without a gap.
+    """
     mine = [row for row in decision if row["model"] == best]
     if not mine or level is None:
         return []
@@ -139,15 +143,16 @@ def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answ
                "of risk."  # fmt: skip
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
     ranges = _ranges(at)
-    shown = " and ".join(
-        f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges[:3]
-    )
+    said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
+    more = len(ranges) - MOST_RANGES
+    shown = " and ".join(said[:MOST_RANGES]) + (f" and {many(more, 'more range')}" * (more > 0))
     text = f"Acting on {name} beats treating all and treating none at risks of {shown}."
-    return [Answer("helps", text, (best,), "net_benefit", None, ranges[0][0], ranges[-1][1])]
+    ends = ranges[0] if len(ranges) == 1 else (None, None)
+    return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
 
 
 def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
-    """Join neighbouring hundredths."""
+    """Join neighbouring hundredths; one that is missing parts two ranges."""
     found: list[tuple[float, float]] = []
     for t in at:
         if found and t - found[-1][1] < 0.0101:
@@ -159,11 +164,17 @@ def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
 
 def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
     """Say which difference from the next best model is too small to be seen in this table."""
-    if race is None or level is None or not isfinite(race.found.error) or not race.found.error:
+    if race is None or level is None:
         return []
-    least, second = detectable(race.found.error, level=level), race.models[race.found.second]
+    least = detectable(race.found.error, level=level, df=race.df)
+    if not (isfinite(least) and least):
+        return []
+    second = race.models[race.found.second]
+    measure = CATALOG[lead]
     text = (
-        f"Differences of {CATALOG[lead].title} from {quoted(second)} below {number(least)} are "
+        f"Differences of {measure.title} from {quoted(second)} below {number(least)} are "
         f"seldom seen here (power {POWER:g})."
     )
+    if least >= measure.high - measure.low:
+        text = f"So few rows hardly show any difference of {measure.title} from {quoted(second)}."
     return [Answer("resolution", text, (), lead, least)]

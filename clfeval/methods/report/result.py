@@ -37,6 +37,7 @@ from clfeval.methods.measured.metrics import (
     unscored_rows,
 )
 from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
@@ -47,7 +48,7 @@ from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
 from clfeval.result import Estimate, Result, Row, Warn
-from clfeval.words import many
+from clfeval.words import exact, many
 
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
@@ -56,6 +57,8 @@ INTERVAL_METHODS = {
     "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
     "where there are none",
     "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
+    "at which risks acting helps": "the same, wide enough to hold at all thresholds together "
+    "(Naiman's bound)",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -70,7 +73,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     if options.confidence is not None and counts.fractional:
         raise fractional_weights()
     tables: dict[str, list[Row]] = {
-        name: [] for name in ("metrics", "thresholds", "decision", "distribution", "curves")
+        name: []
+        for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
     }
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
@@ -216,6 +220,7 @@ def _curves(
     cuts = cuts_asked(here, options.thresholds)
     yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
+        yield "calibration", calibration_rows(label, model, here, level, design)
         yield "decision", decision_rows(label, model, here, level)
 
 
@@ -238,6 +243,7 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found, may = by_model(metrics), {} if leaders is None else leaders.may_be_best
+    uncut = {} if sample.counted is None else sample.counted.uncut
     names = (*OF_SCORES, *HARD) if any_scored(sample) else HARD
     rows: list[Row] = []
     for label, counts in sample.slices.items():
@@ -247,7 +253,8 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) ->
             rows.append(
                 {
                     "slice": label, "model": model, "threshold": sample.thresholds.get(model),
-                    **{name: column[i] for name, column in cells.items()},
+                    **{name: None if model in uncut else column[i]
+                       for name, column in cells.items()},
                     **{name: mine.get(name, Estimate(None, reason="needs_scores"))
                        for name in names},
                     "may_be_best": None if label is not None else may.get(model),
@@ -263,6 +270,8 @@ def _confusion_rows(sample: Sample) -> list[Row]:
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):
+            if sample.counted is not None and model in sample.counted.uncut:
+                continue
             for truth, said, name in (
                 (sample.positive, sample.positive, "tp"), (sample.positive, negative, "fn"),
                 (negative, sample.positive, "fp"), (negative, negative, "tn"),
@@ -289,4 +298,14 @@ def _warnings(sample: Sample) -> list[Warn]:
         elif totals.min() < 30 * counts.unit:
             few = many(counts.shown(f"{name}s").min().item(), f"{name} row")
             said.append(Warn("small-class", f"{few}: what rests on them is hardly known"))
-    return said + ([] if sample.counted is None else counting_notes(sample.counted))
+    if sample.counted is None:
+        return said
+    uncut = sample.counted.uncut.values()
+    if uncut:
+        low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
+        text = (
+            f"scores from {exact(low)} to {exact(high)} are no probabilities: --threshold T says "
+            "from which on they are positive, and adds what depends on that"
+        )
+        said.append(Warn("no-threshold", text))
+    return said + counting_notes(sample.counted)

@@ -21,10 +21,14 @@ DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """Models that can be compared by one measure, and what is known of who is best."""
+    """Models that can be compared by one measure, and what is known of who is best.
+
+    df: degrees of freedom of what is known of their errors.
+    """
 
     models: tuple[str, ...]
     found: Leaders
+    df: float
 
     @property
     def may_be_best(self) -> dict[str, bool]:
@@ -40,8 +44,8 @@ def race(
 
     fewest: rows of the smaller class, or clusters of which it is.
     """
-    rng = stream(seed, f"best\0{measure}")
-    return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=fewest - 1))
+    rng, df = stream(seed, f"best\0{measure}"), fewest - 1
+    return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=df), df)
 
 
 def of_rows(each: Sequence[Floats], weights: Counts | None, owners: Ints | None) -> Floats:

@@ -28,12 +28,17 @@ HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
         *of("signed", "kappa"), *of("share", "accuracy"))  # fmt: skip
 TABLES = (
     Table("models", (
-        SLICE, MODEL, *(replace(one, when=_TWO) for one in (THRESHOLD, *CELLS)), *OF_SCORES, *HARD,
+        SLICE, MODEL, replace(THRESHOLD, when=_TWO),
+        *(replace(one, kind="weight?", when=_TWO) for one in CELLS), *OF_SCORES, *HARD,
         Column("may_be_best", "flag?"),
     ), "", 1),
     replace(MEASURED, when="", least=1),
     Table("confusion", (SLICE, MODEL, *of("text", "truth predicted"), *of("weight", "rows"),
-                        Column("share", "part?", "share of the truth")), "", 1),
+                        Column("share", "part?", "share of the truth")), ""),
+    Table("calibration", (
+        SLICE, MODEL, *of("count", "bin"), *of("part", "from to"), *of("weight", "rows"),
+        Column("mean_score", "part", "mean score"), *of("share", "observed"),
+    )),
     Table("curves", (SLICE, MODEL, THRESHOLD, *of("weight", "tp fp"),
                      *of("part?", "sensitivity fpr precision claimed"), *of("weight?", "lift"))),
     Table("thresholds", (
@@ -62,6 +67,6 @@ def headline(result: Result) -> list[str]:
 PAGE = Page(
     "report", TABLES, headline, shown, charts,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "slices", "spread"),
-    plots=("roc", "pr", "gain", "lift", "benefit"),
+    plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),
     glossary=REPORT, headings=REPORT_HEADINGS,
 )  # fmt: skip

@@ -32,6 +32,8 @@ def charts(result: Result) -> Iterator[Chart]:
         if series:
             yield Chart("lines", title, Axis(label), series=series, key=_key(name, result),
                         name=name)  # fmt: skip
+    if "calibration" in result.tables:
+        yield _calibration(result, names)
     if "decision" in result.tables:
         yield _benefit(result, names)
 
@@ -53,6 +55,15 @@ def _by_model(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
     pairs = ((value_of(row[x]), value_of(row[y])) for row in rows)
     return tuple((a, b) for a, b in pairs if a is not None and b is not None)
+
+
+def _calibration(result: Result, names: Sequence[str]) -> Chart:
+    rows = _by_model(result.whole("calibration"))
+    series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
+              for name in names if name in rows]  # fmt: skip
+    series.append(Series("calibrated", (((0.0, 0.0), (1.0, 1.0)),)))
+    title = "Calibration: share of positives over mean score, in tenths of the rows"
+    return Chart("lines", title, Axis("mean score"), series=tuple(series), name="calibration")
 
 
 def _benefit(result: Result, names: Sequence[str]) -> Chart:

@@ -8,6 +8,7 @@ from clfeval.result import Row, value_of
 from clfeval.schema import Sign
 
 LISTED = 30  # rows of a table shown to a person; files get them all
+SEVERAL = 3  # models, from which on the best one looks too good
 
 
 def ranked(rows: Sequence[Row], name: str) -> list[Row]:
@@ -20,10 +21,18 @@ def ranked(rows: Sequence[Row], name: str) -> list[Row]:
     return sorted(rows, key=size)
 
 
-def places(rows: Sequence[Row]) -> list[Sign] | None:
-    """Mark the first, and those that may be the best as well, where that is known."""
+def places(rows: Sequence[Row]) -> list[Sign]:
+    """Mark the first of several, and those that may be the best as well, where that is tested."""
     may = [row["may_be_best"] for row in rows]
-    if not any(one is not None for one in may):
-        return None
+    if len(may) < 2 or all(one is None for one in may):
+        return [""] * len(may)
     first = next((i for i, one in enumerate(may) if one), 0)
     return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+
+
+def too_good(rows: Sequence[Row]) -> str:
+    """Say below a table of models that the interval of the best one is that of one model alone."""
+    tested = sum(row["may_be_best"] is not None for row in rows)
+    if tested < SEVERAL:
+        return ""
+    return f"the interval of * is not corrected for its being the best of {tested}"

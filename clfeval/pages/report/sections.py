@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.asked import shown_measures
 from clfeval.pages.report.classes import shown_classes
-from clfeval.pages.report.order import LISTED, places, ranked
-from clfeval.pages.write import ABSENT, at_cut, evenly, exact, heading, without_model
+from clfeval.pages.report.order import LISTED, places, ranked, too_good
+from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = ("calibration_slope", "calibration_intercept", "net_benefit", "brier", "mcc", "precision",
-          "npv")  # fmt: skip
+LEGEND = ("calibration_slope", "net_benefit", "brier", "mcc", "precision", "npv")
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
     "intercept\n→ 0": "calibration_intercept", "net\nbenefit ↑": "net_benefit",
@@ -51,7 +50,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
             total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
-            more="--format csv", places=places(rows[:LISTED]),
+            more="--format csv", places=places(rows[:LISTED]), note=too_good(rows),
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
@@ -60,42 +59,57 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
 
 
 def _slices(result: Result, lead: str) -> Shown:
-    """Show what each slice holds, and who is best there."""
-    parts: dict[str, list[Row]] = {}
-    for row in result.tables["models"]:
-        if row["slice"] is not None:
-            parts.setdefault(str(row["slice"]), []).append(row)
+    """Show what each slice holds, and what the best model of the whole table does there.
+
+    Which model is the best in a slice alone is not tested, and not said.
+    """
+    best = ranked(result.whole("models"), lead)[0]["model"]
+    # where no threshold makes a 2 x 2 table, the last point of a curve has all rows
+    ends = {row["slice"]: row for row in result.tables.get("curves", ()) if row["model"] == best}
     rows: list[Row] = []
-    for label, models in parts.items():
-        first = ranked(models, lead)[0]
-        cells = [float(str(first[name])) for name in ("tp", "fn", "fp", "tn")]
-        facts = {"rows": f"{sum(cells):,.10g}", "positives": f"{sum(cells[:2]):,.10g}"}
-        rows.append({**first, "slice": label, **facts})
-    title = heading(lead)
+    for row in result.tables["models"]:
+        if row["slice"] is not None and row["model"] == best:
+            of = ends[row["slice"]] if row["tp"] is None else row
+            positives, negatives = (
+                sum(value_of(of.get(name)) or 0.0 for name in names)
+                for names in (("tp", "fn"), ("fp", "tn"))
+            )
+            facts = {"rows": positives + negatives, "positives": positives}
+            rows.append({**row, **{name: f"{count:,.10g}" for name, count in facts.items()}})
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", "positives": "positives",
-        "best there": lambda row: row["model"] if value_of(row[lead]) is not None else ABSENT,
-        title: lead, "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
+        "slice": "slice", "rows": "rows", "positives": "positives", heading(lead): lead,
+        "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
     }  # fmt: skip
     return Shown(
-        "models", "Slices", columns, rows, LISTED, "every model in each: --format csv",
-        name="slices", rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
+        "models", f"Slices: what {quoted(str(best))} does in each", columns, rows, LISTED,
+        "the first of the whole table; every model in each: --format csv", name="slices",
+        rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
         places=[""] * len(rows),
     )  # fmt: skip
 
 
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
-    at = at_cut(rows)
+    at, errors, words = at_cut(rows), RATES, dict[str, str]()
+    if not at and any(row["threshold"] is not None for row in rows):
+        at = ", each model at a threshold of its own"
+        errors = {"model": "model", "threshold": "threshold", **RATES}
+        words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
+    title, columns, notes = "Ranking and probabilities", PROBABLE, [too_good(rows)]
+    if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
+        title, columns = "Ranking", {"model": "model", "AUC ↑": "roc_auc"}
+        notes.append("of scores outside 0..1 there is no Brier score, calibration, net benefit")
     yield Shown(
-        "models", "Ranking and probabilities, the largest AUC first", PROBABLE, rows[:LISTED],
+        "models", f"{title}, the largest AUC first", columns, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
-        name="probabilities", places=places(rows[:LISTED]),
+        name="probabilities", places=places(rows[:LISTED]), words=words,
+        note="; ".join(filter(None, notes)),
     )  # fmt: skip
-    note = without_model([result.summary.get("prevalence")])
-    yield Shown(
-        "models", f"Errors{at}", RATES, rows[:LISTED], total=len(rows), rank="main", note=note,
-        name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
-    )  # fmt: skip
+    if any(row["tp"] is not None for row in rows):  # else no threshold is known
+        note = without_model([result.summary.get("prevalence")])
+        yield Shown(
+            "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main", note=note,
+            name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
+        )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
@@ -150,9 +164,12 @@ def _details(result: Result) -> Iterator[Shown]:
     columns = "model metric value method"
     yield from shown_measures(result, _asked(result), name="asked")
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
-    yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
-                result.whole("confusion"), LISTED)  # fmt: skip
+    if tables["confusion"]:
+        yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
+                    result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (
+        ("calibration", "Calibration: positives among rows of about one score",
+         "model bin from to rows mean_score observed", 2 * LISTED),
         ("thresholds", "At every threshold asked for",
          "model threshold claimed sensitivity specificity precision npv", 2 * LISTED),
         ("decision", "Decision curve: net benefit by threshold probability",

@@ -43,6 +43,9 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
     columns = list(peeks)
     model, truth = find(columns, Names.MODEL), roles.truth or find(columns, Names.LONG_TRUTH)
     answer = find([name for name in columns if name != roles.truth], Names.PREDICTION)
+    if model and truth and answer not in (None, truth):
+        answer = _one_answer(file, {name: peeks[name] for name in columns if name != truth},
+                             frozenset(known_labels(peeks[truth].texts, roles)), roles)  # fmt: skip
     if not (model and answer and truth) or truth == answer:
         return None
     row_id = roles.id or find(columns, Names.ID)
@@ -52,9 +55,37 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | N
         hint = given("--id", other) if other else "an id says which row each line is about"
         raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
     if row_id is None:
-        what = "a long table needs a column that names the row each line is about"
-        raise DataError.of(what, "no-id", file, hint="name it with --id COLUMN")
+        raise _no_id(file, model, peeks)
     return Columns(truth, row_id, naming=model, answer=answer)
+
+
+def _one_answer(
+    file: str, peeks: Mapping[str, Peek], classes: frozenset[str], roles: Input
+) -> str | None:
+    """Return the column of answers; DataError where one has labels, another scores."""
+    named = [name for name in peeks if find([name], Names.PREDICTION)]
+    kinds = {name: guess_kind(peeks[name], classes) for name in named}
+    alike = [name for name in named if roles.kind in (None, kinds[name])] or named
+    answer = find(alike, Names.PREDICTION)
+    other = next((name for name in alike if answer and kinds[name] != kinds[answer]), None)
+    if answer and other and roles.kind is None:
+        by_kind = {kinds[name]: name for name in (answer, other)}
+        what = f"'{by_kind['label']}' has labels and '{by_kind['score']}' scores"
+        hint = f"which are the answers? {given('--ignore', by_kind['label'])} takes the scores, "
+        hint += f"{given('--ignore', by_kind['score'])} the labels"
+        raise DataError.of(what, "which-layout", file, hint=hint,
+                           fixes={"ignore": (by_kind["label"],)})  # fmt: skip
+    return answer
+
+
+def _no_id(file: str, model: str, peeks: Mapping[str, Peek]) -> DataError:
+    """Build the error for a long table without a column that is called like one of rows."""
+    what = "a long table needs a column that names the row each line is about"
+    hint, fixes = "name it with --id COLUMN, or number the rows of each model alike", {}
+    row = find([name for name in peeks if name != model], Names.ROW)
+    if row is not None:
+        hint, fixes = f"{given('--id', row)}: its name", {"id": row}
+    return DataError.of(what, "no-id", file, hint=hint, fixes=fixes)
 
 
 def models(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import precision_recall_curve, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
@@ -15,8 +16,10 @@ from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.shares import clopper_pearson
+from clfeval.inference.special import critical_value, level_together
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.decisions import GRID, decision_rows, net_benefit
+from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.curves import (
     chosen,
     curve_rows,
@@ -25,6 +28,7 @@ from clfeval.methods.report.curves import (
     threshold_rows,
 )
 from clfeval.methods.roc import roc_points
+from tests.benchmarks.coverage.acting import claims, undone
 
 
 def drawn(rows: int = 200, digits: int = 2, seed: int = 0) -> tuple[Floats, Bools]:
@@ -118,7 +122,7 @@ def test_net_benefit_is_counted_row_by_row(seed: int) -> None:
         assert gain.value == pytest.approx(apart.mean(), abs=1e-12)
         assert gain.low <= gain.value <= gain.high
         assert gain.low < gain.high
-        assert row["helps"] == (gain.low > 0)
+        assert row["helps"] <= (gain.low > 0)
         value, error = net_benefit(counted(x, truth), t, 0.95)
         assert value == benefit
         assert error == pytest.approx(np.std(mine) / math.sqrt(len(mine)))
@@ -128,6 +132,83 @@ def test_treating_by_a_worthless_score_helps_nowhere() -> None:
     x, truth = np.full(100, 0.3), np.arange(100) < 30
     rows = decision_rows(None, "m", counted(x, truth), 0.95)
     assert not any(row["helps"] for row in rows)
+
+
+@pytest.mark.parametrize("owner", [None, np.arange(300) // 3])
+def test_risks_at_which_acting_helps_hold_together(owner: Any) -> None:
+    """A band over all thresholds: no narrower than the largest |t| of draws, row by row, allows."""
+    x, truth = drawn(300, 2, 5)
+    counts = counted(x, truth)
+    if owner is not None:
+        m, place = len(counts.scores), np.searchsorted(counts.scores, x)
+        owned = ClusterCounts.of(
+            list(map(str, owner)), np.where(truth, place, place + m), np.ones(300, np.int64)
+        )
+        counts = ScoreCounts(counts.scores, counts.positives, counts.negatives, clusters=owned)
+    odds = (GRID / (1 - GRID))[:, None]
+    everyone = truth - odds * ~truth
+    mine = (x >= GRID[:, None]) * everyone
+    against = np.where(everyone.mean(axis=1, keepdims=True) > 0, everyone, 0)
+    apart = mine - against - (mine - against).mean(axis=1, keepdims=True)
+    if owner is not None:
+        apart = np.array([np.bincount(owner, one) for one in apart])
+    size = np.sqrt((apart**2).sum(axis=1))
+    unit = apart[size > 1e-9] / size[size > 1e-9, None]
+    draws = np.abs(np.random.default_rng(1).standard_normal((4000, unit.shape[1])) @ unit.T)
+    most = np.quantile(draws.max(axis=1), 0.95)
+    turn = np.arccos(np.clip((unit[1:] * unit[:-1]).sum(axis=1), -1, 1)).sum()
+    level = level_together(0.95, turn=float(turn))
+    assert most <= critical_value(level) < critical_value(1 - 0.05 / 99)
+    rows = decision_rows(None, "m", counts, 0.95)
+    wide = {row["threshold"]: row for row in decision_rows(None, "m", counts, level)}
+    assert [row["helps"] for row in rows] == [
+        min(wide[row["threshold"]]["gain"].low, wide[row["threshold"]]["net_benefit"].low) > 0
+        for row in rows
+    ]
+    assert any(row["helps"] for row in rows)
+    assert sum(row["helps"] for row in rows) < sum(row["gain"].low > 0 for row in rows)
+
+
+def test_a_model_whose_use_is_undone_everywhere_is_hardly_said_to_help() -> None:
+    """Of 200 tables at most 5 % by the band; by each threshold's own limits in more than 10 %."""
+    told, alone = claims(undone, 200, 0.2, 200)
+    assert told <= 0.05
+    assert alone > 0.1
+
+
+def test_calibration_by_hand() -> None:
+    """Twenty rows, half of them with .1: 2 of 10 positive there; .9 and .7 by fours and sixes."""
+    x = np.array([0.1] * 10 + [0.7] * 4 + [0.9] * 6)
+    truth = np.array([1, 1] + [0] * 8 + [1, 1, 1, 0] + [1] * 6, bool)
+    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), 0.95, Design())
+    told = [(r["bin"], r["from"], r["to"], r["rows"], r["observed"].value) for r in rows]
+    assert told == [(1, 0.1, 0.1, 10, 0.2), (2, 0.7, 0.7, 4, 0.75), (3, 0.9, 0.9, 6, 1.0)]
+    assert [row["mean_score"] for row in rows] == pytest.approx([0.1, 0.7, 0.9])
+    for row, hits in zip(rows, (2, 3, 6), strict=True):
+        low, high = proportion_confint(hits, row["rows"], 0.05, "beta")
+        assert (row["observed"].low, row["observed"].high) == pytest.approx((low, high), abs=1e-9)
+    # every row twice, in a cluster with its twin: no surer than once
+    m, place = 3, np.searchsorted([0.1, 0.7, 0.9], x)
+    at = np.repeat(np.where(truth, place, place + m), 2)
+    owned = ClusterCounts.of([str(i // 2) for i in range(40)], at, np.ones(40, np.int64))
+    once = counted(x, truth)
+    both = ScoreCounts(once.scores, 2 * once.positives, 2 * once.negatives, clusters=owned)
+    for row, twin in zip(rows, calibration_rows(None, "m", both, 0.95, Design()), strict=True):
+        share: Any = twin["observed"]
+        assert (twin["rows"], share.value) == (2 * row["rows"], row["observed"].value)
+        assert share.low <= row["observed"].low <= row["observed"].high <= share.high
+    (top,) = threshold_rows(None, "m", both, np.array([0.9]), 0.95, Design())
+    assert top["precision"] == share  # the rows of the last bin are those from its least score on
+
+
+def test_calibration_is_that_of_scikit_learn() -> None:
+    """Of scores without a tie, tenths are those of its quantiles."""
+    x, truth = drawn(300, 17, 4)
+    rows: list[Any] = calibration_rows(None, "m", counted(x, truth), None, Design())
+    share, mean = calibration_curve(truth, x, n_bins=10, strategy="quantile")
+    assert [row["observed"].value for row in rows] == pytest.approx(share.tolist())
+    assert [row["mean_score"] for row in rows] == pytest.approx(mean.tolist())
+    assert [row["rows"] for row in rows] == [30] * 10
 
 
 def test_clusters_are_what_is_independent() -> None:

@@ -1,0 +1,82 @@
+"""Scores of no known scale rank rows without a threshold; what needs one is undefined."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import clfeval
+from clfeval.errors import DataError
+from clfeval.result import Estimate, Result
+from clfeval.views.html import as_html
+from clfeval.views.terminal import as_text
+from tests.test_schema import wrong_with
+
+NONE = Estimate(None, reason="needs_threshold")
+HARD = ("sensitivity", "specificity", "precision", "npv", "mcc", "f1", "accuracy")
+
+
+def drawn() -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, 90)
+    said = {name: np.clip(truth + rng.integers(1, 5, 90), 1, 5) for name in "ab"}
+    return pl.DataFrame({"truth": truth, "site": ["x", "y"] * 45, **said})
+
+
+def rows_of(result: Result) -> list[tuple[object, ...]]:
+    return [tuple(row[name] for name in ("threshold", "tp", "fp", "fn", "tn"))
+            for row in result.tables["models"]]  # fmt: skip
+
+
+def test_ratings_are_ranked_by_and_not_cut() -> None:
+    frame = drawn()
+    result = clfeval.report(frame, by="site", measure=["ks", "f_beta:beta=2"])
+    for row in result.tables["models"]:
+        here = pl.lit(row["slice"] is None) | (pl.col("site") == str(row["slice"])[-1])
+        mine = frame.filter(here)
+        area: object = row["roc_auc"]
+        assert isinstance(area, Estimate)
+        assert area.value == pytest.approx(roc_auc_score(mine["truth"], mine[str(row["model"])]))
+        assert area.low is not None
+        assert all(row[name] == NONE for name in HARD)
+    assert rows_of(result) == [(None,) * 5] * 6
+    assert result.tables["confusion"] == []
+    assert {row["metric"] for row in result.tables["metrics"] if row["value"] == NONE} > {*HARD}
+    assert result.warnings[0].code == "no-threshold"
+    assert wrong_with(json.loads(result.to_json())) == []
+    text = as_text(result, width=80)
+    assert "Errors" not in text
+    assert "Brier ↓" not in text
+    assert "site=x    45" in text
+    assert "Ranking" in as_html(result)
+
+
+def test_with_a_threshold_they_are_cut() -> None:
+    frame = drawn().drop("site")
+    result = clfeval.report(frame, threshold=4)
+    sides = [frame.filter(truth=truth) for truth in (1, 0)]
+    for name, row in zip("ab", rows_of(result), strict=True):
+        (tp, fn), (fp, tn) = ((int((one[name] >= 4).sum()), int((one[name] < 4).sum()))
+                              for one in sides)  # fmt: skip
+        assert row == (4, tp, fp, fn, tn)
+    assert "no-threshold" not in [note.code for note in result.warnings]
+
+
+def test_what_may_be_no_model_is_asked_about_as_before() -> None:
+    frame = drawn().drop("site")
+    margins = frame.with_columns(pl.col("a") - 3.5, age=pl.col("b") + 40)
+    for table in (margins.drop("b"), frame.with_columns(c=pl.col("b") / 10)):
+        with pytest.raises(DataError, match="needs-threshold"):
+            clfeval.report(table)
+    with pytest.raises(DataError, match="needs-threshold"):
+        clfeval.mars(frame)
+
+
+def test_a_gate_on_what_needs_a_threshold_is_missed() -> None:
+    result = clfeval.report(drawn().drop("site"))
+    assert not result.check(fail_under={"a:sensitivity": 0.1}).passed
+    assert result.check(fail_under={"a:roc_auc": 0.1}).passed

@@ -1,0 +1,77 @@
+"""What the screen of a report claims: nothing without a test, and at which thresholds it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+import clfeval
+from clfeval.result import Result
+from clfeval.views.terminal import as_text
+
+
+def frame(*models: str, rows: int = 120) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    truth = rng.random(rows) < 0.4
+    noise = {name: rng.standard_normal(rows) * (1 + i / 2) for i, name in enumerate(models)}
+    said = {name: np.round(1 / (1 + np.exp(1 - 2 * truth - x)), 3) for name, x in noise.items()}
+    return pl.DataFrame({"truth": truth.astype(int), "site": list("ABC") * (rows // 3), **said})
+
+
+def table(result: Result, title: str) -> list[str]:
+    """Return the lines of a table on a screen of 80 columns, from its title to the next blank."""
+    lines = as_text(result, width=80).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(title))
+    return lines[start : lines.index("", start) if "" in lines[start:] else len(lines)]
+
+
+def test_each_model_at_its_own_threshold_says_which() -> None:
+    alone = clfeval.report(frame("a", "b"), ignore="site", threshold=0.3)
+    assert table(alone, "Errors")[0] == "Errors at threshold 0.3"
+    own = clfeval.report(frame("a", "b"), ignore="site", threshold={"b": 0.25})
+    title, heads, _, first, second, *_ = table(own, "Errors")
+    assert title == "Errors, each model at a threshold of its own"
+    assert heads.split()[:2] == ["model", "threshold"]
+    assert (first.split()[:2], second.split()[:2]) == (["a", "0.5"], ["b", "0.25"])
+    # net benefits at several thresholds are no contest
+    said = " ".join(table(own, "Ranking"))
+    assert "net benefit ↑: each at its own threshold; at one alike: --show decision" in said
+
+
+def test_slices_name_no_best_model_that_nobody_tested() -> None:
+    result = clfeval.report(frame("a", "b"), by="site")
+    title, heads, _, *rows = table(result, "Slices")
+    assert title == "Slices: what a does in each"
+    assert "best" not in heads
+    for row, label in zip(rows, "ABC", strict=False):
+        (mine,) = (r for r in result.tables["models"]
+                   if r["slice"] == f"site={label}" and r["model"] == "a")  # fmt: skip
+        assert row.split()[0] == f"site={label}"
+        assert row.split()[3] == f"{mine['roc_auc'].value:.3f}"  # type: ignore[union-attr]
+
+
+def test_the_best_is_marked_where_it_was_tested() -> None:
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "tp": [40, 35], "fp": [10, 5], "fn": [10, 15], "tn": [90, 95]}
+    )
+    untested = (
+        table(clfeval.report(counts), "Models"),
+        table(clfeval.report(frame("a", "b"), ignore="site", interval="none"), "Ranking"),
+        table(clfeval.report(frame("a"), ignore="site"), "Ranking"),  # one of one
+    )
+    assert not any("*" in line for lines in untested for line in lines)
+    assert "a      *" in "\n".join(table(clfeval.report(frame("a", "b"), ignore="site"), "Ranking"))
+
+
+def test_the_interval_of_the_best_of_several_is_told_to_be_that_of_one() -> None:
+    for models, told in ((("a", "b"), False), (("a", "b", "c"), True)):
+        lines = table(clfeval.report(frame(*models), ignore="site"), "Ranking")
+        said = "  the interval of * is not corrected for its being the best of 3"
+        assert (said in lines) == told
+
+
+def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
+    """Two rows a class have one degree of freedom: (12.7 + 1.4) standard errors, above 1."""
+    labels = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 1, 0, 1], "b": [1, 0, 0, 0]})
+    *_, last = clfeval.report(labels).answer
+    assert last.text == "So few rows hardly show any difference of balanced accuracy from b."
