@@ -61,8 +61,10 @@ def check_names(names: Sequence[str]) -> None:
         except UsageError as error:
             try:
                 asked_of_classes((name,), (), ordered=True)
-            except UsageError:
-                raise error from None
+            except UsageError as other:
+                measure = find_measure(name.partition(":")[0])
+                of_more = measure is not None and measure.of is None
+                raise (other if of_more else error) from None
 
 
 def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
@@ -93,8 +95,7 @@ def _named(text: str, name: str, settings: str) -> Asked:
         hint = suggestion(name, [*spellings(known), *SETS])
         hint = hint or "clfeval report --list-measures"
         raise UsageError.of(f"{FLAG}: {what}", "unknown-measure", hint=hint)
-    takes = tuple(dict.fromkeys((*measure.takes, *measure.classes.takes)))
-    found = settings_of(text, settings, measure, takes)
+    found = settings_of(text, settings, measure)
     label = measure.id
     if found:
         label += ":" + ",".join(f"{key}={written(value)}" for key, value in sorted(found.items()))

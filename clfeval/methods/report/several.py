@@ -12,7 +12,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import UsageError
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.classes import accuracy_influence
@@ -28,7 +28,8 @@ from clfeval.words import plain
 
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
-    "other measures": "influence values, on the logit or Fisher scale",
+    "other measures": "influence values, on the logit or Fisher scale; bootstrap where there are "
+    "none",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
@@ -81,7 +82,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     return Result(
         command="report",
         signature=signature(
-            "cmd pos classes miss weight by cluster ci level totals seed measures",
+            "cmd pos classes miss weight by cluster ci level totals resamples seed measures",
             {
                 "cmd": "report", "pos": None, "classes": len(counted.order),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
@@ -111,9 +112,6 @@ def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
     if options.confidence is not None and counted.patterns.fractional:
         raise fractional_weights()
-    if options.interval == "bootstrap":
-        hint = "--interval influence, or exact, where shares of rows have exact limits"
-        raise bad_option("--interval bootstrap is for two classes", hint=hint)
     if counted.roles.threshold:
         what = "--threshold has nothing to act on: no class is positive"
         hint = "--positive CLASS looks at one of them against the rest"

@@ -35,10 +35,10 @@ TABLES = {  # truth and scores
 EVERY = (
     "all", "partial_auc", "precision@k", "recall@k:k=2", "lift@k", "ece", "mce", "ece_debiased",
     "hosmer_lemeshow", "net_benefit:t=.2", "net_benefit_standardised", "interventions_avoided",
-    "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
+    "selective_accuracy", "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
     "expected_cost:fp=1,fn=3",
 )  # fmt: skip
-WAYS = ("exact", "influence", "bootstrap", "none", "wilson", "jeffreys")
+WAYS = ("exact", "influence", "bootstrap", "none", "wilson", "jeffreys", "agresti-coull")
 
 
 @pytest.fixture(autouse=True)
