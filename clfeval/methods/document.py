@@ -138,8 +138,9 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
         model.kind == "score" for model in counted.models
     ):
         said.append(Warn("score-direction", f"a high score is taken to mean '{counted.positive}'"))
-    text = "rows tie for the largest class; first class taken"
+    text = "for the largest class; first class taken"
     largest = [name for name in counted.ties if counted.thresholds[name] is None]
-    return said + [
-        Warn("argmax-ties", f"'{name}': {counted.ties[name]} {text}") for name in largest
-    ]
+    for name in largest:
+        rows = "1 row ties" if counted.ties[name] == 1 else f"{counted.ties[name]:,} rows tie"
+        said.append(Warn("argmax-ties", f"'{name}': {rows} {text}"))
+    return said

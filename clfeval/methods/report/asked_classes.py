@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.errors import UsageError, suggestion
+from clfeval.errors import UsageError, listing, suggestion
 from clfeval.measures.catalog import CATALOG, find_measure, spellings
 from clfeval.measures.record import Measure
 from clfeval.methods.report.asked import (
@@ -18,7 +18,6 @@ from clfeval.methods.report.asked import (
     settings_of,
     written,
 )
-from clfeval.shell import given
 
 # of more than two classes, and of those whose order was declared
 OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
@@ -45,10 +44,9 @@ def asked_of_classes(
             several = [_named(text, name, settings)]
         for one in several:
             if one.measure.ordered and not ordered:
-                said = " ".join(given("--labels", label) for label in classes[:SPELLED])
-                said += " ..." if len(classes) > SPELLED else ""
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
-                raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
+                hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
+                raise UsageError.of(what, "needs-order", hint=hint)
             found.setdefault(one.name, one)
     return tuple(found.values())
 
