@@ -1,7 +1,9 @@
-"""The kinds of arrays that numbers travel in, and how they are divided."""
+"""The kinds of arrays that numbers travel in, how they are divided, and one made when asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,3 +21,26 @@ def over(part: Number, whole: Number) -> Floats:
     """Return part / whole: NaN for 0/0, infinite for more than 0 over 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.divide(np.asarray(part, np.float64), whole))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Influence:
+    """The influence values f on a measure: of a positive and a negative row at each of m scores.
+
+    at(which, y): those of the class y at the scores in these places. They are made where they are
+    asked for: of ten million scores new memory takes longer than the numbers. As an array they are
+    all, (2 m,), positives first.
+    """
+
+    m: int
+    at: Callable[[Ints | slice, bool], Floats]
+
+    @classmethod
+    def of(cls, positive: Floats, negative: Floats) -> Influence:
+        """Return values that are there already, (m,) each."""
+        return cls(len(positive), lambda which, y: (positive if y else negative)[which])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        """Return all of them."""
+        found: Floats = np.concatenate([self.at(slice(None), y) for y in (True, False)])
+        return found if dtype is None else found.astype(dtype)

@@ -18,7 +18,7 @@ from clfeval.tables.scan import collect
 
 T = TypeVar("T")
 _LEAST_AT_ONCE = 2**15  # rows from which on numpy works on two models side by side
-_MOST_AT_ONCE = 2**23  # rows of models for which there is memory
+_MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)

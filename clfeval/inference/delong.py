@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats, Ints
+from clfeval.arrays import Counts, Floats, Ints
 from clfeval.inference.clusters import together
 from clfeval.inference.shares import ENOUGH, NEAR
 from clfeval.inference.special import critical_value, student_quantile, tail_of
@@ -23,6 +23,7 @@ CLUSTERED = "DeLong by clusters, logit"
 ClusterSums = Callable[
     [Floats], Floats
 ]  # sums (w, c) over clusters of weights (w, 2 s) of their rows
+_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
 Ends = tuple[float, float]
@@ -71,22 +72,25 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     if pos.shape != neg.shape:
         raise ValueError("positives and negatives differ in length")
     used = pos + neg > 0
-    pos, neg = pos[used], neg[used]
+    if not used.all():
+        pos, neg = pos[used], neg[used]
     rows, others = int(pos.sum()), int(neg.sum())
     if not rows or not others:
         raise ValueError("the area needs a positive and a negative row")
     # twice the negatives below and the positives above each score, ties once
     below = 2 * np.cumsum(neg) - neg
     above = 2 * rows - 2 * np.cumsum(pos) + pos
-    # twice the pairs, while they fit a whole number of numpy
-    factor = pos if 2 * rows * others < 2**63 else pos.astype(np.float64)
-    won, lost = (factor * below).sum().item(), (factor * (2 * others - below)).sum().item()
+    if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
+        won: float = (pos * below).sum().item()
+        lost: float = 2 * rows * others - won
+    else:
+        won, lost = ((pos * 1.0 * part).sum().item() for part in (below, 2 * others - below))
     value = won / (won + lost)
     variance = math.nan
     few = min(rows, others)
     if few > 1:
-        spread = _squares(pos, below / (2 * others), value) / (rows - 1) / rows
-        variance = spread + _squares(neg, above / (2 * rows), value) / (others - 1) / others
+        spread = _squares(pos, below, value, 2 * others) / (rows - 1) / rows
+        variance = spread + _squares(neg, above, value, 2 * rows) / (others - 1) / others
     bound = tail_of(level) ** (1 / few)
     if len(pos) == 1:
         return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
@@ -195,11 +199,14 @@ def clustered_auc(
 
 def _weights(weights: ArrayLike) -> Ints:
     given = np.asarray(weights)
+    if given.ndim == 1 and given.dtype.kind in "iu" and not (given < 0).any():
+        return given.astype(np.int64, copy=False)
     whole = np.isfinite(given) & (given >= 0) & (given == np.floor(given))
     if given.ndim != 1 or not whole.all():
         raise ValueError("weights must be a vector of whole numbers, none negative")
     return given.astype(np.int64)
 
 
-def _squares(weights: Ints, values: Floats, centre: float) -> float:
-    return float((weights * (values - centre) ** 2).sum())
+def _squares(weights: Ints, values: Counts, centre: float, unit: float = 1) -> float:
+    blocks = (slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK))
+    return math.fsum((weights[part] * (values[part] / unit - centre) ** 2).sum() for part in blocks)

@@ -6,13 +6,14 @@ of a row with mean 0. All that is needed of many rows is how often each kind occ
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Influence
 from clfeval.inference.delong import ClusterSums
 from clfeval.inference.special import student_quantile
 
@@ -42,8 +43,8 @@ class Uncertainty:
 
 
 def uncertainty(
-    f: ArrayLike, n: ArrayLike, *, fewest: float = np.inf, clusters: ClusterSums | None = None,
-    squares: ArrayLike | None = None,
+    f: ArrayLike | Influence, n: ArrayLike, *, fewest: float = np.inf,
+    clusters: ClusterSums | None = None, squares: ArrayLike | None = None,
 ) -> Uncertainty:  # fmt: skip
     """Return the covariances of k measures from influence values of m kinds of rows.
 
@@ -61,27 +62,29 @@ def uncertainty(
     the truth in 93 % at least, where the normal quantile covered as few as 76 % and percentiles of
     a bootstrap as few as 36 %.
 
-    Shapes: f (m,) or (k, m); n (m,) whole, the rows of each kind, or their weight; squares (m,)
-    where a weight is no number of rows; clusters: the sums (k, c) over each cluster of weights
-    (k, m) of its rows. Errors: ValueError where shapes differ.
+    Shapes: f (m,) or (k, m), or the Influence on one measure; n (m,) whole, the rows of each kind,
+    or their weight; squares (m,) where a weight is no number of rows; clusters: the sums (k, c)
+    over each cluster of weights (k, m) of its rows. Errors: ValueError where shapes differ.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; clusters: Liang and
     Zeger 1986, Biometrika 73:13; weights: Binder 1983, International Statistical Review 51:279;
     Kish 1965, Survey Sampling, section 11.7; degrees of freedom: Satterthwaite 1946, Biometrics
     Bulletin 2:110.
     """
-    values, counts = np.atleast_2d(np.asarray(f, np.float64)), np.asarray(n, np.float64)
+    counts = np.asarray(n, np.float64)
     each = counts if squares is None else np.asarray(squares, np.float64)
-    if values.shape[1:] != counts.shape or counts.shape != each.shape:
+    values = f if isinstance(f, Influence) else np.atleast_2d(np.asarray(f, np.float64))
+    kinds = (2 * f.m,) if isinstance(f, Influence) else np.shape(values)[1:]
+    if kinds != counts.shape or counts.shape != each.shape:
         raise ValueError("influence values and counts differ in length")
     total, weight = float(counts.sum()), float(each.sum())
     size = total**2 / weight if total else 0.0
-    products, second, fourth = _powers(values, counts, each)
+    k = 1 if isinstance(values, Influence) else len(values)
+    products, second, fourth = _powers(k, _pieces(values, counts, each))
     covariance = _corrected(products, total, size)
     if clusters is None:
         df = _degrees(size, weight * fourth, second, fewest)
-        return Uncertainty(covariance, df, np.ones(len(values)), size)
-    values = np.where(counts > 0, values, 0.0)
-    sums = clusters(values)
+        return Uncertainty(covariance, df, np.ones(k), size)
+    sums = clusters(np.where(counts > 0, np.atleast_2d(np.asarray(values)), 0.0))
     c = sums.shape[1]
     together = _corrected(sums @ sums.T, total, c)
     rows = np.diag(covariance)
@@ -90,21 +93,33 @@ def uncertainty(
     return Uncertainty(together, df, effect, size, c)
 
 
-def _powers(values: Floats, counts: Floats, each: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the sums of n f f', (k, k), of n f² and of n f⁴, (k,), each of them; in blocks."""
-    k = len(values)
-    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+def _pieces(
+    values: Floats | Influence, counts: Floats, each: Floats
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield f (k, b) and n (b,) of some kinds of rows at a time; what no row is has no say."""
     for start in range(0, len(counts), _BLOCK):
         part = slice(start, start + _BLOCK)
-        # what no row is has no say, defined or not
-        f, n = np.where(counts[part] > 0, values[:, part], 0.0), each[part]
+        there = np.flatnonzero(counts[part] > 0)
+        if isinstance(values, Influence):
+            for y, first in ((True, 0), (False, values.m)):
+                some = there[(there + start < values.m) == y]
+                if len(some):
+                    yield values.at(some + (start - first), y)[None], each[part][some]
+        else:
+            yield values[:, part][:, there], each[part][there]
+
+
+def _powers(k: int, pieces: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+    """Return the sums of n f f', (k, k), of n f² and of n f⁴, (k,), each of them."""
+    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    for f, n in pieces:
         squared = f**2  # twice over, for a fourth power takes forty times as long
-        second += (n * squared).sum(axis=1)
-        fourth += (n * squared**2).sum(axis=1)
-        if k > 1:
-            products += (f * n) @ f.T
-    # of one, without the threads of a matrix product, which wait for work at full speed
-    return products if k > 1 else second[:, None], second, fourth
+        weighed = n * squared
+        second += weighed.sum(axis=1)
+        fourth += (weighed * squared).sum(axis=1)
+        # of one, without the threads of a matrix product, which wait for work at full speed
+        products += (f * n) @ f.T if k > 1 else weighed.sum()
+    return products, second, fourth
 
 
 def smaller_class(n: ArrayLike, clusters: ClusterSums | None = None) -> float:

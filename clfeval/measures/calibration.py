@@ -10,10 +10,10 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
-from clfeval.measures.logistic import chances, line, log_odds, shift
+from clfeval.arrays import Counts, Floats, Influence, Ints, over
+from clfeval.measures.logistic import chances, information, line, log_odds, shift
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import distinct, probabilities, remembered, totals, two
+from clfeval.measures.scored import distinct, probabilities, remembered, totals
 
 BINS = 10  # where no number is given
 _DECILES = 10
@@ -49,48 +49,49 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     return shift(log_odds(scores), positives, negatives)
 
 
-@remembered
-def line_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on intercept and slope, (2, 2 m): M times the inverse information times
-    the score (y - mu) (1, x) of a row; its covariance is the sandwich. NaN as they are.
+def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the slope: M times the inverse information times the score of a row.
 
+    f = M (y - mu) (x - mean) / sum w (x - mean)²   w = n mu (1 - mu), mean = sum w x / sum w
+
+    Its variance is the sandwich's. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
+    return _line_influence(scores, positives, negatives)[1]
+
+
+def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
+    return _line_influence(scores, positives, negatives)[0]
+
+
+def _line_influence(
+    scores: Counts, positives: Counts, negatives: Counts
+) -> tuple[Influence, Influence]:
     x = log_odds(scores)
     a, b = line(x, positives, negatives).tolist()
-    if math.isnan(a):
-        return np.full((2, 2 * len(x)), np.nan)
-    mu, n = chances(x, a, b), positives + negatives
-    w = n * mu * (1 - mu)
-    mean = (w * x).sum() / w.sum()  # around which the two parts of the information are apart
-    apart, (level, steep) = x - mean, (n.sum() / part.sum() for part in (w, w * (x - mean) ** 2))
-    found = np.empty((2, 2, len(x)))  # in place: of ten million rows new memory costs more
-    for i, rest in enumerate((1 - mu, -mu)):
-        np.multiply(apart, rest, out=found[1, i])
-        found[1, i] *= steep
-        np.multiply(level, rest, out=found[0, i])
-        found[0, i] -= mean * found[1, i]
-    return found.reshape(2, -1)
+    level, mean, steep = _sandwich(x, positives, negatives).tolist()
+
+    def slope(at: Ints | slice, y: bool) -> Floats:
+        return np.asarray((y - chances(x[at], a, b)) * (x[at] - mean) * steep)
+
+    def intercept(at: Ints | slice, y: bool) -> Floats:
+        return np.asarray((y - chances(x[at], a, b)) * (level - mean * steep * (x[at] - mean)))
+
+    return Influence(len(x), intercept), Influence(len(x), slope)
 
 
-def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the slope, (2 m,)."""
-    return np.asarray(line_influence(scores, positives, negatives)[1])
+@remembered
+def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
+    return np.array(information(x, positives, negatives, *line(x, positives, negatives).tolist()))
 
 
-def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the intercept, (2 m,)."""
-    return np.asarray(line_influence(scores, positives, negatives)[0])
-
-
-def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the intercept at slope 1: (y - mu) M / sum n mu (1 - mu), (2 m,)."""
+def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     x = log_odds(scores)
-    mu = chances(x, float(shift(x, positives, negatives)), 1.0)
-    n = positives + negatives
-    found = two(1 - mu, -mu)
-    found *= over(n.sum(), (n * mu * (1 - mu)).sum())
-    return found
+    a = float(shift(x, positives, negatives))
+    level, _, _ = information(x, positives, negatives, a, 1.0)
+    return Influence(len(x), lambda at, y: (y - chances(x[at], a, 1.0)) * level)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -106,14 +107,14 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     return over(totals(positives, negatives)[0], expected)
 
 
-def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on observed / expected, (y - O/E p) / mean p, (2 m,)."""
+def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on observed / expected, (y - O/E p) / mean p."""
     p = probabilities(scores)
     n = positives + negatives
     ratio = oe_ratio(p, positives, negatives)
-    if not np.isfinite(ratio):
-        return np.full(2 * len(p), np.nan)
-    return over(two(1 - ratio * p, -ratio * p), over((n * p).sum(), n.sum()))
+    each = over((n * p).sum(), n.sum())
+    ratio = np.where(np.isfinite(ratio), ratio, np.nan)
+    return Influence(len(p), lambda at, y: over(y - ratio * p[at], each))
 
 
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:

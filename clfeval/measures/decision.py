@@ -14,9 +14,9 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, over
+from clfeval.arrays import Bools, Counts, Floats, Influence, over
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import probabilities, totals, two
+from clfeval.measures.scored import probabilities, totals
 
 HALF = 0.5  # the threshold where none is given
 
@@ -65,30 +65,30 @@ def interventions_avoided(
 
 def net_benefit_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
-) -> Floats:
-    """Return the influence on the net benefit: what a row brings less the mean, (2 m,)."""
-    called = np.asarray(_called(scores, t), np.float64)
-    brought = two(called, -_exchange(t) * called)
-    return brought - net_benefit(scores, positives, negatives, t)
+) -> Influence:
+    """Return the influence on the net benefit: what a row brings less the mean."""
+    called, mean = _called(scores, t), net_benefit(scores, positives, negatives, t)
+    brings = {True: 1.0, False: -_exchange(t)}
+    return Influence(len(scores), lambda at, y: called[at] * brings[y] - mean)
 
 
 def standardised_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
-) -> Floats:
-    """Return the influence on NB / pi, (f - NB / pi (y - pi)) / pi, (2 m,)."""
-    share, m = _prevalence(positives, negatives), len(scores)
+) -> Influence:
+    """Return the influence on NB / pi, (f - NB / pi (y - pi)) / pi."""
+    share = _prevalence(positives, negatives)
     ratio = standardised(scores, positives, negatives, t)
     own = net_benefit_influence(scores, positives, negatives, t)
-    return over(own - ratio * (two(np.ones(m), np.zeros(m)) - share), share)
+    return Influence(own.m, lambda at, y: over(own.at(at, y) - ratio * (y - share), share))
 
 
 def avoided_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
-) -> Floats:
-    """Return the influence on the interventions avoided: what a row adds less the mean, (2 m,)."""
-    passed = np.asarray(~_called(scores, t), np.float64)
-    added = 100 * two(-over(1.0, _price(t)) * passed, passed)
-    return added - interventions_avoided(scores, positives, negatives, t)
+) -> Influence:
+    """Return the influence on the interventions avoided: what a row adds less the mean."""
+    passed, mean = ~_called(scores, t), interventions_avoided(scores, positives, negatives, t)
+    adds = {True: -100 * float(over(1.0, _price(t))), False: 100.0}
+    return Influence(len(scores), lambda at, y: passed[at] * adds[y] - mean)
 
 
 def _called(scores: Counts, t: float) -> Bools:

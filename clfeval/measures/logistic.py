@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, over
 from clfeval.measures.scored import LEAST, probabilities, remembered
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
@@ -95,6 +95,27 @@ def _halved(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
         many = _excess(x, pos, neg, middle) > 0
         low, high = np.where(many, low, middle), np.where(many, middle, high)
     return np.asarray((low + high) / 2)
+
+
+def information(
+    x: Floats, positives: Counts, negatives: Counts, a: float, b: float
+) -> tuple[float, float, float]:
+    """Return M / sum w, the mean of x by w, and M / sum w (x - mean)², w = n mu (1 - mu).
+
+    Around that mean the information on the line is that on two lines. Shapes: (m,) each. NaN where
+    a or b is.
+    """
+    if np.isnan(a + b):
+        return np.nan, np.nan, np.nan
+    sums, centre = np.zeros(3), float(x.mean())
+    for start in range(0, len(x), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        mu, z = chances(x[part], a, b), x[part] - centre
+        w = (positives[part] + negatives[part]) * mu * (1 - mu)
+        sums += w.sum(), (w * z).sum(), (w * z * z).sum()
+    rows, mean = positives.sum() + negatives.sum(), over(sums[1], sums[0])
+    each = over(rows, [sums[0], sums[2] - sums[1] * mean]).tolist()
+    return each[0], float(centre + mean), each[1]
 
 
 def chances(x: Floats, a: float, b: float) -> Floats:

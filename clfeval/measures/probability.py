@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Counts, Floats, Influence, over
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals, two
+from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals
 
 Loss = Callable[[ArrayLike, ArrayLike], Floats]
+_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 
 
 def clipped(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
@@ -75,20 +76,18 @@ def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) ->
 
     NaN without rows. Errors: those of the loss.
     """
-    return _mean_of(loss(scores, True), loss(scores, False), positives, negatives)
-
-
-def _mean_of(of: Floats, others: Floats, positives: Counts, negatives: Counts) -> Floats:
-    whole = (positives * of).sum(axis=-1) + (negatives * others).sum(axis=-1)
+    whole: Any = 0.0
+    for start in range(0, len(scores), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for y, n in ((True, positives), (False, negatives)):
+            whole = whole + (n[..., part] * loss(scores[part], y)).sum(axis=-1)
     return over(whole, np.sum(totals(positives, negatives), axis=0))
 
 
-def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the mean of a loss: the loss less its mean, (2 m,)."""
-    of, others = loss(scores, True), loss(scores, False)
-    found = two(of, others)
-    found -= _mean_of(of, others, positives, negatives)
-    return found
+def mean_influence(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the mean of a loss: the loss less its mean."""
+    mean = mean_of(loss, scores, positives, negatives)
+    return Influence(len(scores), lambda at, y: loss(scores[at], y) - mean)
 
 
 def _spread(share: Any) -> Floats:
@@ -128,8 +127,8 @@ def skill(
 def skill_influence(
     loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
     scores: Counts, positives: Counts, negatives: Counts,
-) -> Floats:  # fmt: skip
-    """Return the influence on a skill, that of a ratio, (2 m,).
+) -> Influence:  # fmt: skip
+    """Return the influence on a skill, that of a ratio.
 
     f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o)
 
@@ -139,12 +138,8 @@ def skill_influence(
     share = np.where((p > 0) & (n > 0), over(p, p + n), np.nan)
     reference = prior(share)
     mean = mean_of(loss, scores, positives, negatives)
-    found = mean_influence(loss, scores, positives, negatives)
-    for y, part in zip((1, 0), (slice(0, len(scores)), slice(len(scores), None)), strict=True):
-        found[part] -= over(mean, reference) * (slope(share) * (y - share))
-    np.negative(found, out=found)
-    found /= reference
-    return found
+    moved = {y: mean + over(mean, reference) * slope(share) * (y - share) for y in (True, False)}
+    return Influence(len(scores), lambda at, y: (moved[y] - loss(scores[at], y)) / reference)
 
 
 def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -181,11 +176,12 @@ def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> F
     return _spread(over(p, p + n))
 
 
-def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on o (1 - o): (1 - 2 o) (y - o), (2 m,)."""
+def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on o (1 - o): (1 - 2 o) (y - o)."""
     p, n = totals(positives, negatives)
-    share, m = over(p, p + n), len(scores)
-    return np.asarray((1 - 2 * share) * (two(np.ones(m), np.zeros(m)) - share))
+    share = over(p, p + n)
+    moved = {y: np.full(len(scores), (1 - 2 * share) * (y - share)) for y in (True, False)}
+    return Influence.of(moved[True], moved[False])
 
 
 def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:

@@ -10,9 +10,9 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Counts, Floats, Influence, over
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import at_scores, places, product, share, totals, two
+from clfeval.measures.scored import at_scores, places, product, share, totals
 
 LOW_FPR = (0.0, 0.1)  # of the partial area, where no range is given
 
@@ -178,8 +178,8 @@ def _rates(scores: Counts, positives: Counts, negatives: Counts) -> tuple[Floats
     return over(_from_above(pos), p[..., None]), over(_from_above(neg), n[..., None])
 
 
-def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the area under the ROC curve, the placements of DeLong, (2 m,).
+def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the area under the ROC curve, the placements of DeLong.
 
     of a positive: (share of negatives below it, ties 1/2, - AUC) M / P
     of a negative: (share of positives above it, ties 1/2, - AUC) M / N
@@ -190,19 +190,22 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> F
     pos, neg, _ = at_scores(scores, positives, negatives)
     p, n = totals(pos, neg)
     area = roc_auc(scores, positives, negatives)
-    below = over(neg.cumsum(dtype=np.float64) - neg / 2, n) - area
-    above = over(_from_above(pos) - pos / 2, p) - area
-    at = places(scores)
-    return two(over((p + n) * below, p)[at], over((p + n) * above, n)[at])
+    below = over(neg.cumsum(dtype=np.float64) - neg / 2, n)
+    above = over(_from_above(pos) - pos / 2, p)
+    many, place = {True: over(p + n, p), False: over(p + n, n)}, places(scores)
+    return Influence(
+        len(place), lambda at, y: ((below if y else above)[place[at]] - area) * many[y]
+    )
 
 
-def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on 2 AUC - 1, twice that on the area, (2 m,)."""
-    return 2 * roc_auc_influence(scores, positives, negatives)
+def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on 2 AUC - 1, twice that on the area."""
+    area = roc_auc_influence(scores, positives, negatives)
+    return Influence(area.m, lambda at, y: 2 * area.at(at, y))
 
 
-def average_precision_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the average precision, E[Prec(S) | positive], (2 m,).
+def average_precision_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the average precision, E[Prec(S) | positive].
 
     f(y, s) = (y (Prec(s) - AP) + sum over scores u <= s of p(u) (y - Prec(u)) / B(u)) / pi
 
@@ -213,8 +216,8 @@ def average_precision_influence(scores: Counts, positives: Counts, negatives: Co
     return _precisions(scores, positives, negatives, [(1.0, 0)])
 
 
-def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the influence on the area by trapezoids, (2 m,).
+def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the area by trapezoids.
 
     As of the average precision, half by the precision at a score and half by that at the next
     higher one, which is 1 above the highest. NaN without positives.
@@ -224,15 +227,16 @@ def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Fl
 
 def _precisions(
     scores: Counts, positives: Counts, negatives: Counts, parts: Sequence[tuple[float, int]]
-) -> Floats:
-    """Return the influence on a mean over the positives of precisions, (2 m,).
+) -> Influence:
+    """Return the influence on a mean over the positives of precisions.
 
     parts: with what weight which precision counts: at the score (0), at the next higher one (1).
     """
     pos, neg, _ = at_scores(scores, positives, negatives)
     p, n = totals(pos, neg)
     if not p:
-        return np.full(2 * len(np.asarray(scores)), np.nan)
+        none = np.full(len(np.asarray(scores)), np.nan)
+        return Influence.of(none, none)
     hits, claimed = _from_above(pos), _from_above(pos + neg)
     precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
     found = np.zeros((2, len(pos)))
@@ -251,7 +255,7 @@ def _precisions(
         found[0] += weight * here
     found[0] -= value
     at = places(scores)
-    return np.asarray((p + n) / p * found[:, at].ravel())
+    return Influence.of(*((p + n) / p * found[:, at]))
 
 
 RANKING = (

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Bools, Floats, Influence
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 IntervalKind = Literal[
@@ -103,7 +103,7 @@ class Measure:
     kinked: bool = False
     drawn: bool = False
     loss: Callable[..., Floats] | None = None
-    influence: Callable[..., Floats] | None = None
+    influence: Callable[..., Influence] | None = None
     scale: ScaleKind = "identity"
     caveat: str | None = None
     classes: OfClasses | None = None
@@ -149,8 +149,8 @@ class Measure:
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
             return self if classes == self.classes else replace(self, classes=classes)
-        of, influence = (one and partial(one, **mine) for one in (self.of, self.influence))
-        terms = partial(self.terms, **mine)
+        of, terms = self.of and partial(self.of, **mine), partial(self.terms, **mine)
+        influence = self.influence and partial(self.influence, **mine)
         return replace(self, of=of, influence=influence, terms=terms, classes=classes)
 
 

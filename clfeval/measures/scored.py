@@ -3,8 +3,8 @@
 A measure of scores is `of(scores, positives, negatives)`: scores (m,) ascending, so that equal ones
 are neighbours, whose counts are added up first: ties are ties however written. Counts may have
 further axes before the last, such as bootstrap replicates. Its influence function takes one table
-and returns f, (2 m,): of a positive at each score, then of a negative at each. Their mean over the
-rows is 0, and the measure of a sample less that of its population is about their mean over it.
+and returns the `Influence` of a positive and of a negative at each score. Its mean over the rows is
+0, and the measure of a sample less that of its population is about its mean over it.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ def share(part: Counts, whole: Counts) -> Floats:
 def places(scores: Counts) -> Ints:
     """Return the place of each score, ascending, among the distinct ones: (m,)."""
     first = distinct(scores)
+    if len(first) == len(scores):
+        return first
     return np.repeat(np.arange(len(first)), np.diff(first, append=len(scores)))
 
 
@@ -93,8 +95,3 @@ def probabilities(p: ArrayLike) -> Floats:
     if not ((given >= 0) & (given <= 1)).all():
         raise ValueError("probabilities lie between 0 and 1")
     return given
-
-
-def two(positive: Floats, negative: Floats) -> Floats:
-    """Join what positives and negatives at each score count, (m,) each: (2 m,)."""
-    return np.concatenate(np.broadcast_arrays(positive, negative))

@@ -128,7 +128,7 @@ def test_statsmodels(seed: int) -> None:
     c = len(clusters)
 
     names = ("brier", "calibration_intercept", "calibration_slope")
-    f = np.array([CATALOG[name].influence(p, pos, neg) for name in names])  # type: ignore[misc]
+    f = [np.asarray(CATALOG[name].influence(p, pos, neg)) for name in names]  # type: ignore[misc]
     found = uncertainty(f, n, clusters=clusters.totals)
     loss = (truth - p) ** 2
     robust = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}

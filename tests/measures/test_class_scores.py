@@ -185,7 +185,8 @@ def test_influence_of_two_classes_is_that_of_many(name: str) -> None:
     truth, p, n = truth[order], p[order], n[order]
     of_two = CATALOG[name].influence
     assert of_two is not None
-    positive, negative = of_two(p[:, 1], n * truth, n * (1 - truth)).reshape(2, -1)
+    f = of_two(p[:, 1], n * truth, n * (1 - truth))
+    positive, negative = np.asarray(f).reshape(2, -1)
     of_rows = np.where(truth == 1, positive, negative)
     np.testing.assert_allclose(influence(name, (truth, p, n)), of_rows, atol=1e-12)
 

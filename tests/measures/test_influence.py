@@ -45,7 +45,7 @@ def test_influence_is_the_derivative_in_the_counts(
     p, positives, negatives = tables(seed, digits)
     measure = measure.given(**TAKEN)
     assert measure.influence is not None
-    f = measure.influence(p, positives, negatives)
+    f = np.asarray(measure.influence(p, positives, negatives))
     counts = np.concatenate([positives, negatives])
     assert f.shape == (2 * len(p),)
     scale = np.abs(f).max()
@@ -67,7 +67,7 @@ def test_jackknife(measure: Measure) -> None:
     for times in (5, 50):
         pos, neg = times * positives, times * negatives
         counts = np.concatenate([pos, neg])
-        f, m = measure.influence(p, pos, neg), counts.sum()
+        f, m = np.asarray(measure.influence(p, pos, neg)), counts.sum()
         there = counts - np.eye(len(counts), dtype=int)[counts > 0]
         left = measure.function(p, *np.split(there, 2, axis=1))
         moved = (m - 1) * (measure.function(p, pos, neg) - left)
@@ -81,8 +81,8 @@ def test_equal_scores_that_stand_apart_have_one_influence() -> None:
     pos, neg = np.array([1, 2, 1, 4]), np.array([3, 1, 0, 1])
     for measure in (one.given(**TAKEN) for one in SMOOTH):
         assert measure.influence is not None
-        apart = measure.influence(p, pos, neg)
-        joined = measure.influence(whole, np.array([1, 3, 4]), np.array([3, 1, 1]))
+        apart = np.asarray(measure.influence(p, pos, neg))
+        joined = np.asarray(measure.influence(whole, np.array([1, 3, 4]), np.array([3, 1, 1])))
         at = [0, 1, 1, 2]
         expected = np.concatenate([joined[:3][at], joined[3:][at]])
         np.testing.assert_allclose(apart, expected, rtol=0, atol=1e-12 * np.abs(joined).max())
@@ -93,12 +93,12 @@ def test_area_by_hand_and_the_components_of_delong() -> None:
     p, pos, neg = np.array([0.1, 0.5, 0.9]), np.array([0, 1, 1]), np.array([1, 1, 0])
     measure = CATALOG["roc_auc"]
     assert measure.influence is not None
-    f = measure.influence(p, pos, neg)
+    f = np.asarray(measure.influence(p, pos, neg))
     # a positive at .5 beats 1.5 of 2, at .9 both; a negative at .1 loses to 2 of 2, at .5 to 1.5
     assert f[[1, 2]].tolist() == [4 / 2 * (1.5 / 2 - 3.5 / 4), 4 / 2 * (2 / 2 - 3.5 / 4)]
     assert f[[3, 4]].tolist() == [4 / 2 * (2 / 2 - 3.5 / 4), 4 / 2 * (1.5 / 2 - 3.5 / 4)]
     p, pos, neg = tables(4, 2, rows=60)
-    f = measure.influence(p, pos, neg)
+    f = np.asarray(measure.influence(p, pos, neg))
     rows, others = pos.sum(), neg.sum()
     m = rows + others
     # DeLong divides each class's squares by (P - 1) P and (N - 1) N, the influence by P² and N²
@@ -115,7 +115,7 @@ def test_average_precision_by_hand() -> None:
     assert ap.influence is not None
     theta = (1 + 2 / 3) / 2
     assert ap.function(p, pos, neg) == pytest.approx(theta, abs=1e-15)
-    f = ap.influence(p, pos, neg)
+    f = np.asarray(ap.influence(p, pos, neg))
     # of the positives each 1/3 of the rows: at .1 all rows claim, at .9 a third
     low, high = (1 / 3) / 1, (1 / 3) / (1 / 3)
     positive_high = 1 - theta + low * (1 - 2 / 3) + high * (1 - 1)
@@ -131,5 +131,5 @@ def test_undefined_measures_have_no_influence() -> None:
         for measure in (one.given(**TAKEN) for one in SMOOTH):
             assert measure.influence is not None
             value = measure.function(p, np.array(pos), np.array(neg))
-            f = measure.influence(p, np.array(pos), np.array(neg))
+            f = np.asarray(measure.influence(p, np.array(pos), np.array(neg)))
             assert np.isnan(f).all() == np.isnan(value), measure.id

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from clfeval.arrays import Counts, Floats
-from clfeval.measures.calibration import calibration_in_the_large, calibration_slope, line_influence
+from clfeval.measures.calibration import (
+    calibration_in_the_large,
+    calibration_slope,
+    slope_influence,
+)
 from clfeval.measures.scored import remembered
 
 
@@ -78,7 +82,7 @@ def test_calibration_is_the_same_for_arrays_nobody_can_write_to() -> None:
     positives = (rng.uniform(size=6000) < p).astype(np.int64)
     free = p, positives, 1 - positives
     kept = tuple(fixed(*part.tolist()) for part in free)
-    for of in (calibration_slope, calibration_in_the_large, line_influence):
+    for of in (calibration_slope, calibration_in_the_large, slope_influence):
         np.testing.assert_array_equal(of(*free), of(*kept))
         np.testing.assert_array_equal(of(*kept), of(*kept))
 

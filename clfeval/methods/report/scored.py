@@ -7,7 +7,7 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Counts, Floats, Influence
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
@@ -83,7 +83,7 @@ def _why(measure: Measure, counts: ScoreCounts) -> str:
     return why(measure.undefined, Confusion(p, n, 0, 0))
 
 
-def _uncertainty(each: Floats, counts: ScoreCounts) -> Uncertainty:
+def _uncertainty(each: Influence, counts: ScoreCounts) -> Uncertainty:
     n = _rows(counts.positives, counts.negatives)
     owned = None if counts.clusters is None else counts.clusters.totals
     return uncertainty(each, n, fewest=smaller_class(n, owned), clusters=owned)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import PatternCounts
@@ -112,7 +112,12 @@ def _rounded(covariance: Floats) -> Floats:
     return np.asarray(np.round(covariance, DIGITS - int(np.floor(np.log10(largest)))))
 
 
-def spread(each: Floats, place: Ints, truth: Bools) -> Floats:
+def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
     """Return the influence of rows, (n,), from that of a positive and a negative at each score."""
-    m = len(each) // 2
-    return np.asarray(each[np.where(truth, place, place + m)])
+    found = np.empty(len(place))
+    for start in range(0, len(place), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for y in (True, False):
+            rows = np.flatnonzero(truth[part] == y)
+            found[rows + start] = each.at(place[part][rows], y)
+    return found

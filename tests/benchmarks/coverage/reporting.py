@@ -136,7 +136,7 @@ def _equal(k: int, rows: int, replicates: int) -> Iterator[Line]:
         for x in noise + APART * truth:
             order = np.argsort(x)
             pos = truth[order] * 1
-            f = roc_auc_influence(x[order], pos, 1 - pos)
+            f = np.asarray(roc_auc_influence(x[order], pos, 1 - pos))
             each = np.empty(rows)
             each[order] = np.where(pos, f[:rows], f[rows:])
             values.append(float(roc_auc(x[order], pos, 1 - pos)))
