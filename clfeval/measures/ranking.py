@@ -276,7 +276,7 @@ RANKING = (
             "greatest |tp rate - fp rate| over thresholds",
             "Kolmogorov-Smirnov distance of two samples", invariant=True),
     Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
-            ("single_class",), "influence", "mean over classes of the area for this class",
+            ("single_class",), "delong", "mean over classes of the area for this class",
             "Provost and Domingos 2000, NYU Stern IS-00-04", scale="logit"),
     Measure("partial_auc", "partial AUC", partial_auc, "scores", "max", 0, 1, ("single_class",),
             "drawn", "the area over a range of false positive rates, standardised",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
@@ -15,14 +16,15 @@ from clfeval.counts.units import shown
 from clfeval.errors import UsageError
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.class_scores import clipped_rows
 from clfeval.measures.classes import accuracy_influence
-from clfeval.methods.document import counting_notes, parameters, signature
+from clfeval.methods.document import clipped_note, counting_notes, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.together import Race, of_classes, race
+from clfeval.methods.report.together import Race, of_classes, of_rows, race
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -35,6 +37,7 @@ INTERVAL_METHODS = {
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
@@ -50,15 +53,17 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     for label, patterns in every.items():
         for row in label_rows(label, patterns, asked, options):
             metrics.setdefault((label, str(row["model"])), []).append(row)
+    lost = dict[str, float]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
         for label, counts in counted.class_scores(i).items():
             found = probability_rows(label, model.name, counts, asked, options)
             metrics[label, model.name] += found
-            digests += [f"{model.name}{counts.digest()}"] if label is None else []
-    lead = "accuracy" if _absent(whole).any() else "balanced_accuracy"
-    leaders = _race(whole, lead, options)
+            if label is None:
+                digests.append(f"{model.name}{counts.digest()}")
+                lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
+    lead, leaders = _race(whole, counted, options)
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -104,7 +109,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         },
         tables={"models": models, "metrics": rows, "confusion": confusion},
         answer=answer,
-        warnings=(*_warnings(whole), *counting_notes(counted)),
+        warnings=(
+            *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
+        ),
     )  # fmt: skip
 
 
@@ -123,19 +130,46 @@ def _absent(patterns: ClassPatterns) -> Any:
     return patterns.tables[0].sum(axis=1) == 0
 
 
-def _race(patterns: ClassPatterns, lead: str, options: ReportOptions) -> Race | None:
-    """Return who leads by the labels, on the same rows."""
+def _race(
+    patterns: ClassPatterns, counted: Counted, options: ReportOptions
+) -> tuple[str, Race | None]:
+    """Return by what models are compared, and who leads on the same rows.
+
+    By Hand and Till's area where every model has probabilities and every class rows; else by the
+    balanced accuracy of labels, or the accuracy where a class has no row.
+    """
+    scored = all(model.kind == "classes" for model in counted.models)
+    absent = bool(_absent(patterns).any())
+    lead = "accuracy" if absent else AREA if scored else "balanced_accuracy"
     if options.confidence is None:
-        return None
-    values, covariance = of_classes(patterns, CATALOG[lead])
+        return lead, None
+    values, covariance = _of_areas(counted) if lead == AREA else of_classes(patterns, CATALOG[lead])
     if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
-        return None
+        return lead, None
     rows = patterns.tables[0].sum(axis=1) / patterns.unit
     fewest = min(float(rows[rows > 0].min()), _clusters(patterns))
-    return race(
+    return lead, race(
         patterns.models, lead, values.tolist(), covariance, level=options.level,
         seed=options.seed, fewest=fewest,
     )  # fmt: skip
+
+
+def _of_areas(counted: Counted) -> tuple[Floats, Floats]:
+    """Return the areas of models by Hand and Till, (k,), and their covariance, (k, k)."""
+    form = CATALOG[AREA].classes
+    assert form is not None
+    assert form.of is not None
+    assert form.influence is not None
+    values, moved, first = list[float](), list[Floats](), None
+    for i in range(len(counted.models)):
+        rows = counted.class_rows(i)
+        first = rows if first is None else first
+        if not np.array_equal(rows.truth, first.truth):
+            raise RuntimeError("rows come in another order the second time")
+        values.append(float(form.of(rows.truth, rows.p, rows.n)))
+        moved.append(form.influence(rows.truth, rows.p, rows.n))
+    assert first is not None
+    return np.array(values), of_rows(moved, first.weights, first.owners)
 
 
 def _clusters(patterns: ClassPatterns) -> float:

@@ -150,3 +150,23 @@ def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
     assert one.low is not None
     assert one.high is not None
     assert one.low < one.high < 0.51
+
+
+def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
+    """Two rows of the six, one of weight 3, gave their class nothing: 52 ln 2 each."""
+    two = pl.DataFrame({
+        "truth": [1, 0, 1, 0], "m": [0.0, 1.0, 0.5, 0.5], "k": [0.9, 0.1, 0.5, 0.5],
+        "n": [3, 1, 1, 1],
+    })  # fmt: skip
+    said = "a probability of 0 for the true class counts as 2**-52 in log_loss: 4 rows of 'm'"
+    assert "clipped" not in {one.code for one in clfeval.report(two, weight="n").warnings}
+    result = clfeval.report(two, weight="n", measure="log_loss")
+    assert [one.message for one in result.warnings if one.code == "clipped"] == [said]
+    lost = next(row["log_loss"] for row in result.tables["models"] if row["model"] == "m")
+    assert isinstance(lost, Estimate)
+    assert lost.value == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
+    three = pl.DataFrame({
+        "truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5],
+    })  # fmt: skip
+    (note,) = (one for one in clfeval.report(three).warnings if one.code == "clipped")
+    assert note.message == said.replace("4 rows", "1 row")
