@@ -37,6 +37,7 @@ INTERVAL_METHODS = {
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
 AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
@@ -71,7 +72,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
-    models = _model_rows(rows, leaders)
+    models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     answer = report_answer(firsts, lead, leaders, (), options.confidence)
@@ -176,7 +177,7 @@ def _clusters(patterns: ClassPatterns) -> float:
     return np.inf if patterns.clusters is None else len(patterns.clusters)
 
 
-def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
+def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str]) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
@@ -185,7 +186,7 @@ def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
         if row["estimator"] == kind:
             mine[str(row["metric"])] = row["value"]
     scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
-    names = (*OF_PROBABILITIES, *OF_LABELS) if scored else OF_LABELS
+    names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
     none = Estimate(None, reason="needs_scores")
     may = {} if leaders is None else leaders.may_be_best
     return [

@@ -24,7 +24,9 @@ OF_SCORES = (
 )  # fmt: skip
 HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
         *of("share", "balanced_accuracy"), *of("signed", "mcc"), *of("share", "f1"),
-        *of("signed", "kappa"), *of("share", "accuracy"))  # fmt: skip
+        *of("signed", "kappa"), *of("share", "accuracy"),
+        *of("signed", "kappa_quadratic", when=f"{_MANY}?"),
+        *of("amount", "ordinal_mae", when=f"{_MANY}?"))  # fmt: skip
 TABLES = (
     Table("models", (
         SLICE, MODEL, *(replace(one, when=_TWO) for one in (THRESHOLD, *CELLS)), *OF_SCORES, *HARD,

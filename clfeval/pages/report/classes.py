@@ -25,10 +25,14 @@ OF_PROBABILITIES: Mapping[str, Source] = {
     "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
     "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier", "true in\ntop 2 ↑": "top_k_accuracy",
 }  # fmt: skip
+OF_ORDER: Mapping[str, Source] = {
+    "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
+}  # fmt: skip
 LED = {"roc_auc": "AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy"}
 WORDS = {
     "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",
     BALANCED: "mean of the classes' sensitivity, each class alike",
+    "ordinal_mae": "mean distance of answer and truth in the order of classes",
 }
 
 
@@ -40,15 +44,14 @@ def shown_classes(result: Result) -> Iterator[Shown]:
     rows = ranked(models, lead)
     columns = OF_PROBABILITIES if scored else OF_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
-    columns = {**first, **columns}
+    columns = {**first, **(OF_ORDER if "ordinal_mae" in models[0] else {}), **columns}
     confusion = result.whole("confusion")
     best = str(rows[0]["model"])
     yield Shown(
         "models", f"Models, the largest {LED[lead]} first", columns, rows[:LISTED],
         total=len(rows), rank="main", lead=lead, more="--format csv",
         places=places(rows[:LISTED]), note=_without(confusion, best),
-        words={name: WORDS[name] for name in (BALANCED, "roc_auc")
-               if name in columns.values()},
+        words={name: text for name, text in WORDS.items() if name in columns.values()},
     )  # fmt: skip
     yield from _each_class(result, best)
     yield from _confusions(confusion, best)

@@ -200,6 +200,9 @@ def test_ordinal_measures_take_the_declared_order_and_ask_for_it() -> None:
     t = np.array([place[f"k{i}"] for i in truth])
     q = p[:, [int(name[1]) for name in order]]
     said = np.array([place[f"k{k}"] for k in p.argmax(axis=1)])  # the first column of equal ones
+    first = result.tables["models"][0]
+    assert first["ordinal_mae"] == value(result, "ordinal_mae")
+    assert "ordinal_mae" not in clfeval.report(table).tables["models"][0]
     assert value(result, "ordinal_mae").value == pytest.approx(np.abs(t - said).mean())
     assert value(result, "accuracy_within_1").value == pytest.approx((np.abs(t - said) < 2).mean())
     assert value(result, "kappa_quadratic").value == pytest.approx(
