@@ -36,6 +36,7 @@ completions: $(VENV)/.dev ## write the shell completions anew
 	$(BIN)/python -m clfeval.cli.completions completions
 
 bench: $(VENV)/.dev ## measure time and memory against named peers (builds its tables in .bench)
+	-$(PIP) rapidstats
 	$(BIN)/python -m tests.benchmarks
 
 clean: ## remove the environment, caches and benchmark tables

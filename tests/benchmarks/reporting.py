@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.benchmarks.tables import FOLDER, table
 MODELS, SMALL = 8, 10_000
 ROUNDS = 3
 SKLEARN, LABELS = "scikit-learn, points only", "clfeval mars, labels"
+AREAS, RAPIDSTATS = "areas alone", "rapidstats, areas alone"
 LIMIT, SURE, HARD = 0.2, 2.0, 1.5  # of the time of the script, without intervals, of mars
 GROWTH = 13.0  # of ten times the rows: n log n from 10^6 to 10^7 is 11.7
 MOST_SECONDS, MOST_MIB = 60.0, 4096
@@ -60,6 +62,32 @@ for name in frame.columns[1:]:
 print(json.dumps(found))
 """
 
+# the areas under the ROC curve and nothing else, of scores in memory
+AREA = """
+import sys
+import polars as pl
+frame = pl.read_parquet(sys.argv[1])
+truth = frame["truth"].cast(pl.Boolean)
+"""
+AREA_HERE = (
+    AREA
+    + """
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.ranking import roc_auc
+for name in frame.columns[1:]:
+    counts = ScoreCounts.of_rows(frame[name].to_numpy(), truth.to_numpy(), None)
+    print(float(roc_auc(counts.scores, counts.positives, counts.negatives)))
+"""
+)
+AREA_PEER = (
+    AREA
+    + """
+from rapidstats.metrics import roc_auc
+for name in frame.columns[1:]:
+    print(roc_auc(truth, frame[name]))
+"""
+)
+
 
 def _table(rows: int, suffix: str) -> str:
     path = FOLDER / f"report-{rows}-{MODELS}.{suffix}"
@@ -79,6 +107,9 @@ def full_report(rows: int) -> bool:
     labels = str(table("bits", 10 * rows))
     names = {n: f"clfeval report, {n:,} rows" for n in (*more, rows)}
     quiet = ("-f", "json", "-q")
+    areas = {AREAS: (python(AREA_HERE, parquet), ROUNDS)}
+    if find_spec("rapidstats"):
+        areas[RAPIDSTATS] = python(AREA_PEER, parquet), ROUNDS
     done = interleave(
         {
             f"{SKLEARN}, Parquet": (python(SCRIPT, parquet), 1),
@@ -92,6 +123,7 @@ def full_report(rows: int) -> bool:
             **{names[n]: (clfeval("report", path), 1) for n, path in more.items()},
             LABELS: (clfeval("mars", labels), ROUNDS),
             "clfeval report, labels": (clfeval("report", labels), ROUNDS),
+            **areas,
         }
     )  # fmt: skip
     first, large = done[names[rows]], done[names[10 * rows]]
@@ -111,6 +143,11 @@ def full_report(rows: int) -> bool:
         ],
         "clfeval report, labels": [ratio(done["clfeval report, labels"], done[LABELS], limit=HARD)],
     }  # fmt: skip
+    if RAPIDSTATS in done:
+        checks[AREAS] = [ratio(done[AREAS], done[RAPIDSTATS], limit=1.0)]
+        both = (list(map(float, done[who].output.split())) for who in (AREAS, RAPIDSTATS))
+        if not all(math.isclose(*two, rel_tol=1e-12) for two in zip(*both, strict=True)):
+            raise SystemExit("clfeval and rapidstats find other areas")
     title = f"N  the report of {MODELS} models, {rows:,} rows where nothing else is said"
     return print_table(title, [Line(runs, checks.get(name, ())) for name, runs in done.items()])
 
