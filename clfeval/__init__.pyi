@@ -213,7 +213,9 @@ def report(
     measure: str | Sequence[str] = ...,
     thresholds: int | Literal["all"] | Sequence[float] | None = ...,
     points: int | Literal["all"] | None = ...,
-    interval: Literal["exact", "wilson", "jeffreys", "influence", "bootstrap", "none"] = ...,
+    interval: Literal[
+        "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
+    ] = ...,
     level: float = ...,
     totals: Literal["random", "fixed"] = ...,
     resamples: int = ...,

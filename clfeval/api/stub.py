@@ -16,6 +16,7 @@ from clfeval.api.entry import signature_of
 from clfeval.options import Command
 
 STUB = Path(__file__).parent.parent / "__init__.pyi"
+WIDTH = 100  # of a line
 HEAD = '''"""Made by `make stub` from the declared options: change those, not this file."""
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,10 +45,19 @@ def stub_of(commands: Sequence[Command]) -> str:
 def _function(command: Command) -> str:
     table, *others = signature_of(command).parameters.values()
     lines = [f"    {table.name}: Any{' = None' if command.optional else ''},", "    *,"]
-    lines += [f"    {one.name}: {_spelled(one.annotation)} = ...," for one in others[:-1]]
+    lines += [_line(one.name, _spelled(one.annotation)) for one in others[:-1]]
     lines.append("    on_open: Callable[[Read], None] | None = ...,")
     name = command.name.replace("-", "_")
     return "\n".join([f"def {name}(", *lines, ") -> Result: ...\n"])
+
+
+def _line(name: str, kind: str) -> str:
+    """Write a keyword; what is too long for a line as the formatter would."""
+    line = f"    {name}: {kind} = ...,"
+    if len(line) <= WIDTH:
+        return line
+    outer, _, inner = kind.removesuffix("]").partition("[")
+    return f"    {name}: {outer}[\n        {inner}\n    ] = ...,"
 
 
 def _spelled(kind: Any) -> str:

@@ -246,8 +246,8 @@ def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -
     by = [[values[i] for i in rows] for values in raw.by]
     return LabelRows(
         tuple(name for name, _ in said), classes,
-        _coded([raw.truth[i] for i in rows], classes),
-        _columns([_coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
+        coded([raw.truth[i] for i in rows], classes),
+        _columns([coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
         raw.n[kept], settled.unit, _sliced(settled, by),
         None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
     )  # fmt: skip
@@ -269,10 +269,10 @@ def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
         model, said = columns.models[i], table[f"y{i}"].to_list()
         if model.kind == "classes":
             said = [model.classes[int(place)] for place in said]
-        votes.append(_coded(said, classes))
+        votes.append(coded(said, classes))
     return LabelRows(
         tuple(columns.models[i].name for i in places), classes,
-        _coded(table["y"].to_list(), classes), _columns(votes, len(table)),
+        coded(table["y"].to_list(), classes), _columns(votes, len(table)),
         table["w"].to_numpy().astype(np.int64), kept.settled.unit,
         _sliced(kept.settled, [table[name].to_list() for name in by]),
         _texts(table["c"].to_list()) if owned else None,
@@ -287,15 +287,15 @@ def read_class_scores(
     A class without a column has probability 0. One model at a time, as many rows are distinct.
     """
     model, columns = kept.settled.columns.models[i], kept.settled.columns
-    names = _probabilities(model)
+    if model.kind != "classes":
+        raise ValueError(f"{model.name} has no class probabilities")
     by, owned = [f"b{j}" for j in range(len(columns.by))], columns.cluster is not None
-    keys = ["y", *names.values(), *by, *(["c"] if owned else [])]
+    shares = [f"p{k}" for k in range(len(model.classes))]
+    keys = ["y", *shares, *by, *(["c"] if owned else [])]
     rows = together(kept.frames(shares=i, by=True, cluster=True))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()))
-    p = np.zeros((len(table), len(classes)), order="F")
-    for label, name in names.items():
-        p[:, classes.index(label)] = table[name].to_numpy()
-    truth, n = _coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
+    p = spread_over(table, model, classes)
+    truth, n = coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
     owners = _texts(table["c"].to_list()) if owned else None
 
     def counted(n: Counts) -> ClassScores:
@@ -310,13 +310,15 @@ def read_class_scores(
     return found
 
 
-def _probabilities(model: ModelColumns) -> dict[str, str]:
-    if model.kind != "classes":
-        raise ValueError(f"{model.name} has no class probabilities")
-    return {label: f"p{k}" for k, label in enumerate(model.classes)}
+def spread_over(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
+    """Return the probabilities of a model, columns p0, p1, ..., by class, (n, C); else 0."""
+    p = np.zeros((len(table), len(classes)), order="F")
+    for k, label in enumerate(model.classes):
+        p[:, classes.index(label)] = table[f"p{k}"].to_numpy()
+    return p
 
 
-def _coded(values: Sequence[Any], classes: Sequence[str]) -> Ints:
+def coded(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     """Return the place of each raw value's class."""
     place = {label: k for k, label in enumerate(classes)}
     known = {value: place[str(as_text(value))] for value in set(values)}

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clfeval.counts.class_rows import ProbabilityRows, class_rows
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
@@ -202,6 +203,10 @@ class Counted:
             lambda: read_class_scores(self.kept, i, self.order),
             lambda found: found[None].p.size,
         )
+
+    def class_rows(self, i: int) -> ProbabilityRows:
+        """Return the class probabilities of model i row by row: one pass more."""
+        return class_rows(self.kept, i, self.order)
 
     def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Make a statistic, and remember it where it is small: ten million scores are no trifle."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.settle import Settled, check_structure
+from clfeval.counts.settle import Settled, check_structure, refuse_other_classes
 from clfeval.counts.units import in_units
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
-from clfeval.tables.cells import is_absent
+from clfeval.tables.cells import is_absent, natural
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
@@ -112,6 +112,9 @@ def group(settled: Settled) -> Grouped:
     """
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
+            if settled.roles.several and settled.roles.positive is None:
+                known = sorted(settled.peeks[settled.columns.truth].texts, key=natural)
+                refuse_other_classes(settled.name, settled.columns.models, known)
             what = (
                 f"model '{model.name}' has no probability column for the positive class "
                 f"'{settled.positive}'; it has {listing(model.classes)}"

@@ -53,6 +53,7 @@ from clfeval.tables.scan import TableFile, all_distinct
 # by the code of the first problem; {value} is what it quotes, the others are options with it
 HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
+    "bad-sum": "--missing drop leaves such rows out",
     "bad-number": "if '{value}' means missing, add {null_value}",
     "bad-weight": "weights count how often a row stands for itself",
     "duplicate-id": "an id names one row, and stands once",

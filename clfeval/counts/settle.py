@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from clfeval.counts.beside import threshold_beside
 from clfeval.counts.twins import refuse_twins
-from clfeval.errors import DataError, joined, listing, suggestion
+from clfeval.errors import DataError, Problem, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
 from clfeval.shell import given
@@ -75,6 +75,25 @@ def are_several(classes: Iterable[str], roles: Input, models: Iterable[ModelColu
         return False
     named = {*classes, *roles.labels}
     return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
+
+
+def refuse_other_classes(
+    file: str, models: Iterable[ModelColumns], classes: Collection[str]
+) -> None:
+    """Raise for columns of probabilities of classes that truth lacks, while one has no column."""
+    problems = []
+    for model in models:
+        strange = [name for name in model.classes if name not in classes]
+        lacking = [name for name in classes if name not in model.classes]
+        if strange and lacking and model.kind == "classes":
+            columns = (model.columns[model.classes.index(name)] for name in strange)
+            have = "has" if len(lacking) == 1 else "have"
+            what = f"no row of truth has this class, and {listing(lacking, 3)} {have} no column"
+            problems += [Problem(what, "class-column", file, 1, name) for name in columns]
+    if problems:
+        hint = "name the columns as the classes are written in truth, or declare with --labels " \
+               "what truth happens to lack"  # fmt: skip
+        raise DataError(problems, hint=hint)
 
 
 def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:

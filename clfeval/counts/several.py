@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from clfeval.counts.counted import Counted
-from clfeval.errors import DataError, Problem, listing
+from clfeval.counts.settle import refuse_other_classes
+from clfeval.errors import DataError, listing
 from clfeval.late import pl
 from clfeval.tables.diagnose import FILE, ROW, numbered
 
@@ -27,19 +28,8 @@ def refuse_several(counted: Counted) -> None:
             f"{listing(joined, 3)}: several of the classes {listing(_parts(joined[0]), 3)} in one"
         )
         raise DataError.of(what, "multi-label", file, row, counted.truth, hint=RECIPE)
-    known = {*classes, *counted.roles.labels}
-    problems = []
-    for model in counted.models:
-        strange = [name for name in model.classes if name not in known]
-        lacking = [name for name in classes if name not in model.classes]
-        if strange and lacking and model.kind == "classes":
-            columns = (model.columns[model.classes.index(name)] for name in strange)
-            what = f"no row of truth has this class, and {listing(lacking, 3)} has no column"
-            problems += [Problem(what, "class-column", counted.name, 1, name) for name in columns]
-    if problems:
-        hint = "name the columns as the classes are written in truth, or declare with --labels " \
-               "what truth happens to lack"  # fmt: skip
-        raise DataError(problems, hint=hint)
+    declared = (name for name in counted.roles.labels if name not in classes)
+    refuse_other_classes(counted.name, counted.models, [*classes, *declared])
 
 
 def _parts(name: str) -> Sequence[str]:

@@ -111,7 +111,7 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     return AucInterval(value, low, high, variance, method)
 
 
-def score_area(value: float, positives: int, negatives: int, *, level: float) -> Ends:
+def score_area(value: float, positives: float, negatives: float, *, level: float) -> Ends:
     """Return the areas A with |value - A| = z sqrt(v(A)), one on each side of the value.
 
     v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1

@@ -17,6 +17,7 @@ from clfeval.arrays import Floats, Influence
 from clfeval.inference.delong import ClusterSums
 from clfeval.inference.special import student_quantile
 
+_DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 _BLOCK = 2**16  # kinds of rows taken at a time, few enough to stay in the cache
 
 
@@ -165,8 +166,8 @@ def limits(
     q is the normal quantile, or that of Student's t with df degrees of freedom.
 
     Shapes: value, error and df broadcast. low..high is the range of the measure: limits stay within
-    it, low <= value <= high. NaN where the value lies at an end of it, where the error is 0, where
-    either is none, and without a degree of freedom: nothing says how far off the value is.
+    it, low <= value <= high. NaN where the value lies at an end of it, where the error is 0 but for
+    rounding, where either is none, and without a degree of freedom: nothing says how far off it is.
     Errors: ValueError unless 0 < level < 1, and for a logit of a range without ends.
     """
     x, far = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(error, np.float64))
@@ -176,7 +177,7 @@ def limits(
         up, down = limits(high - x, far, scale=scale, low=0, high=np.inf, level=level, df=df)
         return high - down, high - up
     q = student_quantile(np.inf if df is None else df, level=level)
-    known = (x > low) & (x < high) & (far > 0) & np.isfinite(far)
+    known = (x > low) & (x < high) & (far > _DUST * np.abs(x)) & np.isfinite(far)
     x, reach = np.where(known, x, np.nan), q * np.where(known, far, np.nan)
     if scale == "identity":
         ends = x - reach, x + reach

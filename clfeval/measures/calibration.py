@@ -229,14 +229,15 @@ _COX = "Cox 1958, Biometrika 45:562"
 _NAEINI = "Naeini et al. 2015, AAAI 29:2901"
 _FEW, _ONE, _APART = ("too_few_rows",), ("single_class",), ("single_class", "separation")
 _EDGES = f"{BINS} of equal width [a, b), the last closed, unless another number is asked for"
+_TOP = "; of more than two classes, of the largest probability and the share of rows it is right of"
 _BIASED = "chance alone lifts it, the more so the fewer rows a bin has; it depends on the bins"
 
 CALIBRATION = (
     Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "drawn",
-            f"mean over bins of |share of positives - mean score|, {_EDGES}", _NAEINI,
+            f"mean over bins of |share of positives - mean score|, {_EDGES}{_TOP}", _NAEINI,
             ("expected_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "drawn",
-            f"greatest |share of positives - mean score| over bins, {_EDGES}", _NAEINI,
+            f"greatest |share of positives - mean score| over bins, {_EDGES}{_TOP}", _NAEINI,
             ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
     Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
             "drawn", "ECE less what chance adds to each bin", "Kumar et al. 2019, NeurIPS 32",

@@ -24,6 +24,7 @@ from clfeval.measures import (
     ranking,
     selective,
     top,
+    top_label,
 )
 from clfeval.measures.record import Measure, Needs
 
@@ -45,6 +46,7 @@ _COVERAGE = (
 
 _OF_CLASSES = {
     **classes.OF_TABLES, **averages.AVERAGED, **class_scores.OF_PROBABILITIES,
+    **top_label.OF_TOP,
 }  # fmt: skip
 
 CATALOG: Mapping[str, Measure] = {

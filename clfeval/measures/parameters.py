@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
+from clfeval.measures.record import Measure
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
@@ -43,6 +45,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     "k": Parameter("a share of the rows up to 1, above it a number of rows", 0, inf, 0.1,
                    (False, False)),
     "t": Parameter("the risk from which on a row is treated", 0, 1, 0.5, (False, False)),
+    "coverage": Parameter("the share of the rows that is answered, the surest first", 0, 1, 0.8,
+                          (False, True)),
     "bins": Parameter("how many bins of equal width", 1, inf, 10, whole=True),
     "fpr": Parameter("the range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1),
                      (True, True), pair=True),
@@ -53,13 +57,19 @@ PARAMETERS: Mapping[str, Parameter] = {
     "tn": Parameter("what a true negative brings", 0, inf, 0.0),
 }  # fmt: skip
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
+_OF_ONE = {
+    ("top_k_accuracy", "k"): Parameter(
+        "how many of the most probable classes count", 1, inf, 2, whole=True
+    ),
+}
 
 
-def parameters_of(takes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the numbers that a measure takes, by what its record says it takes."""
-    return tuple(
-        name
-        for one in takes
-        for name in (STAKES if one == "stakes" else (one,))
+def parameters_of(measure: Measure) -> dict[str, Parameter]:
+    """Return the numbers that a measure takes, of two classes or of more, by name."""
+    takes = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
+    named = (name for one in takes for name in (STAKES if one == "stakes" else (one,)))
+    return {
+        name: _OF_ONE.get((measure.id, name), PARAMETERS[name])
+        for name in named
         if name in PARAMETERS
-    )
+    }

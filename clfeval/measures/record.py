@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -117,6 +118,15 @@ class Measure:
     def aim(self) -> int | None:
         """The best value of a measure that errs on either side of it."""
         return AIMS.get(self.best)
+
+    @property
+    def set_on(self) -> ScaleKind:
+        """On which scale limits by influence are set: its own, else that of its range."""
+        by_range: dict[tuple[float, float], ScaleKind] = {
+            (0, 1): "logit", (-1, 1): "fisher", (0, inf): "log",
+        }  # fmt: skip
+        mine = by_range.get((self.low, self.high), "identity")
+        return mine if self.scale == "identity" else self.scale
 
     @property
     def function(self) -> Callable[..., Floats]:

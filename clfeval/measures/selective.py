@@ -1,4 +1,9 @@
-"""Measures of answering only where one is sure: the risk of the answers against their share."""
+"""Measures of answering only where one is sure: the risk of the answers against their share.
+
+They are of a confidence, and of how many rows with it are answered rightly and wrongly: of two
+classes max(p, 1 - p) of the likelier, at p = 1/2 the positive one, whatever threshold is in force;
+of more see `top_label`.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +13,94 @@ from clfeval.arrays import Counts, Floats, over
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import at_scores, distinct, probabilities
 
+COVERAGE = 0.8  # where none is given
 
-def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+
+def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
     """Return the area under the risk-coverage curve: the mean risk over all distinct coverages.
 
-    risk(c) = errors / rows among the rows whose confidence max(p, 1 - p) is at least c
+    risk(c) = errors / rows among the rows whose confidence is at least c
 
-    The answer is the likelier class, at p = 1/2 the positive one, whatever threshold is in force.
     Each distinct confidence gives one coverage, and all count alike.
 
-    Shapes: scores (m,) probabilities, ascending; positives and negatives (..., m); result (...).
-    Range 0..1, best 0; NaN without rows.
-    Errors: ValueError for scores not ascending or outside 0..1.
+    Shapes: confidence (m,); right and wrong (..., m); result (...). Range 0..1, best 0; NaN without
+    rows.
     Source: El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605, the curve;
     Geifman, Uziel and El-Yaniv 2019, ICLR, the mean.
     """
-    p = probabilities(scores)
-    pos, neg, _ = at_scores(p, positives, negatives)
-    p = p[distinct(p)]
-    if not len(p):
-        return np.full(np.shape(pos)[:-1], np.nan)
-    unsure = -np.maximum(p, 1 - p)
-    order = np.argsort(unsure, kind="stable")
-    first = distinct(unsure[order])
-    wrong, rows = (
-        np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
-        for part in (np.where(p >= 0.5, neg, pos), pos + neg)
-    )
+    missed, rows = _from_the_surest(confidence, right, wrong)
     there = rows > 0  # no new coverage where a resample has no row
-    risk = over(wrong.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
+    risk = over(missed.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
     return over((risk * there).sum(axis=-1), there.sum(axis=-1))
 
 
+def sure_accuracy(
+    confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
+) -> Floats:
+    """Return the accuracy of that share of the rows which is surest, equal ones in expectation.
+
+    Shapes: as `mean_risk`. Range 0..1, best 1; NaN without rows.
+    Errors: ValueError unless 0 < coverage <= 1.
+    Source: as `mean_risk`, one point of the curve.
+    """
+    if not 0 < coverage <= 1:
+        raise ValueError(f"the coverage {coverage:g} is no share of the rows")
+    missed, rows = _from_the_surest(confidence, right, wrong)
+    room = coverage * rows.sum(axis=-1)
+    taken = np.clip(room[..., None] - (rows.cumsum(axis=-1) - rows), 0, rows)
+    share = np.divide(taken, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.asarray(1 - over((missed * share).sum(axis=-1), room))
+
+
+def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
+    """Return errors and rows at each distinct confidence, the largest first."""
+    if not len(confidence):
+        none = np.zeros((*np.shape(right)[:-1], 0))
+        return none, none
+    order = np.argsort(-confidence, kind="stable")
+    first = distinct(-confidence[order])
+    missed, rows = (
+        np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
+        for part in (wrong, right + wrong)
+    )
+    return missed, rows
+
+
+def _likelier(
+    scores: Counts, positives: Counts, negatives: Counts
+) -> tuple[Floats, Counts, Counts]:
+    """Return how sure the likelier of two classes is, and how often it is right and wrong."""
+    p = probabilities(scores)
+    pos, neg, _ = at_scores(p, positives, negatives)
+    p = p[distinct(p)]
+    yes = p >= 0.5
+    return np.maximum(p, 1 - p), np.where(yes, pos, neg), np.where(yes, neg, pos)
+
+
+def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the `mean_risk` of the likelier class of two.
+
+    Shapes: scores (m,) probabilities, ascending; positives and negatives (..., m); result (...).
+    Errors: ValueError for scores not ascending or outside 0..1.
+    """
+    return mean_risk(*_likelier(scores, positives, negatives))
+
+
+def selective_accuracy(
+    scores: Counts, positives: Counts, negatives: Counts, coverage: float = COVERAGE
+) -> Floats:
+    """Return the `sure_accuracy` of the likelier class of two; shapes and errors as `aurc`."""
+    return sure_accuracy(*_likelier(scores, positives, negatives), coverage)
+
+
+_YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"
+
 SELECTIVE = (
     Measure("aurc", "AURC", aurc, "probabilities", "min", 0, 1, ("too_few_rows",), "drawn",
-            "mean over distinct coverages of the share of errors among the surest rows, by"
-            " max(p, 1 - p)",
-            "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605",
-            ("risk_coverage",)),
+            "mean over distinct coverages of the share of errors among the surest rows, by the"
+            " largest class probability", _YANIV, ("risk_coverage",)),
+    Measure("selective_accuracy", "selective accuracy", selective_accuracy, "probabilities", "max",
+            0, 1, ("too_few_rows",), "drawn",
+            "share right of the surest rows, by the largest class probability", _YANIV,
+            ("accuracy_at_coverage",), takes=("coverage",)),
 )  # fmt: skip

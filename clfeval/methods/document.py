@@ -11,16 +11,18 @@ from clfeval import __version__, options
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
+from clfeval.errors import joined, quoted
 from clfeval.measures.population import Population
 from clfeval.methods.clustered import CLUSTERED, cluster_notes, cluster_totals, independence
 from clfeval.result import Answer, InputFile, Warn
-from clfeval.words import exact
+from clfeval.words import exact, many
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
 ROUNDED = 1e-12  # of a weight: more is said
+LISTED = 3  # models of which a note speaks by name
 
 
 def parameters(
@@ -122,6 +124,16 @@ def _as_well(counted: Counted, model: str) -> str:
     return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
 
 
+def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[Warn]:
+    """Say of how many rows models gave the true class no probability, if any."""
+    some = sorted(((shown(rows, unit), name) for name, rows in lost.items() if rows), reverse=True)
+    if not some:
+        return []
+    each = [f"{many(rows, 'row')} of {quoted(name)}" for rows, name in some]
+    text = "a probability of 0 for the true class counts as 2**-52 in log_loss"
+    return [Warn("clipped", f"{text}: {joined(each, LISTED)}")]
+
+
 def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     """Say what was left out, read otherwise than it looked, or decided by a tie.
 
@@ -146,8 +158,9 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
         model.kind == "score" for model in counted.models
     ):
         said.append(Warn("score-direction", f"a high score is taken to mean '{counted.positive}'"))
-    text = "rows tie for the largest class; first class taken"
+    text = "for the largest class; first class taken"
     largest = [name for name in counted.ties if counted.thresholds[name] is None]
-    return said + [
-        Warn("argmax-ties", f"'{name}': {counted.ties[name]} {text}") for name in largest
-    ]
+    for name in largest:
+        rows = "1 row ties" if counted.ties[name] == 1 else f"{counted.ties[name]:,} rows tie"
+        said.append(Warn("argmax-ties", f"'{name}': {rows} {text}"))
+    return said

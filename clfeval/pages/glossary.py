@@ -359,6 +359,8 @@ REPORT: Mapping[str, str] = {
     "mean_score": "what the rows of the bin are given on average",
     "observed": "share of the rows of the bin that are positive: mean_score, where scores are "
     "calibrated",
+    "kappa_quadratic": "agreement beyond chance, errors by the square of their distance",
+    "ordinal_mae": "mean distance of answer and truth in the declared order of classes",
     "macro F1": "the mean of the F1 of each class, all of them alike",
     "true in top 2": "share of rows whose true class is among the two most probable",
     "class taken for another": "the true class, what it was called, and how many of its rows were",
@@ -368,7 +370,8 @@ REPORT_HEADINGS: Mapping[str, str] = {
     "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
     "intercept": "calibration_intercept", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
-    "balanced accuracy": "balanced_accuracy", "treating all": "treat_all",
+    "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
+    "places off": "ordinal_mae", "treating all": "treat_all",
     "gain over all and none": "gain", "standard error": "se", "share of the truth": "share",
     "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
 }  # fmt: skip

@@ -29,7 +29,7 @@ REASONS = {
     "no_positive_truth": "no row is positive",
     "no_negative_prediction": "the model never says negative",
     "no_negative_truth": "no row is negative",
-    "zero_margin": "a margin of the 2 x 2 table is empty",
+    "zero_margin": "a margin of the table is empty",
     "expected_agreement_one": "truth and answers are all of one class",
     "class_absent": "truth lacks one of the classes",
     "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from clfeval.errors import KEPT, Problem, listing
+from clfeval.errors import KEPT, Problem, listing, quoted
 from clfeval.late import pl
 from clfeval.tables.scan import FILE_NAME, TableFile, folded, number_in, scan
 
@@ -90,6 +90,13 @@ def bad_answer(
         what = "'{value}' is not among truth's labels " + plain_text(listing(suspicion.known))
         checks.append(Check(column, "unknown-label", what, bad))
     return checks
+
+
+def nothing_to_divide(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
+    """Look for class probabilities that are all 0, and cannot be divided by their sum."""
+    none = pl.all_horizontal(number_of(column, written) == 0 for column in columns)
+    what = f"the class probabilities of {plain_text(quoted(model))} are all 0"
+    return Check(columns[0], "bad-sum", what, none)
 
 
 def bad_weight(column: str, written: Container[str] = ()) -> Check:

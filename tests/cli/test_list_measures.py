@@ -39,7 +39,7 @@ brier_resolution brier_resolution | brier_uncertainty brier_uncertainty
 brier_refinement brier_refinement | rps rps | ordinal_mae ordinal_mae | ordinal_mse ordinal_mse
 ordinal_rmse ordinal_rmse | accuracy_within_1 accuracy_within_1 | expected_cost expected_cost
 net_benefit net_benefit | net_benefit@t net_benefit@t | top_k_accuracy top_k_accuracy
-auprg auprg | aurc aurc | hosmer_lemeshow hosmer_lemeshow
+auprg auprg | aurc aurc | selective_accuracy selective_accuracy | hosmer_lemeshow hosmer_lemeshow
 interventions_avoided interventions_avoided | net_benefit_standardised net_benefit_standardised
 """
 PAIRS = [tuple(pair.split()) for line in NAMES.strip().splitlines() for pair in line.split(" | ")]

@@ -18,9 +18,10 @@ from clfeval.measures.averages import (
     influence_by_class,
 )
 from clfeval.measures.catalog import CATALOG
-from tests.measures.test_classes import DICE, EVENT
+from tests.measures.test_classes import DICE
 
 Of = Callable[[Counts], Floats]
+EVENT = np.array([[2613, 750], [564, 2180]])  # Kuhn and Johnson, Table 15.1
 
 
 def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:

@@ -18,10 +18,14 @@ from clfeval.measures.class_scores import clipped_rows, roc_auc_rest
 from clfeval.measures.record import OfClasses
 
 Rows = tuple[Ints, Floats, Counts]
-NAMES = (
-    "log_loss", "brier", "brier_sum", "brier_per_class", "rps", "roc_auc", "roc_auc_ovr",
-    "log_loss_skill", "brier_skill", "top_k_accuracy",
-)  # fmt: skip
+# all of the catalogue that are smooth; those of the largest probability: see test_top_label
+NAMES = [
+    name
+    for name, measure in CATALOG.items()
+    if measure.needs in ("scores", "probabilities")
+    and measure.classes is not None
+    and measure.classes.influence is not None
+]
 
 
 def form_of(name: str, **settings: Any) -> OfClasses:

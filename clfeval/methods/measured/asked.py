@@ -202,11 +202,9 @@ def filled(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"stakes": Stakes(**costs)}
 
 
-def settings_of(
-    text: str, settings: str, measure: Measure, takes: Sequence[str] = (), flag: str = FLAG
-) -> dict[str, Any]:
+def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) -> dict[str, Any]:
     """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
-    known, found = parameters_of(tuple(takes) or measure.takes), dict[str, Any]()
+    known, found = parameters_of(measure), dict[str, Any]()
     for part in filter(None, settings.split(",")):
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
@@ -217,7 +215,7 @@ def settings_of(
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             raise UsageError.of(what, "bad-option", hint=f"its parameters: {takes}")
         found[key] = _number(text, key, value, measure, flag)
-    missing = [name for name in known if PARAMETERS[name].default is None and name not in found]
+    missing = [name for name, one in known.items() if one.default is None and name not in found]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
         what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
@@ -227,7 +225,7 @@ def settings_of(
 
 def _number(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
     """Return the value of a parameter, which lies in its range."""
-    parameter = PARAMETERS[key]
+    parameter = parameters_of(measure)[key]
     parts = value.split("..") if parameter.pair else [value]
     try:
         numbers = [float(part) for part in parts]

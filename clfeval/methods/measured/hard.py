@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -102,9 +102,9 @@ def _bounds(
         return _resampled(measure.function, Cells.at_prevalence(counts), sure, level), BOOTSTRAP
     if how == "influence":
         return _around(measure, values, errors, sure), INFLUENCE
-    if how in ("wilson", "jeffreys") and measure.share is not None and not measure.drawn:
+    if how in OF_SHARES and measure.share is not None and not measure.drawn:
         k, n = of_share(measure, Cells.at_prevalence(counts), level)
-        return (wilson if how == "wilson" else jeffreys)(k, n, level), how.capitalize()
+        return OF_SHARES[how](k, n, level), how.title()
     return _by_record(asked, counts, sure)
 
 
@@ -143,14 +143,30 @@ def jeffreys(k: Floats, n: Floats, level: float) -> Limits:
     return low + none, high + none
 
 
+def agresti_coull(k: Floats, n: Floats, level: float) -> Limits:
+    """Return p -+ z sqrt(p (1 - p) / m) within 0..1, with m = n + z² and p = (k + z²/2) / m.
+
+    Source: Agresti and Coull 1998, The American Statistician 52:119.
+    """
+    z = critical_value(level)
+    hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
+    m = np.where(trials > 0, trials + z * z, np.nan)
+    p = (hits + z * z / 2) / m
+    reach = z * np.sqrt(p * (1 - p) / m)
+    return np.maximum(p - reach, 0.0), np.minimum(p + reach, 1.0)
+
+
+# what --interval says of shares beside exact limits
+OF_SHARES: Mapping[str, Callable[[Floats, Floats, float], Limits]] = {
+    "wilson": wilson, "jeffreys": jeffreys, "agresti-coull": agresti_coull,
+}  # fmt: skip
+
+
 def _around(measure: Measure, values: Floats, errors: Floats, sure: HardLimits) -> Limits:
     """Return limits of the standard error on the scale of the measure's range, t over clusters."""
-    ends = measure.low, measure.high
-    scales = {(0.0, 1.0): "logit", (-1.0, 1.0): "fisher", (0.0, np.inf): "log"}
-    scale = scales.get(ends, "identity")
     df = [many - 1 if many else np.inf for many in sure.many]
     return limits_on(
-        values, errors, scale=scale, low=measure.low, high=measure.high,  # type: ignore[arg-type]
+        values, errors, scale=measure.set_on, low=measure.low, high=measure.high,
         level=sure.level or 0.0, df=df,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from math import inf
 from textwrap import wrap
 
 from clfeval.measures.catalog import CATALOG, find_measure
-from clfeval.measures.parameters import PARAMETERS, parameters_of
+from clfeval.measures.parameters import parameters_of
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Askable
 from clfeval.methods.measured.hard import OF_KIND
@@ -75,8 +75,7 @@ def _notes(measure: Measure) -> Iterator[str]:
     at_threshold = measure.id == NET_BENEFIT
     if at_threshold:
         yield "t: the threshold in force where none is given"
-    for name in () if at_threshold else parameters_of(measure.takes):
-        one = PARAMETERS[name]
+    for name, one in {} if at_threshold else parameters_of(measure).items():
         default = one.default
         shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
             "to be given" if default is None else f"{default:g}")  # fmt: skip

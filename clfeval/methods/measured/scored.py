@@ -11,16 +11,14 @@ from clfeval.arrays import Counts, Floats, Influence
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
-from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
 from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
-from clfeval.methods.measured.hard import BOOTSTRAP, INFLUENCE, NONE
+from clfeval.methods.measured.drawn import Drawing, DrawnLimits, drawn_limits
+from clfeval.methods.measured.hard import INFLUENCE, NONE
 from clfeval.result import Estimate
 
-MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
-LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
 PROBABILITIES = "not_probabilities"
 
 
@@ -75,8 +73,8 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
         low, high = (float(end[0]) for end in ends)
         method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
         return Known(estimate(value, low, high), error, method)
-    low, high = resampled(measure, counts, wanted, wanted.level)
-    return Known(estimate(value, low, high), error, NONE if isnan(low) else BOOTSTRAP)
+    (low, high), method = resampled(measure, counts, wanted, wanted.level)
+    return Known(estimate(value, low, high), error, method)
 
 
 def _why(measure: Measure, counts: ScoreCounts) -> str:
@@ -111,41 +109,23 @@ def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimi
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
     if wanted.how == "bootstrap":
-        low, high = resampled(measure, counts, wanted, wanted.level)
+        (low, high), method = resampled(measure, counts, wanted, wanted.level)
         if not isnan(low):
-            return Known(estimate(value, low, high), error, BOOTSTRAP)
+            return Known(estimate(value, low, high), error, method)
     low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
     return Known(estimate(value, low, high), error, found.method)
 
 
 def resampled(
     measure: Measure, counts: ScoreCounts, wanted: ScoreLimits, level: float
-) -> tuple[float, float]:
+) -> DrawnLimits:
     """Return percentile limits over resampled rows, or clusters: draws of the counts."""
     m = len(counts.scores)
+    drawing = Drawing(level, wanted.resamples, wanted.seed, f"{measure.id}\0{wanted.name}")
+
+    def of(drawn: Counts) -> Floats:
+        return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
+
     n = np.concatenate([counts.positives, counts.negatives])
-    # whichever command asks
-    rng = stream(wanted.seed, f"report\0{measure.id}\0{wanted.name}")
-    often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, m)))
-    values: list[Floats] = []
-    if counts.clusters is None:
-        some = n > 0
-        for block in resampled_counts(n[some], resamples=often, rng=rng):
-            drawn = np.zeros((len(block), 2 * m), np.int64)
-            drawn[:, some] = block
-            values.append(np.atleast_1d(
-                measure.function(counts.scores, drawn[:, :m], drawn[:, m:])))  # fmt: skip
-    else:
-        owned = counts.clusters
-        sizes = np.diff(owned.starts, append=len(owned.place))
-        for block in resampled_counts(np.ones(len(owned)), resamples=often, rng=rng):
-            for times in block:
-                weights = np.repeat(times, sizes) * owned.n
-                one = np.bincount(owned.place, weights, 2 * m)
-                values.append(np.atleast_1d(
-                    measure.function(counts.scores, one[:m], one[m:])))  # fmt: skip
-    low, high, _ = percentiles(np.concatenate(values), level=level)
-    # what no resample moves, but by a last digit, is not known for certain
-    if not low < high or low + LEAST_WIDTH * abs(low) >= high:
-        return nan, nan
-    return max(float(low), measure.low), min(float(high), measure.high)
+    (found,) = drawn_limits([(measure, of)], n, counts.clusters, drawing)
+    return found

@@ -7,7 +7,7 @@ from functools import cache
 
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG, one_of, same_thing
-from clfeval.measures.parameters import PARAMETERS, parameters_of
+from clfeval.measures.parameters import parameters_of
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     AT_RISK,
@@ -46,7 +46,7 @@ MEASURED = tuple(  # without a parameter
     one
     for one in KNOWN.ids
     if one not in _ALIKE
-    and None not in [PARAMETERS[name].default for name in parameters_of(CATALOG[one].takes)]
+    and None not in [each.default for each in parameters_of(CATALOG[one]).values()]
 )
 
 

@@ -10,11 +10,10 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.counted import Counted
 from clfeval.counts.kept import JointCounts
-from clfeval.counts.units import shown
 from clfeval.errors import DataError, Problem, UsageError, listing
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped, mean_loss
-from clfeval.methods.document import counting_notes
+from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.estimates import Limits, estimate, fractional_weights
 from clfeval.methods.mlcps.asked import DEFAULT, measure_named, measure_names, needing
 from clfeval.methods.mlcps.drawn import Evaluator, replicates, thin
@@ -199,11 +198,9 @@ def measured(
         text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
         notes.append(Warn("resamples", text))
     columns = _columns(joint) if "log_loss" in names else []
-    for model, p in zip(models, columns, strict=False):
-        if rows := clipped(p, joint.truth, joint.n).item():
-            lost = f"'{model}': {shown(rows, joint.unit):,.10g} rows of probability 0"
-            text = f"{lost} for the true class count"
-            notes.append(Warn("clipped", f"{text} as 2**-52 in log_loss"))
+    lost = {model: clipped(p, joint.truth, joint.n).item()
+            for model, p in zip(models, columns, strict=False)}  # fmt: skip
+    notes += clipped_note(lost, joint.unit)
     return Given(
         name=name, models=models, metrics=names, values=values,
         inputs=counted.files, statistics=joint.digest(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clfeval.errors import UsageError
-from clfeval.measures.catalog import CATALOG
+from clfeval.errors import UsageError, listing
+from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import (
     FLAG,
@@ -21,7 +21,6 @@ from clfeval.methods.measured.asked import (
     settings_of,
     unknown,
 )
-from clfeval.shell import given
 
 # of more than two classes, and of those whose order was declared
 OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
@@ -48,10 +47,9 @@ def asked_of_classes(
             several = [_named(text, name, settings)]
         for one in several:
             if one.measure.ordered and not ordered:
-                said = " ".join(given("--labels", label) for label in classes[:SPELLED])
-                said += " ..." if len(classes) > SPELLED else ""
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
-                raise UsageError.of(what, "needs-order", hint=f"declare it, such as {said}")
+                hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
+                raise UsageError.of(what, "needs-order", hint=hint)
             found.setdefault(one.name, one)
     return tuple(found.values())
 
@@ -64,8 +62,10 @@ def check_names(names: Sequence[str]) -> None:
         except UsageError as error:
             try:
                 asked_of_classes((name,), (), ordered=True)
-            except UsageError:
-                raise error from None
+            except UsageError as other:
+                measure = find_measure(name.partition(":")[0])
+                of_more = measure is not None and measure.of is None
+                raise (other if of_more else error) from None
 
 
 def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
@@ -89,6 +89,5 @@ def _named(text: str, name: str, settings: str) -> Asked:
     if measure is None or measure.classes is None or not _computable(measure):
         known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
         raise unknown(measure, text, known, "more than two classes")
-    takes = tuple(dict.fromkeys((*measure.takes, *measure.classes.takes)))
-    found = settings_of(text, settings, measure, takes)
+    found = settings_of(text, settings, measure)
     return Asked(called(measure, found), measure.given(**found), found)

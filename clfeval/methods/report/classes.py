@@ -13,18 +13,21 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.delong import score_area
 from clfeval.inference.influence import limits, uncertainty
 from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
-from clfeval.measures.record import Measure, OfClasses, ScaleKind
+from clfeval.measures.record import Measure, OfClasses
 from clfeval.methods.estimates import Design, Limits, estimate
 from clfeval.methods.measured import hard
 from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.drawn import Drawing, drawn_limits
 from clfeval.methods.measured.hard import EXACT, INFLUENCE, NONE
 from clfeval.methods.measured.scored import Known
 from clfeval.methods.report.options import ReportOptions
 from clfeval.result import Estimate, Row
 
+FEW = 10  # rows of a class below which influence values of areas say too little
 CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
@@ -35,26 +38,46 @@ _AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
 class Measured:
     """One number of a model, before its error is known.
 
-    influence: f of the kinds of rows it is made of, (m,). share: of which rows it is what part.
-    again: its value, and f of the cells, of another table.
+    of, influence: its function, and that of f, of counts, the latter None where it is not smooth.
+    moved: f of the kinds of rows it is made of, (m,). share: of which rows it is what part.
     """
 
     metric: str
     estimator: str
     measure: Measure
-    form: OfClasses
+    undefined: str
+    of: Callable[[Counts], Floats]
+    influence: Callable[[Counts], Floats] | None
     value: float
-    influence: Floats | None
+    moved: Floats | None
     share: tuple[float, float] | None = None
-    again: Callable[[Counts], tuple[float, Floats]] | None = None
 
-    @property
-    def scale(self) -> ScaleKind:
-        """On which its interval is set: that of the record, else by its range."""
-        ends = self.measure.low, self.measure.high
-        if self.measure.scale != "identity":
-            return self.measure.scale
-        return "logit" if ends == (0, 1) else "fisher" if ends == (-1, 1) else "identity"
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """How often each kind of row of a model occurs, n (m,), and in which clusters.
+
+    numbers: of which one is made. table: of labels, whose cells they are made of, the latter at
+    `place`; None of probabilities. name: of the stream of random numbers. smallest: rows of the
+    class with the fewest.
+    """
+
+    n: Counts
+    clusters: ClusterCounts | None
+    fractional: bool
+    name: str
+    numbers: int = 1
+    table: Counts | None = None
+    place: Ints | None = None
+    smallest: float = np.inf
+
+    def shaped(self, n: Counts) -> Counts:
+        """Return how often kinds occur, (..., m), as measures take it."""
+        if self.table is None or self.place is None:
+            return n
+        each = n.reshape(-1, n.shape[-1])
+        found = [np.bincount(self.place, row, self.table.size) for row in each]
+        return np.reshape(found, (*n.shape[:-1], *self.table.shape))
 
 
 def label_rows(
@@ -64,17 +87,17 @@ def label_rows(
     wanted = [one for one in asked if one.needs in ("confusion", "classes")]
     rest = [one for one in wanted if _form(one).of is None]
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
-        each: tuple[Counts, ClusterCounts | None] = table.reshape(-1), None
-        place = np.arange(table.size)
+        n, place = table.reshape(-1), np.arange(table.size)
         if patterns.clusters is not None:
-            each, place = (patterns.n, patterns.clusters), patterns.cells(i)
+            n, place = patterns.n, patterns.cells(i)
+        name = f"{model}\0{label or ''}"
+        kinds = Kinds(n, patterns.clusters, patterns.fractional, name, 1, table, place)
         found = [part for one in wanted for part in _of_table(one, table, place)]
-        known = _known(found, *each, patterns.fractional, options, table)
-        for part, value in zip(found, known, strict=True):
+        for part, value in zip(found, _known(found, kinds, options), strict=True):
             yield _row(label, model, part.metric, part.estimator, None, value)
-        for metric, values in _each_class(patterns, i, table, rest, options).items():
-            for name, value in zip(patterns.classes, values, strict=True):
-                yield _row(label, model, metric, CLASS, name, value)
+        for metric, values in _each_class(patterns, i, table, rest, options, name).items():
+            for class_name, value in zip(patterns.classes, values, strict=True):
+                yield _row(label, model, metric, CLASS, class_name, value)
 
 
 def probability_rows(
@@ -88,8 +111,11 @@ def probability_rows(
         if one.needs in ("scores", "probabilities")
         for part in _of_probabilities(one, counts)
     ]
-    known = _known(found, counts.n, counts.clusters, counts.fractional, options)
-    for part, value in zip(found, known, strict=True):
+    name, c = f"{model}\0{label or ''}", len(counts.classes)
+    sizes = np.bincount(counts.truth, counts.n)
+    fewest = float(sizes[sizes > 0].min(initial=np.inf))
+    kinds = Kinds(counts.n, counts.clusters, counts.fractional, name, c, smallest=fewest)
+    for part, value in zip(found, _known(found, kinds, options), strict=True):
         yield _row(label, model, part.metric, part.estimator, None, value)
 
 
@@ -100,31 +126,24 @@ def _form(one: Asked) -> OfClasses:
 
 def _of_table(one: Asked, n: Counts, place: Ints) -> Iterator[Measured]:
     """Yield what a measure is of a table, (C, C), f of its cells taken at `place`."""
-    form = _form(one)
+    form, measure = _form(one), one.measure
+    why = form.undefined[-1]
     if form.of is not None:
-        of, influence = form.of, form.influence
-        moved = None if influence is None else influence(n)[place]
-        again = None if influence is None else _both(of, influence)
-        share = _pair(form, n)
-        yield Measured(one.name, CLASSES, one.measure, form, float(of(n)), moved, share, again)
+        moved = None if form.influence is None else form.influence(n)[place]
+        value, share = float(form.of(n)), _pair(form, n)
+        yield Measured(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
+                       share)  # fmt: skip
         return
     for by in _AVERAGES:
-        if by == "micro" and one.measure.id in POOLED_ALIKE:
+        if by == "micro" and measure.id in POOLED_ALIKE:
             continue
-        again = _both(
-            partial(average, one.measure, by=by), partial(average_influence, one.measure, by=by)
-        )
-        value, each = again(n)
+        of = partial(average, measure, by=by)
+        influence = partial(average_influence, measure, by=by)
         share = None
-        if by != "macro" and one.measure.id in ("sensitivity", "recall"):  # the accuracy
+        if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
             share = float(np.trace(n)), float(n.sum())
-        yield Measured(one.name, by, one.measure, form, value, each[place], share, again)
-
-
-def _both(
-    of: Callable[[Counts], Floats], influence: Callable[[Counts], Floats]
-) -> Callable[[Counts], tuple[float, Floats]]:
-    return lambda n: (float(of(n)), influence(n))
+        yield Measured(one.name, by, measure, why, of, influence, float(of(n)),
+                       influence(n)[place], share)  # fmt: skip
 
 
 def _pair(form: OfClasses, *counts: Counts) -> tuple[float, float] | None:
@@ -135,58 +154,101 @@ def _pair(form: OfClasses, *counts: Counts) -> tuple[float, float] | None:
 
 
 def _of_probabilities(one: Asked, counts: ClassScores) -> Iterator[Measured]:
-    parts = counts.truth, counts.p, counts.n
+    rows, n = (counts.truth, counts.p), counts.n
     form = _form(one)
     for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
         made = form.given(by=estimator)
         assert made.of is not None
+        of = partial(made.of, *rows)
+        influence = None if made.influence is None else partial(made.influence, *rows)
         yield Measured(
-            one.name, estimator, one.measure, made, float(made.of(*parts)),
-            None if made.influence is None else made.influence(*parts),
-            _pair(made, *parts),
+            one.name, estimator, one.measure, made.undefined[-1], of, influence, float(of(n)),
+            None if influence is None else influence(n), _pair(made, *rows, n),
         )  # fmt: skip
 
 
-def _known(
-    parts: Sequence[Measured], n: Counts, clusters: ClusterCounts | None, fractional: bool,
-    options: ReportOptions, table: Counts | None = None,
-) -> list[Known]:  # fmt: skip
-    """Return each with its limits and error, n the rows of each kind, of labels their table."""
+def _known(parts: Sequence[Measured], kinds: Kinds, options: ReportOptions) -> list[Known]:
+    """Return each with its limits and error."""
     if not parts:
         return []
+    n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
-    f = np.array([none if part.influence is None else part.influence for part in parts])
+    f = np.array([none if part.moved is None else part.moved for part in parts])
     found = uncertainty(f, n, clusters=None if clusters is None else clusters.totals)
-    errors = np.full(len(parts), np.nan) if fractional else found.errors
+    errors = np.full(len(parts), np.nan) if kinds.fractional else found.errors
+    drawn = _drawn(parts, kinds, options)
     known = []
     for part, error, freedom in zip(parts, errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
-            known.append(Known(Estimate(None, reason=part.form.undefined[-1]), nan, NONE))
+            known.append(Known(Estimate(None, reason=part.undefined), nan, NONE))
             continue
-        (low, high), method = _limits(part, error, freedom, clusters is None, options)
-        smooth = part.again is not None and method.startswith((INFLUENCE, NONE))
-        near = part.measure.high == 1 and not 1 - part.value > NEAR * error
-        if smooth and near and table is not None and clusters is None and options.confidence:
-            (low, high), method = _near_best(part, table, options.confidence, high)
+        (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
+        if isnan(low):
+            (low, high), method = _limits(part, error, freedom, kinds, options)
         known.append(Known(estimate(part.value, low, high), error, method))
     return known
 
 
+def _drawn(
+    parts: Sequence[Measured], kinds: Kinds, options: ReportOptions
+) -> dict[int, tuple[tuple[float, float], str]]:
+    """Return the limits of what is resampled: all that was asked for, or what is not smooth."""
+    every, level = options.interval == "bootstrap", options.confidence
+    wanted = [
+        part
+        for part in parts
+        if not isnan(part.value) and (every or (part.moved is None and part.share is None))
+    ]
+    if not wanted or level is None or kinds.fractional:
+        return {}
+    drawing = Drawing(level, options.resamples, options.seed, kinds.name)
+    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in wanted]
+    found = drawn_limits(measures, kinds.n, kinds.clusters, drawing, each=kinds.numbers)
+    return {id(part): limits for part, limits in zip(wanted, found, strict=True)}
+
+
 def _limits(
-    part: Measured, error: float, df: float, rows: bool, options: ReportOptions
+    part: Measured, error: float, df: float, kinds: Kinds, options: ReportOptions
 ) -> tuple[tuple[float, float], str]:
-    """Return the limits of one value and their method; rows: whether they are independent."""
-    level, none = options.confidence, ((nan, nan), NONE)
+    """Return the limits of one value by the method asked for, or of its record."""
+    level, rows = options.confidence, kinds.clusters is None
     if level is None:
-        return none
+        return (nan, nan), NONE
     if rows and options.interval != "influence" and part.share is not None:
         return _share(part.share, level, options)
-    ends = limits(
-        part.value, error, scale=part.scale, low=part.measure.low, high=part.measure.high,
-        level=level, df=df,
+    low, high = (
+        float(end)
+        for end in limits(
+            part.value, error, scale=part.measure.set_on, low=part.measure.low,
+            high=part.measure.high, level=level, df=df,
+        )
     )  # fmt: skip
-    low, high = (float(end) for end in ends)
-    return none if isnan(low) else ((low, high), f"{INFLUENCE}, {part.scale}")
+    near = part.measure.high == 1 and not 1 - part.value > NEAR * error
+    if near and rows and kinds.table is not None and part.influence is not None:
+        return _near_best(part, kinds.table, level, high)
+    if part.measure.interval == "delong" and rows:
+        unsure = not 0 < NEAR * error < min(part.value, 1 - part.value)
+        if unsure or kinds.smallest < FEW:
+            return _area_beyond(part.value, low, high, float(kinds.n.sum()), level)
+    if isnan(low):
+        return (nan, nan), NONE
+    return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
+
+
+def _area_beyond(
+    value: float, low: float, high: float, rows: float, level: float
+) -> tuple[tuple[float, float], str]:
+    """Return limits of a mean area, out to the score limits of one of half the rows each.
+
+    Where a class has fewer than 10 rows, or the area is within 3 standard errors of an end. In
+    simulations of 3 and 10 classes, 60 and 200 rows, areas of .78 to .9999 (800 tables each) 95 %
+    limits, these there and those by influence elsewhere, held the truth in 94.0 % at least; those
+    by influence alone in 1 % where hardly a row is out of order.
+    """
+    outer = score_area(value, rows / 2, rows / 2, level=level)
+    low, high = (value if isnan(end) else end for end in (low, high))
+    ends = min(low, outer[0]), max(high, outer[1])
+    return ends, f"{INFLUENCE}, logit, out to Newcombe's score limits"
 
 
 def _near_best(
@@ -203,47 +265,47 @@ def _near_best(
     and those by influence elsewhere, held the truth in 92.5 % at least; square-and-add of the
     recalls in 87 %.
     """
-    assert part.again is not None
+    assert part.influence is not None
     m = table.sum()
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / m**2
-    value, f = part.again(more)
-    error = uncertainty(f, more.reshape(-1)).errors[0]
-    ends = limits(value, error, scale=part.scale, low=part.measure.low, high=1, level=level)
+    value, scale = float(part.of(more)), part.measure.set_on
+    error = uncertainty(part.influence(more), more.reshape(-1)).errors[0]
+    ends = limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
     low, other = (float(end) for end in ends)
     if isnan(low):
         return (nan, nan), NONE
     high = max(part.value, other) if isnan(high) else high
-    return (min(low, part.value), high), f"{INFLUENCE}, {part.scale}, one row of chance added"
+    return (min(low, part.value), high), f"{INFLUENCE}, {scale}, one row of chance added"
 
 
 def _share(
     share: tuple[float, float], level: float, options: ReportOptions
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([one]) for one in share)
-    of = {"wilson": hard.wilson, "jeffreys": hard.jeffreys}.get(options.interval)
+    of = hard.OF_SHARES.get(options.interval)
     ends: Limits = clopper_pearson(k, m, level=level) if of is None else of(k, m, level)
-    method = EXACT if of is None else options.interval.capitalize()
+    method = EXACT if of is None else options.interval.title()
     return (float(ends[0][0]), float(ends[1][0])), method
 
 
 def _each_class(
     patterns: ClassPatterns, i: int, table: Counts, wanted: Sequence[Asked],
-    options: ReportOptions,
+    options: ReportOptions, name: str,
 ) -> dict[str, list[Known]]:  # fmt: skip
     """Return measures of each class against the rest, by name: a value a class."""
-    each = against_rest(table)
-    sums, many = None, 0
+    each, size = against_rest(table), len(patterns.classes)
+    sums, many, cells = None, 0, list[Floats | None]([None] * size)
     if patterns.clusters is not None:
         many = len(patterns.clusters)
-        sums = np.array([_products(patterns, i, k) for k in range(len(patterns.classes))])
+        cells = [_of_clusters(patterns, i, k).T for k in range(size)]
+        sums = np.array([one.T @ one for one in cells if one is not None])
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
     )  # fmt: skip
-    size = len(patterns.classes)
     sure = hard.HardLimits(
         options.confidence, options.interval, Design(options.totals), options.resamples,
-        options.seed, patterns.classes, [None] * size, [many] * size,
+        options.seed, [f"{name}\0{one}" for one in patterns.classes], cells, [many] * size,
     )  # fmt: skip
     found = {}
     for one in wanted:
@@ -256,13 +318,11 @@ def _each_class(
     return found
 
 
-def _products(patterns: ClassPatterns, i: int, k: int) -> Floats:
-    """Return the sums over clusters of products of TP, FP, P and N of a class, (4, 4)."""
+def _of_clusters(patterns: ClassPatterns, i: int, k: int) -> Floats:
+    """Return TP, FP, P and N of a class in every cluster, (4, c)."""
     assert patterns.clusters is not None
     mine, says = patterns.truth == k, patterns.votes[:, i] == k
-    which = np.array([mine & says, ~mine & says, mine, ~mine], np.float64)
-    sums = patterns.clusters.totals(which)
-    return np.asarray(sums @ sums.T)
+    return patterns.clusters.totals(np.array([mine & says, ~mine & says, mine, ~mine], np.float64))
 
 
 def _row(

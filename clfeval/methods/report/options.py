@@ -54,10 +54,12 @@ class ReportOptions(Sure):
     ] = 19  # fmt: skip
     points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
     interval: Annotated[
-        Literal["exact", "wilson", "jeffreys", "influence", "bootstrap", "none"],
+        Literal[
+            "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
+        ],
         Opt(
-            "Of shares: exact, wilson or jeffreys; influence or bootstrap for every measure; "
-            "or none at all.",
+            "Of shares: exact, wilson, jeffreys or agresti-coull; influence or bootstrap for "
+            "every measure; or none at all.",
             INTERVALS, signed="ci", stated=True,
         ),
     ] = "exact"  # fmt: skip

@@ -16,9 +16,11 @@ from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.probability import clipped
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
+    clipped_note,
     counting_notes,
     cuts_in_force,
     parameters,
@@ -61,6 +63,7 @@ INTERVAL_METHODS = {
     "(Naiman's bound)",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
+OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
@@ -78,8 +81,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     }
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
+    notes = list[Warn]()
     if counted is not None and any_scored(sample):
-        more, contestants, scores = _of_scores(sample, counted, asked, options, tables)
+        more, contestants, scores, notes = _of_scores(sample, counted, asked, options, tables)
         rows += more
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
@@ -123,43 +127,52 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
                 *others),
-        warnings=(*_warnings(sample), *caveats(asked)),
+        warnings=(*_warnings(sample), *(notes if _of_logs(asked) else ()), *caveats(asked)),
     )  # fmt: skip
 
 
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
     tables: dict[str, list[Row]],
-) -> tuple[list[Row], Race | None, list[str]]:  # fmt: skip
-    """Add what scores tell, one model at a time, and return their measures and who leads."""
+) -> tuple[list[Row], Race | None, list[str], list[Warn]]:  # fmt: skip
+    """Add what scores tell, one model at a time, and return their measures and who leads.
+
+    Also the digests of the scores, and notes.
+    """
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
 
     def one(j: int) -> _Scored:
         return _of_model(sample, every, j, names[j], asked, options)
 
-    measures, digests = list[Row](), list[str]()
+    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
     values, moved = dict[str, float](), list[Floats]()
     for found in every.each(one):
         measures += found.measures
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
+        lost[found.model] = found.lost
         if found.moved is not None:
             values[found.model] = found.area
             moved.append(found.moved)
-    return measures, _race(sample, every, values, moved, options), sorted(digests)
+    notes = clipped_note(lost, every.unit)
+    return measures, _race(sample, every, values, moved, options), sorted(digests), notes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """What the scores of one model tell; moved: the influence of each row on its area."""
+    """What the scores of one model tell; moved: the influence of each row on its area.
+
+    lost: rows whose class has probability 0.
+    """
 
     model: str
     digest: str
     measures: list[Row]
     tables: dict[str, list[Row]]
     area: float
+    lost: float
     moved: Floats | None
 
 
@@ -181,7 +194,11 @@ def _of_model(
     if np.isfinite(value) and area.influence is not None and options.confidence is not None:
         each = area.influence(whole.scores, whole.positives, whole.negatives)
         moved = spread(each, place, every.truth)
-    return _Scored(model, whole.digest(), measures, tables, value, moved)
+    lost = 0.0
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
+        sides = ((True, whole.positives), (False, whole.negatives))
+        lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
+    return _Scored(model, whole.digest(), measures, tables, value, lost, moved)
 
 
 def _fewest(sample: Sample, unit: float) -> float:
@@ -287,6 +304,11 @@ def _confusion_rows(sample: Sample) -> list[Row]:
                     }
                 )  # fmt: skip
     return rows
+
+
+def _of_logs(asked: Sequence[Asked]) -> bool:
+    """Tell whether log losses were asked for: the first screen has none of two classes."""
+    return any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
 
 
 def _warnings(sample: Sample) -> list[Warn]:

@@ -8,32 +8,37 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import UsageError
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.class_scores import clipped_rows
 from clfeval.measures.classes import accuracy_influence
-from clfeval.methods.document import counting_notes, parameters, signature
+from clfeval.methods.document import clipped_note, counting_notes, parameters, signature
 from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.together import Race, of_classes, race
+from clfeval.methods.report.together import Race, of_classes, of_rows, race
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
 INTERVAL_METHODS = {
     "shares of rows": "Clopper-Pearson, or as --interval says",
-    "other measures": "influence values, on the logit or Fisher scale",
+    "other measures": "influence values, on the logit or Fisher scale; bootstrap where there are "
+    "none",
     "who may be the best": "multiple comparisons with the best (Hsu)",
 }
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
+OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
+AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class that tell little of it
 LISTED = 3  # such classes by name
@@ -49,15 +54,17 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     for label, patterns in every.items():
         for row in label_rows(label, patterns, asked, options):
             metrics.setdefault((label, str(row["model"])), []).append(row)
+    lost = dict[str, float]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
         for label, counts in counted.class_scores(i).items():
             found = probability_rows(label, model.name, counts, asked, options)
             metrics[label, model.name] += found
-            digests += [f"{model.name}{counts.digest()}"] if label is None else []
-    lead = "accuracy" if _absent(whole).any() else "balanced_accuracy"
-    leaders = _race(whole, lead, options)
+            if label is None:
+                digests.append(f"{model.name}{counts.digest()}")
+                lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
+    lead, leaders = _race(whole, counted, options)
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -65,7 +72,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
-    models = _model_rows(rows, leaders)
+    models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     answer = report_answer(firsts, lead, leaders, (), options.confidence)
@@ -81,7 +88,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     return Result(
         command="report",
         signature=signature(
-            "cmd pos classes miss weight by cluster ci level totals seed measures",
+            "cmd pos classes miss weight by cluster ci level totals resamples seed measures",
             {
                 "cmd": "report", "pos": None, "classes": len(counted.order),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
@@ -103,7 +110,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         },
         tables={"models": models, "metrics": rows, "confusion": confusion},
         answer=answer,
-        warnings=(*_warnings(whole), *counting_notes(counted)),
+        warnings=(
+            *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
+        ),
     )  # fmt: skip
 
 
@@ -111,9 +120,6 @@ def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
     if options.confidence is not None and counted.patterns.fractional:
         raise fractional_weights()
-    if options.interval == "bootstrap":
-        hint = "--interval influence, or exact, where shares of rows have exact limits"
-        raise bad_option("--interval bootstrap is for two classes", hint=hint)
     if counted.roles.threshold:
         what = "--threshold has nothing to act on: no class is positive"
         hint = "--positive CLASS looks at one of them against the rest"
@@ -125,26 +131,53 @@ def _absent(patterns: ClassPatterns) -> Any:
     return patterns.tables[0].sum(axis=1) == 0
 
 
-def _race(patterns: ClassPatterns, lead: str, options: ReportOptions) -> Race | None:
-    """Return who leads by the labels, on the same rows."""
+def _race(
+    patterns: ClassPatterns, counted: Counted, options: ReportOptions
+) -> tuple[str, Race | None]:
+    """Return by what models are compared, and who leads on the same rows.
+
+    By Hand and Till's area where every model has probabilities and every class rows; else by the
+    balanced accuracy of labels, or the accuracy where a class has no row.
+    """
+    scored = all(model.kind == "classes" for model in counted.models)
+    absent = bool(_absent(patterns).any())
+    lead = "accuracy" if absent else AREA if scored else "balanced_accuracy"
     if options.confidence is None:
-        return None
-    values, covariance = of_classes(patterns, CATALOG[lead])
+        return lead, None
+    values, covariance = _of_areas(counted) if lead == AREA else of_classes(patterns, CATALOG[lead])
     if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
-        return None
+        return lead, None
     rows = patterns.tables[0].sum(axis=1) / patterns.unit
     fewest = min(float(rows[rows > 0].min()), _clusters(patterns))
-    return race(
+    return lead, race(
         patterns.models, lead, values.tolist(), covariance, level=options.level,
         seed=options.seed, fewest=fewest,
     )  # fmt: skip
+
+
+def _of_areas(counted: Counted) -> tuple[Floats, Floats]:
+    """Return the areas of models by Hand and Till, (k,), and their covariance, (k, k)."""
+    form = CATALOG[AREA].classes
+    assert form is not None
+    assert form.of is not None
+    assert form.influence is not None
+    values, moved, first = list[float](), list[Floats](), None
+    for i in range(len(counted.models)):
+        rows = counted.class_rows(i)
+        first = rows if first is None else first
+        if not np.array_equal(rows.truth, first.truth):
+            raise RuntimeError("rows come in another order the second time")
+        values.append(float(form.of(rows.truth, rows.p, rows.n)))
+        moved.append(form.influence(rows.truth, rows.p, rows.n))
+    assert first is not None
+    return np.array(values), of_rows(moved, first.weights, first.owners)
 
 
 def _clusters(patterns: ClassPatterns) -> float:
     return np.inf if patterns.clusters is None else len(patterns.clusters)
 
 
-def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
+def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str]) -> list[Row]:
     """Return the first screen: one row a model and slice."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
@@ -153,7 +186,7 @@ def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
         if row["estimator"] == kind:
             mine[str(row["metric"])] = row["value"]
     scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
-    names = (*OF_PROBABILITIES, *OF_LABELS) if scored else OF_LABELS
+    names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
     none = Estimate(None, reason="needs_scores")
     may = {} if leaders is None else leaders.may_be_best
     return [

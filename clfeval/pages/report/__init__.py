@@ -25,7 +25,9 @@ OF_SCORES = (
 )  # fmt: skip
 HARD = (*of("share", "sensitivity specificity precision npv", when=_TWO),
         *of("share", "balanced_accuracy"), *of("signed", "mcc"), *of("share", "f1"),
-        *of("signed", "kappa"), *of("share", "accuracy"))  # fmt: skip
+        *of("signed", "kappa"), *of("share", "accuracy"),
+        *of("signed", "kappa_quadratic", when=f"{_MANY}?"),
+        *of("amount", "ordinal_mae", when=f"{_MANY}?"))  # fmt: skip
 TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),

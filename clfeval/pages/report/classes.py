@@ -21,13 +21,18 @@ OF_LABELS: Mapping[str, Source] = {
     "macro\nF1 ↑": "f1", "kappa\n↑": "kappa", "MCC\n↑": "mcc",
 }  # fmt: skip
 OF_PROBABILITIES: Mapping[str, Source] = {
-    "model": "model", "balanced\naccuracy ↑": BALANCED, "AUC\n↑": "roc_auc",
-    "log loss\n↓": "log_loss", "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc",
-    "kappa\n↑": "kappa", "Brier\n↓": "brier", "true in\ntop 2 ↑": "top_k_accuracy",
+    "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
+    "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
+    "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier", "true in\ntop 2 ↑": "top_k_accuracy",
 }  # fmt: skip
+OF_ORDER: Mapping[str, Source] = {
+    "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
+}  # fmt: skip
+LED = {"roc_auc": "AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy"}
 WORDS = {
     "roc_auc": "how well two classes are told apart, the mean of all pairs (Hand, Till)",
     BALANCED: "mean of the classes' sensitivity, each class alike",
+    "ordinal_mae": "mean distance of answer and truth in the order of classes",
 }
 
 
@@ -35,21 +40,18 @@ def shown_classes(result: Result) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     models = result.whole("models")
     scored = "roc_auc" in models[0]
-    lead = BALANCED
-    if all(value_of(row[BALANCED]) is None for row in models):
-        lead = "accuracy"
+    lead = result.answer[0].measure or BALANCED
     rows = ranked(models, lead)
     columns = OF_PROBABILITIES if scored else OF_LABELS
-    if lead == "accuracy":
-        columns = {"model": "model", "accuracy\n↑": "accuracy", **columns}
+    first = {head: source for head, source in columns.items() if source in ("model", lead)}
+    columns = {**first, **(OF_ORDER if "ordinal_mae" in models[0] else {}), **columns}
     confusion = result.whole("confusion")
     best = str(rows[0]["model"])
     yield Shown(
-        "models", f"Models, the largest {lead.replace('_', ' ')} first", columns, rows[:LISTED],
+        "models", f"Models, the largest {LED[lead]} first", columns, rows[:LISTED],
         total=len(rows), rank="main", lead=lead, more="--format csv",
         places=places(rows[:LISTED]), note=_without(confusion, best),
-        words={name: WORDS[name] for name in (BALANCED, "roc_auc")
-               if name in columns.values()},
+        words={name: text for name, text in WORDS.items() if name in columns.values()},
     )  # fmt: skip
     yield from _each_class(result, best)
     yield from _confusions(confusion, best)

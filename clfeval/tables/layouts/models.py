@@ -42,7 +42,7 @@ def found_models(
     of = {
         column: model
         for model, pairs in sets.items()
-        if any(label in classes for _, label in pairs)
+        if any(label in classes for _, label in pairs) or _of_others(pairs, classes, roles)
         for column, _ in pairs
     }
     models: dict[str, ModelColumns] = {}
@@ -58,6 +58,11 @@ def found_models(
             kind = roles.kind or guess_kind(peeks[name], classes)
             models[name] = ModelColumns(name, kind, (name,))
     return models if roles.kind else with_both(models, roles)
+
+
+def _of_others(pairs: Collection[tuple[str, str]], classes: Collection[str], roles: Input) -> bool:
+    """Tell whether columns are as many as the classes, though named otherwise; see `several`."""
+    return roles.several and roles.positive is None and len(pairs) == len(classes) > 2
 
 
 def _folded(label: str, roles: Input) -> str:

@@ -15,6 +15,7 @@ from clfeval.tables.diagnose import (
     bad_weight,
     missing_of,
     missing_value,
+    nothing_to_divide,
     repeated,
 )
 from clfeval.tables.input import Input, Names, find, match_names
@@ -98,6 +99,8 @@ def checks(
         for column in model.columns:
             number, unknown = model.kind != "label", model.name in suspicion.unknown
             wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
+        if model.shares and suspicion.strict:
+            wanted.append(nothing_to_divide(model.name, model.columns, columns.written))
     if columns.run is not None:
         wanted.append(missing_value(columns.run))
     if columns.cluster is not None:

@@ -174,7 +174,8 @@ def test_clipped_probabilities_are_counted() -> None:
         {"truth": [1, 1, 0], "a": [0.0, 0.5, 1.0], "b": [0.5, 0.6, 0.0], "n": [1, 4, 2]}
     )
     found = measures(frame, "log_loss", weight="n", kind="score")
-    said = f"'a': {1 + 2} rows of probability 0 for the true class count as 2**-52 in log_loss"
+    text = "a probability of 0 for the true class counts as 2**-52 in log_loss"
+    said = f"{text}: {1 + 2} rows of 'a'"
     assert clipped(found) == [said]
     assert found.values[0, 0] == pytest.approx((3 * 52 + 4) * math.log(2) / 7)
     assert clipped(measures(frame, "brier", weight="n", kind="score")) == []

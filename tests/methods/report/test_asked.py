@@ -139,7 +139,7 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         done = piped(three.encode(), "report", "-", "--measure", name)
         assert (done.code, done.out) == (2, "")
         assert "[needs-order]" in done.err
-        assert "--labels 'high' --labels 'low' --labels 'middle'" in done.err
+        assert "the lowest first: 'high', 'low', 'middle'" in done.err
     done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--labels", "0",
                  "--labels", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}

@@ -35,10 +35,10 @@ TABLES = {  # truth and scores
 EVERY = (
     "all", "partial_auc", "precision@k", "recall@k:k=2", "lift@k", "ece", "mce", "ece_debiased",
     "hosmer_lemeshow", "net_benefit:t=.2", "net_benefit_standardised", "interventions_avoided",
-    "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
+    "selective_accuracy", "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
     "expected_cost:fp=1,fn=3",
 )  # fmt: skip
-WAYS = ("exact", "influence", "bootstrap", "none", "wilson", "jeffreys")
+WAYS = ("exact", "influence", "bootstrap", "none", "wilson", "jeffreys", "agresti-coull")
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +89,45 @@ def test_of_a_perfect_classifier_shares_and_the_area_have_limits_below_1(how: st
         assert one.value == 1.0
         assert one.low is not None
         assert one.low < 1.0 == one.high, name
+
+
+CLASSES = {  # truth, and the class each row is sure of
+    "perfect": ("abc" * 20, "abc" * 20), "certain": ("abc" * 20, "abcabb" * 10),
+    "one said": ("abc" * 20, "a" * 60), "a row a class": ("abc", "bca"),
+    "all equal": ("abc" * 20, "?" * 60),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("name", CLASSES)
+def test_many_classes_too(name: str, how: str) -> None:
+    truth, said = CLASSES[name]
+    sure = {f"m:{k}": [1 / 3 if one == "?" else float(one == k) for one in said] for k in "abc"}
+    frame = pl.DataFrame({"truth": [*truth], **sure})
+    result = clfeval.report(frame, labels=["a", "b", "c"], measure=("all", "ordinal", "ece"),
+                            interval=how, resamples=200)  # fmt: skip
+    assert str(result)
+    for row in result.tables["metrics"]:
+        value, measure = row["value"], CATALOG[str(row["metric"]).partition(":")[0]]
+        assert isinstance(value, Estimate)
+        if value.value is None:
+            assert value.reason, row
+            continue
+        low = -np.inf if value.low is None else value.low
+        high = np.inf if value.high is None else value.high
+        assert low <= value.value <= high, row
+        assert low < high, row
+        assert measure.low <= value.value <= measure.high, row
+        for end in (value.low, value.high):
+            assert end is None or measure.low <= end <= measure.high, row
+    if name == "perfect" and how != "none":
+        shown = {row["metric"]: row["value"] for row in result.tables["metrics"]
+                 if row["estimator"] == "multiclass"}  # fmt: skip
+        for metric in ("roc_auc", "accuracy", "balanced_accuracy", "mcc", "kappa"):
+            one = shown[metric]
+            assert isinstance(one, Estimate)
+            assert one.low is not None
+            assert one.low < 1.0 == one.high, metric
 
 
 def test_no_warning_reaches_the_shell() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,18 @@ from clfeval.arrays import Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
+from clfeval.measures.odds import Stakes
 from clfeval.methods.estimates import Cells, Design
 from clfeval.methods.measured.asked import DEFAULT, Asked, asked_of
 from clfeval.methods.measured.hard import HardLimits, influence, measured, standard_errors
 
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
-SMOOTH = ("accuracy", "sensitivity", "specificity", "precision", "npv", "f1", "jaccard", "mcc",
-          "kappa", "j_index", "balanced_accuracy", "g_mean", "fowlkes_mallows", "markedness",
-          "mutual_information")  # fmt: skip
+GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": Stakes(1, 10, 0.5, 0.1)}
+SMOOTH = {
+    name: measure.given(**GIVEN).function
+    for name, measure in CATALOG.items()
+    if measure.needs == "confusion" and measure.of is not None
+}
 
 
 def of(cells: tuple[int, int, int, int]) -> Confusion:
@@ -47,7 +52,10 @@ def test_influence_is_the_derivative_in_the_counts(
     name: str, table: tuple[int, int, int, int]
 ) -> None:
     """theta is the same of any multiple of the table, so that the influence has mean 0."""
-    measure = CATALOG[name].function
+    measure = SMOOTH[name]
+    if not np.isfinite(measure(of(table))).all():
+        assert name in {"dor", "dp", "epa", "npv_odds"}  # divided by FN, of which there is none
+        return
     found = influence(measure, of(table))[:, 0]
     n = np.array(table, float)
     assert float(found @ n) == pytest.approx(0, abs=1e-7 * n.sum())
@@ -61,7 +69,7 @@ def test_influence_is_the_derivative_in_the_counts(
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_the_standard_error_is_near_the_jackknifes(name: str) -> None:
-    measure, table = CATALOG[name].function, (30, 5, 10, 55)
+    measure, table = SMOOTH[name], (300, 50, 100, 550)
     n, total = np.array(table, float), sum(table)
     left: list[float] = []
     for c in range(4):
@@ -141,13 +149,6 @@ def test_predictive_values_at_a_prevalence_have_mercaldos_limits() -> None:
     (other,) = measured(named("npv_at:prevalence=0.555"), TABLE, sure()).values
     assert other.value == pytest.approx(npv, rel=1e-12)
     assert npv == pytest.approx(0.7406846, abs=5e-8)
-
-
-def test_at_the_samples_own_prevalence_they_are_precision_and_npv() -> None:
-    p = repr(3363 / 6107)
-    for name, k, n in (("ppv_at", 2613, 3177), ("npv_at", 2180, 2930)):
-        (one,) = measured(named(f"{name}:prevalence={p}"), TABLE, sure()).values
-        assert one.value == pytest.approx(k / n, rel=1e-12)
 
 
 def test_f_beta_has_limits_within_its_range() -> None:

@@ -232,7 +232,7 @@ def interval(found: dict[str, dict[str, Any]], name: str, method: str) -> tuple[
 @pytest.mark.parametrize(
     ("how", "method", "other"),
     [("exact", "Clopper-Pearson", "beta"), ("wilson", "Wilson", "wilson"),
-     ("jeffreys", "Jeffreys", "jeffreys")],
+     ("jeffreys", "Jeffreys", "jeffreys"), ("agresti-coull", "Agresti-Coull", "agresti_coull")],
 )  # fmt: skip
 def test_limits_of_shares(seed: int, how: str, method: str, other: str) -> None:
     rows = random_rows(seed, 2, 0.4)

@@ -27,6 +27,33 @@ CASES = {
         "hint: name the columns as the classes are written in truth, or declare with --labels what "
         "truth happens to lack\n",
     ),
+    "beyond 0..1, of many classes": (
+        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,.2,1.3,.5\nc,0,0,1\n", (),
+        "p.csv:3: column 'm:b': class probabilities from 0 to 1.3 [bad-probability]\n"
+        "hint: probabilities lie between 0 and 1; --renormalize divides them by their sum\n"
+        "try: clfeval report p.csv --quiet --renormalize\n",
+    ),
+    "a row of nothing": (
+        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,0,0,0\nc,0,0,1\n", ("--renormalize",),
+        "p.csv:3: column 'm:a': the class probabilities of 'm' are all 0 [bad-sum]\n"
+        "hint: --missing drop leaves such rows out\n",
+    ),
+    "classes of another name": (
+        "truth,m:x,m:y,m:c\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
+        "p.csv:1: column 'm:x': no row of truth has this class, and 'a', 'b' have no column "
+        "[class-column]\n"
+        "p.csv:1: column 'm:y': no row of truth has this class, and 'a', 'b' have no column "
+        "[class-column]\n"
+        "hint: name the columns as the classes are written in truth, or declare with --labels what "
+        "truth happens to lack\n",
+    ),
+    "no class of these names": (
+        "truth,.pred_x,.pred_y,.pred_z\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
+        "".join(f"p.csv:1: column '.pred_{name}': no row of truth has this class, and 'a', 'b', 'c'"
+                " have no column [class-column]\n" for name in "xyz")
+        + "hint: name the columns as the classes are written in truth, or declare with --labels "
+        "what truth happens to lack\n",
+    ),
     "several labels in a cell": (
         "truth,m\na,a\na; b,a\nb,b\n", ("--positive", "a"),
         "p.csv:3: column 'truth': 'a; b': several of the classes 'a', 'b' in one [multi-label]\n"
@@ -58,7 +85,7 @@ def test_a_table_is_refused_by_row_and_column_with_what_to_do(name: str) -> None
     assert done.err == said
     dry = clfeval("report", "p.csv", "--dry-run", *words)
     assert dry.code == 3
-    assert "1 question must be answered before report computes" in dry.out
+    assert "must be answered before report computes" in dry.out
 
 
 def test_the_recipe_for_several_labels_works() -> None:

@@ -45,6 +45,16 @@ def test_the_brier_score_has_a_name_on_each_scale() -> None:
     assert value(result, "brier_per_class").value == pytest.approx((0.02 + 0.32) / 2 / 2)
 
 
+def test_the_brier_score_of_three_classes_has_them_too() -> None:
+    """Of .5 .3 .2, the first true, .25 + .09 + .04 = .38; of 0 1 0, the third true, 2."""
+    frame = pl.DataFrame({
+        "truth": ["a", "c"], "m:a": [0.5, 0.0], "m:b": [0.3, 1.0], "m:c": [0.2, 0.0],
+    })  # fmt: skip
+    result = clfeval.report(frame, labels=["a", "b", "c"], measure=["brier_sum", "brier_per_class"])
+    for name, scale in (("brier", 2), ("brier_sum", 1), ("brier_per_class", 3)):
+        assert value(result, name).value == pytest.approx((0.38 + 2) / 2 / scale)
+
+
 def test_the_last_bin_of_the_ece_is_closed() -> None:
     """1 is in the bin of .95: one gap of |1 + 0 - 1.95| over two rows, not .05/2 + 1/2."""
     assert value(report([1, 0], [0.95, 1.0], "ece"), "ece").value == pytest.approx(0.95 / 2)
@@ -90,6 +100,21 @@ def test_intervals_stay_within_the_range() -> None:
                 assert end is None or measure.low <= end <= measure.high, (how, row["metric"])
 
 
+@pytest.mark.parametrize("kind", ["labels", "scores", "classes"])
+def test_models_that_differ_in_no_row_are_not_told_apart(kind: str) -> None:
+    """No pair is discordant: that is no p of 0, and no division by it."""
+    answers: dict[str, list[object]] = {
+        "labels": [int(score >= 0.5) for score in SCORES], "scores": [*SCORES],
+        "classes": [*"abcabcabca"],
+    }  # fmt: skip
+    truth = TRUTH if kind != "classes" else [*"abcabbcaca"]
+    frame = pl.DataFrame({"truth": truth, "m": answers[kind], "k": answers[kind]})
+    result = clfeval.report(frame, kind="score" if kind == "scores" else "label")
+    assert [row["may_be_best"] for row in result.tables["models"]] == [True, True]
+    assert result.answer[0].models == ("m", "k")
+    assert "No model has a larger" in result.answer[0].text
+
+
 def test_accuracy_is_not_the_mean_recall() -> None:
     """90 of 100 negatives and 2 of 10 positives right: 92/110, not (.9 + .2) / 2."""
     truth = [0] * 100 + [1] * 10
@@ -125,3 +150,23 @@ def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
     assert one.low is not None
     assert one.high is not None
     assert one.low < one.high < 0.51
+
+
+def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
+    """Two rows of the six, one of weight 3, gave their class nothing: 52 ln 2 each."""
+    two = pl.DataFrame({
+        "truth": [1, 0, 1, 0], "m": [0.0, 1.0, 0.5, 0.5], "k": [0.9, 0.1, 0.5, 0.5],
+        "n": [3, 1, 1, 1],
+    })  # fmt: skip
+    said = "a probability of 0 for the true class counts as 2**-52 in log_loss: 4 rows of 'm'"
+    assert "clipped" not in {one.code for one in clfeval.report(two, weight="n").warnings}
+    result = clfeval.report(two, weight="n", measure="log_loss")
+    assert [one.message for one in result.warnings if one.code == "clipped"] == [said]
+    lost = next(row["log_loss"] for row in result.tables["models"] if row["model"] == "m")
+    assert isinstance(lost, Estimate)
+    assert lost.value == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
+    three = pl.DataFrame({
+        "truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5],
+    })  # fmt: skip
+    (note,) = (one for one in clfeval.report(three).warnings if one.code == "clipped")
+    assert note.message == said.replace("4 rows", "1 row")

@@ -1,0 +1,56 @@
+"""The rows of class probabilities themselves: what models share on them no counts of one tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.classes import coded, spread_over
+from clfeval.counts.kept import Kept
+from clfeval.late import nw
+from clfeval.tables.cells import as_text
+from clfeval.tables.scan import collect
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbabilityRows:
+    """Every row of a table with one model's probabilities of C classes, as they stand in it.
+
+    truth (n,): places of classes; p (n, C): the probability of each; weights (n,), None where each
+    row counts once; owners (n,): the cluster of each, None where rows are taken as independent.
+    """
+
+    truth: Ints
+    p: Floats
+    weights: Counts | None
+    owners: Ints | None
+
+    @property
+    def n(self) -> Counts:
+        """How often each row counts."""
+        return np.ones(len(self.truth), np.int64) if self.weights is None else self.weights
+
+
+def class_rows(kept: Kept, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
+    """Read the rows that were counted, with the class probabilities of model i: one pass.
+
+    The rows of all models come in one order.
+    """
+    columns = kept.settled.columns
+    picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
+    table = nw.concat([
+        collect(frame.select(*picked, *(f"p{k}" for k in range(len(columns.models[i].columns)))))
+        for frame in kept.frames(shares=i, cluster=True)
+    ])  # fmt: skip
+    owners = None
+    if columns.cluster:
+        texts = [as_text(value) for value in table["c"].to_list()]
+        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    return ProbabilityRows(
+        coded(table["y"].to_list(), classes),
+        spread_over(table, columns.models[i], classes),
+        table["w"].to_numpy().astype(np.int64) if columns.weight else None,
+        owners,
+    )

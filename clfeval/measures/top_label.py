@@ -1,0 +1,49 @@
+"""Measures of the most probable of C classes: how sure a model is of it, and whether it is right.
+
+What measures of two classes ask of the probability of the positive class they ask here of the
+largest probability: of `truth`, `p` and `n` as in `class_scores`, rows are right whose truth has
+it. Of equally probable classes the earlier in their order is named.
+Source: Guo, Pleiss, Sun and Weinberger 2017, ICML 34:1321.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats, Ints
+from clfeval.measures import calibration, selective
+from clfeval.measures.record import OfClasses
+from clfeval.measures.scored import probabilities
+
+Of = Callable[..., Floats]
+
+
+def of_top(measure: Of, truth: Ints, p: Floats, n: Counts, **given: Any) -> Floats:
+    """Return a measure of a probability, and of how many rows have it rightly and wrongly, (...).
+
+    Errors: ValueError for probabilities outside 0..1.
+    """
+    each = probabilities(p)
+    largest = each.max(axis=1)
+    order = np.argsort(largest, kind="stable")
+    right = (each.argmax(axis=1) == truth)[order]
+    counts = n[..., order]
+    return measure(largest[order], counts * right, counts * ~right, **given)
+
+
+def _of(measure: Of, *takes: str) -> OfClasses:
+    return OfClasses(partial(of_top, measure), None, ("too_few_rows",), takes=takes)
+
+
+# what measures of two classes are of the most probable of more, by id
+OF_TOP: Mapping[str, OfClasses] = {
+    "ece": _of(calibration.ece, "bins"),
+    "mce": _of(calibration.mce, "bins"),
+    "ece_debiased": _of(calibration.ece_debiased, "bins"),
+    "aurc": _of(selective.mean_risk),
+    "selective_accuracy": _of(selective.sure_accuracy, "coverage"),
+}

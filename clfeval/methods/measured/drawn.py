@@ -1,0 +1,83 @@
+"""Percentile limits of rows, or clusters of them, drawn again: for what has no influence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.inference.resampling import CELLS, percentiles, resampled_counts, stream
+from clfeval.measures.record import Measure
+from clfeval.methods.measured.hard import BOOTSTRAP, NONE
+
+MOST_DRAWN = 2**29  # numbers drawn in all: of more, fewer resamples
+LEAST = 100  # resamples that are drawn of however many
+LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
+
+DrawnLimits = tuple[tuple[float, float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """At what level limits are, and how often rows are drawn again; name: of their stream."""
+
+    level: float
+    resamples: int
+    seed: int
+    name: str
+
+
+def drawn_limits(
+    measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
+    clusters: ClusterCounts | None, drawing: Drawing, *, each: int = 1,
+) -> list[DrawnLimits]:  # fmt: skip
+    """Return percentile limits of measures, and the method of each; NaN where nothing moves.
+
+    n (m,): how often each kind of row occurs, of `each` numbers; every measure goes with what it
+    is of counts (..., m), all on the same draws. Replicates that are undefined are left out, and
+    the method says how many.
+    """
+    often = max(LEAST, min(drawing.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    rng = stream(drawing.seed, f"report\0{drawing.name}")
+    draws = _of_rows(n, often, rng) if clusters is None else _of_clusters(n, clusters, often, rng)
+    values = np.concatenate(
+        [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
+    )
+    fewer = [f"{often:,} resamples"] if often < drawing.resamples else []
+    return [
+        _limits(measure, mine, fewer, drawing.level)
+        for (measure, _), mine in zip(measures, values, strict=True)
+    ]
+
+
+def _limits(measure: Measure, values: Floats, fewer: list[str], level: float) -> DrawnLimits:
+    low, high, failed = (float(one) for one in percentiles(values, level=level))
+    # what no resample moves, but by a last digit, is not known for certain
+    if not low < high or low + LEAST_WIDTH * abs(low) >= high:
+        return (nan, nan), NONE
+    lost = [f"undefined in {failed:,.0f} of {len(values):,}"] if failed else []
+    return (max(low, measure.low), min(high, measure.high)), ", ".join([BOOTSTRAP, *fewer, *lost])
+
+
+def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts]:
+    some = n > 0
+    for block in resampled_counts(n[some], resamples=often, rng=rng):
+        drawn = np.zeros((len(block), len(n)), np.int64)
+        drawn[:, some] = block
+        yield drawn
+
+
+def _of_clusters(
+    n: Counts, clusters: ClusterCounts, often: int, rng: np.random.Generator
+) -> Iterator[Counts]:
+    sizes = np.diff(clusters.starts, append=len(clusters.place))
+    for block in resampled_counts(np.ones(len(clusters)), resamples=often, rng=rng):
+        for some in np.array_split(block, max(1, len(block) * len(n) // CELLS)):
+            yield np.array([
+                np.bincount(clusters.place, np.repeat(times, sizes) * clusters.n, len(n))
+                for times in some
+            ])  # fmt: skip

@@ -1,0 +1,71 @@
+"""Measures of the most probable class and of the surest rows, of two classes and of more."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clfeval.measures.catalog import CATALOG
+from tests.measures.test_class_scores import drawn, measured
+
+
+def repeated(c: int, seed: int) -> tuple[Any, Any, Any]:
+    """Return confidence and whether it is right of each row, and the rows as counted."""
+    truth, p, n = drawn(c, seed)
+    sure, right = p.max(axis=1), p.argmax(axis=1) == truth
+    return np.repeat(sure, n), np.repeat(right, n), (truth, p, n)
+
+
+def share_right(sure: Any, right: Any, coverage: float) -> float:
+    """Take confidences one by one, the last of them in part."""
+    room = Fraction(coverage) * len(sure)
+    left, hits = room, Fraction(0)
+    for value in sorted({*sure.tolist()}, reverse=True):
+        there = right[sure == value]
+        taken = min(left, Fraction(len(there)))
+        hits += taken * int(there.sum()) / len(there)
+        left -= taken
+    return float(hits / room)
+
+
+@pytest.mark.parametrize("c", [2, 3, 7, 12])
+def test_row_by_row(c: int) -> None:
+    sure, right, rows = repeated(c, 5)
+    m = len(sure)
+    for bins in (7, 10):
+        inside = np.array([max(i for i in range(bins) if s >= i / bins) for s in sure.tolist()])
+        gaps = {i: abs(sum(right[inside == i]) - sum(sure[inside == i])) for i in {*inside}}
+        most = max(gap / (inside == i).sum() for i, gap in gaps.items())
+        assert measured("ece", rows, bins=bins) == pytest.approx(sum(gaps.values()) / m, abs=1e-12)
+        assert measured("mce", rows, bins=bins) == pytest.approx(most, abs=1e-12)
+    risks = [1 - right[sure >= s].mean() for s in {*sure.tolist()}]
+    assert measured("aurc", rows) == pytest.approx(float(np.mean(risks)), abs=1e-12)
+    for coverage in (0.01, 0.25, 0.8, 1.0):
+        found = measured("selective_accuracy", rows, coverage=coverage)
+        assert found == pytest.approx(share_right(sure, right, coverage), abs=1e-12)
+    assert measured("selective_accuracy", rows, coverage=1.0) == pytest.approx(right.mean())
+    with pytest.raises(ValueError, match="no share"):
+        measured("selective_accuracy", rows, coverage=0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_two_classes_the_likelier_is_the_most_probable(seed: int) -> None:
+    truth, p, n = drawn(2, seed, tied=False)
+    order = np.argsort(p[:, 1])
+    truth, p, n = truth[order], p[order], n[order]
+    for name in ("aurc", "selective_accuracy"):
+        two = CATALOG[name].function(p[:, 1], n * truth, n * (1 - truth))
+        assert measured(name, (truth, p, n)) == pytest.approx(float(two), abs=1e-12), name
+
+
+def test_many_replicates_are_measured_one_by_one() -> None:
+    truth, p, _ = drawn(4, 3)
+    n = np.random.default_rng(0).integers(0, 3, (2, 5, len(truth)))
+    n[1, 2] = 0
+    for name in ("ece", "mce", "ece_debiased", "aurc", "selective_accuracy"):
+        each = [[measured(name, (truth, p, n[i, j])) for j in range(5)] for i in range(2)]
+        np.testing.assert_allclose(measured(name, (truth, p, n)), each, rtol=1e-12, err_msg=name)
+        assert np.isnan(each[1][2]), name

@@ -1,0 +1,104 @@
+"""By what models of more than two classes are compared, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+from sklearn import metrics as sk
+
+import clfeval
+from clfeval.counts.count import count
+from clfeval.methods.report.several import _of_areas
+from clfeval.tables.input import Input
+from clfeval.tables.prediction import open_predictions
+from tests.methods.report.test_classes import row, value
+
+NAMES = ("no", "01", "a | b")
+
+
+def scored(rows: int = 90, *, models: int = 3) -> tuple[pl.DataFrame, Any, list[Any]]:
+    """Class probabilities of models that share half of their noise; with ties."""
+    rng = np.random.default_rng(rows)
+    truth = np.concatenate([np.arange(3), rng.integers(0, 3, rows - 3)])
+    shared = rng.normal(size=(rows, 3))
+    columns: dict[str, Any] = {"truth": [NAMES[i] for i in truth]}
+    every = []
+    for i in range(models):
+        z = shared + rng.normal(size=(rows, 3))
+        z[np.arange(rows), truth] += 1 + 0.4 * i
+        p = np.round(np.exp(z) / np.exp(z).sum(axis=1, keepdims=True), 1)
+        p /= p.sum(axis=1, keepdims=True)
+        every.append(p)
+        columns |= {f"m {i}:{name}": p[:, k] for k, name in enumerate(NAMES)}
+    return pl.DataFrame(columns), truth, every
+
+
+def area(truth: Any, p: Any) -> float:
+    return float(sk.roc_auc_score(truth, p, multi_class="ovo", labels=range(p.shape[1])))
+
+
+def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
+    table, truth, every = scored()
+    with open_predictions(table, Input(several=True)) as opened:
+        values, covariance = _of_areas(count(opened))
+    assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)
+    m = len(truth)
+    left = np.array([
+        [area(np.delete(truth, i), np.delete(p, i, axis=0)) for i in range(m)] for p in every
+    ])  # fmt: skip
+    apart = left - left.mean(axis=1, keepdims=True)
+    jackknife = (m - 1) / m * apart @ apart.T
+    assert covariance == pytest.approx(jackknife, rel=0.08)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_models_with_probabilities_are_compared_by_their_areas(weights: bool) -> None:
+    """Weights are repeated rows, and rows in clusters of their own are rows."""
+    table = scored()[0].with_columns(w=pl.Series([1, 2, 3] * 30))
+    each = table.select(pl.exclude("w").repeat_by("w").explode())
+    options: dict[str, Any] = {}
+    if weights:
+        each, options = table, {"weight": "w"}
+    result = clfeval.report(each, **options)
+    areas = {one["model"]: one["roc_auc"].value for one in result.tables["models"]}  # type: ignore[union-attr]
+    first = result.answer[0]
+    assert first.measure == "roc_auc"
+    assert first.models == (max(areas, key=lambda name: areas[name] or 0.0),)
+    may = [one["may_be_best"] for one in result.tables["models"]]
+    assert may[-1] is True
+    if not weights:
+        owned = each.with_columns(patient=pl.Series(range(len(each))).cast(pl.String))
+        alone = clfeval.report(owned, cluster="patient")
+        assert [one["may_be_best"] for one in alone.tables["models"]] == may
+        assert alone.answer[0].value == first.value
+
+
+def test_else_they_are_compared_by_labels() -> None:
+    table = scored(models=1)[0]
+    mixed = table.with_columns(h=pl.col("truth"))
+    assert clfeval.report(mixed).answer[0].measure == "balanced_accuracy"
+    wide = table.with_columns(**{"m 0:other": pl.lit(0.0)})
+    assert clfeval.report(wide, labels=["other"]).answer[0].measure == "accuracy"
+    assert clfeval.report(table, interval="none").answer[0].measure == "roc_auc"
+
+
+def test_limits_of_a_perfect_area_are_the_score_limits_of_half_the_rows() -> None:
+    """Of 45 and 45 rows: where 1 - A is z standard errors as Hanley and McNeil have them."""
+    certain = {f"m:{k}": [float(k == one) for one in "abc"] * 30 for k in "abc"}
+    table = pl.DataFrame({"truth": [*"abc"] * 30, **certain})
+    z, s = norm.ppf(0.975), 44
+
+    def beyond(a: float) -> float:
+        more = 1 + s * (1 - a) / (2 - a) + s * a / (1 + a)
+        return float((1 - a) ** 2 - z**2 * a * (1 - a) / 45**2 * more)
+
+    result = clfeval.report(table)
+    found = value(result, "roc_auc")
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(brentq(beyond, 0.5, 1 - 1e-9), abs=1e-9)
+    assert "out to Newcombe's" in str(row(result, "roc_auc")["method"])

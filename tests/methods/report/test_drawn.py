@@ -1,0 +1,83 @@
+"""Intervals of more than two classes by drawing rows, or clusters of them, again."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import metrics as sk
+
+import clfeval
+from clfeval import UsageError
+from clfeval.methods.report import drawn
+from tests.methods.report.test_classes import frame, row, shares, value
+
+WIDE = 0.02  # four Monte Carlo errors of a limit of 600 draws of these tables
+
+
+def test_limits_are_the_quantiles_of_drawn_rows() -> None:
+    """Of the macro F1 and of Hand and Till's area, by scikit-learn on rows drawn by hand."""
+    table, truth, p = shares(2)
+    result = clfeval.report(table, interval="bootstrap", resamples=4000)
+    said = p.argmax(axis=1)
+    rng, f1, area = np.random.default_rng(4), list[float](), list[float]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(600):
+            at = rng.integers(0, len(truth), len(truth))
+            f1.append(sk.f1_score(truth[at], said[at], average="macro"))
+            if i % 3 == 0:
+                area.append(sk.roc_auc_score(truth[at], p[at], multi_class="ovo"))
+    for metric, by, draws in (("f1", "macro", f1), ("roc_auc", "multiclass", area)):
+        found = value(result, metric, by)
+        expected = np.quantile(draws, [0.025, 0.975])
+        assert (found.low, found.high) == pytest.approx(tuple(expected), abs=WIDE), metric
+        assert row(result, metric, by)["method"] == "bootstrap"
+
+
+def test_clusters_are_drawn_whole() -> None:
+    """Each row twice in its cluster tells as much as once: not the half more that rows would."""
+    one = frame(2).with_columns(patient=pl.Series([f"p{i}" for i in range(120)]))
+    twice = pl.concat([one, one])
+    options = {"interval": "bootstrap", "resamples": 2000}
+    rows, owned = clfeval.report(one.drop("patient"), **options), clfeval.report(
+        twice, cluster="patient", **options)  # fmt: skip
+    for metric, by, where in (
+        ("kappa", "multiclass", {}), ("f1", "macro", {}), ("f1", "class", {"class": "9"}),
+    ):  # fmt: skip
+        alone, both = (value(one, metric, by, model="m0", **where) for one in (rows, owned))
+        assert (both.low, both.high) == pytest.approx((alone.low, alone.high), abs=WIDE)
+        assert row(owned, metric, by, model="m0", **where)["method"] == "bootstrap"
+
+
+def test_what_is_not_smooth_is_drawn_unasked_and_lost_draws_are_counted() -> None:
+    """One row of k3: e^-1 of the draws are without it, and have no balanced accuracy."""
+    table = pl.DataFrame({
+        "truth": ["k1", "k2"] * 30 + ["k3"], "m": ["k1", "k2", "k1", "k1"] * 15 + ["k3"],
+    })  # fmt: skip
+    result = clfeval.report(table, interval="bootstrap", resamples=1000)
+    lost = re.fullmatch(r"bootstrap, undefined in (\d+) of 1,000",
+                        str(row(result, "balanced_accuracy")["method"]))  # fmt: skip
+    assert lost is not None
+    assert int(lost[1]) == pytest.approx(1000 * (60 / 61) ** 61, abs=60)
+    scored = clfeval.report(shares(0)[0], measure=["ece", "aurc", "selective_accuracy:coverage=.5"])
+    for metric in ("ece", "aurc", "selective_accuracy:coverage=0.5"):
+        one = value(scored, metric)
+        assert one.low is not None
+        assert one.low < (one.value or 0.0) < (one.high or 0.0)
+        assert row(scored, metric)["method"] == "bootstrap"
+
+
+def test_fewer_draws_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "MOST_DRAWN", 90 * 4 * 300)
+    result = clfeval.report(shares(2)[0], interval="bootstrap", resamples=4000)
+    assert row(result, "roc_auc")["method"] == "bootstrap, 300 resamples"
+
+
+def test_how_many_classes_are_on_top_is_a_whole_number() -> None:
+    for k in ("0.5", "0", "1.5"):
+        with pytest.raises(UsageError, match="k is a whole number from 1 up"):
+            clfeval.report(shares(0)[0], measure=f"top_k_accuracy:k={k}")
