@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval import UsageError
-from clfeval.methods.report import drawn
+from clfeval.methods.measured import drawn
 from tests.methods.report.test_classes import frame, row, shares, value
 
 WIDE = 0.02  # four Monte Carlo errors of a limit of 600 draws of these tables
