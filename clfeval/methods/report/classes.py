@@ -11,8 +11,8 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.weights import Owned
 from clfeval.inference.influence import limits, uncertainty
 from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
@@ -64,12 +64,12 @@ def label_rows(
     wanted = [one for one in asked if one.needs in ("confusion", "classes")]
     rest = [one for one in wanted if _form(one).of is None]
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
-        each: tuple[Counts, ClusterCounts | None] = table.reshape(-1), None
+        each: tuple[Counts, Owned | None] = table.reshape(-1), None
         place = np.arange(table.size)
         if patterns.clusters is not None:
             each, place = (patterns.n, patterns.clusters), patterns.cells(i)
         found = [part for one in wanted for part in _of_table(one, table, place)]
-        known = _known(found, *each, patterns.fractional, options, table)
+        known = _known(found, *each, options, table)
         for part, value in zip(found, known, strict=True):
             yield _row(label, model, part.metric, part.estimator, None, value)
         for metric, values in _each_class(patterns, i, table, rest, options).items():
@@ -88,7 +88,7 @@ def probability_rows(
         if one.needs in ("scores", "probabilities")
         for part in _of_probabilities(one, counts)
     ]
-    known = _known(found, counts.n, counts.clusters, counts.fractional, options)
+    known = _known(found, counts.n, counts.clusters, options)
     for part, value in zip(found, known, strict=True):
         yield _row(label, model, part.metric, part.estimator, None, value)
 
@@ -148,18 +148,17 @@ def _of_probabilities(one: Asked, counts: ClassScores) -> Iterator[Measured]:
 
 
 def _known(
-    parts: Sequence[Measured], n: Counts, clusters: ClusterCounts | None, fractional: bool,
-    options: ReportOptions, table: Counts | None = None,
+    parts: Sequence[Measured], n: Counts, clusters: Owned | None, options: ReportOptions,
+    table: Counts | None = None,
 ) -> list[Known]:  # fmt: skip
     """Return each with its limits and error, n the rows of each kind, of labels their table."""
     if not parts:
         return []
     none = np.full(len(n), np.nan)
     f = np.array([none if part.influence is None else part.influence for part in parts])
-    found = uncertainty(f, n, clusters=None if clusters is None else clusters.totals)
-    errors = np.full(len(parts), np.nan) if fractional else found.errors
+    found = uncertainty(f, n, clusters=clusters)
     known = []
-    for part, error, freedom in zip(parts, errors.tolist(), found.df.tolist(), strict=True):
+    for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
             known.append(Known(Estimate(None, reason=part.form.undefined[-1]), nan, NONE))
             continue
@@ -232,9 +231,9 @@ def _each_class(
 ) -> dict[str, list[Known]]:  # fmt: skip
     """Return measures of each class against the rest, by name: a value a class."""
     each = against_rest(table)
-    sums, many = None, 0
+    sums, many = None, 0.0
     if patterns.clusters is not None:
-        many = len(patterns.clusters)
+        many = patterns.clusters.size
         sums = np.array([_products(patterns, i, k) for k in range(len(patterns.classes))])
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
@@ -248,21 +247,19 @@ def _each_class(
     found = {}
     for one in wanted:
         all_of = hard.measured(one, counts, sure)
-        errors = np.full(size, np.nan) if patterns.fractional else all_of.errors
         found[one.name] = [
             Known(*three)
-            for three in zip(all_of.values, errors.tolist(), all_of.methods, strict=True)
+            for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)
         ]
     return found
 
 
 def _products(patterns: ClassPatterns, i: int, k: int) -> Floats:
-    """Return the sums over clusters of products of TP, FP, P and N of a class, (4, 4)."""
+    """Return the sums over clusters, or weights, of products of TP, FP, P and N of a class."""
     assert patterns.clusters is not None
     mine, says = patterns.truth == k, patterns.votes[:, i] == k
     which = np.array([mine & says, ~mine & says, mine, ~mine], np.float64)
-    sums = patterns.clusters.totals(which)
-    return np.asarray(sums @ sums.T)
+    return patterns.clusters.products(which)
 
 
 def _row(

@@ -7,7 +7,7 @@ from math import isnan, nan
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods.clustered import cluster_cells
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import Design
 from clfeval.methods.report import hard, scored
 from clfeval.methods.report.asked import AT_RISK, NET_BENEFIT, Asked
@@ -24,14 +24,13 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], options: ReportOptions) ->
     rows: list[Row] = []
     for label, counts in sample.slices.items():
         patterns = sample.patterns.get(label)
-        owned = patterns is not None and patterns.clusters is not None
-        many = len(patterns.clusters) if patterns is not None and patterns.clusters else 0
+        owned = None if patterns is None else patterns.clusters
         models = counts.models
         sure = hard.HardLimits(
             options.confidence, options.interval, Design(options.totals), options.resamples,
             options.seed, [f"{model}\0{label or ''}" for model in models],
-            [cluster_cells(patterns, model) if owned else None for model in models],
-            [many] * len(models),
+            [Redrawn.of(patterns, model) for model in models],
+            [0.0 if owned is None else owned.size] * len(models),
         )  # fmt: skip
         found = {one.name: hard.measured(one, counts, sure) for one in wanted}
         for i, model in enumerate(models):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
+from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Influence
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.confusion import Confusion
@@ -17,6 +18,7 @@ from clfeval.measures.record import Measure, why
 from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
 from clfeval.methods.report.hard import BOOTSTRAP, INFLUENCE, NONE
+from clfeval.methods.roc import area_of
 from clfeval.result import Estimate
 
 MOST_DRAWN = 2**28  # scores drawn in all: of more, fewer resamples
@@ -57,8 +59,6 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
     value = float(measure.function(*parts))
     if isnan(value):
         return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
-    if counts.fractional and measure.influence is None:
-        return Known(estimate(value), nan, NONE)
     if measure.interval == "delong":
         return _area(measure, counts, value, wanted)
     error, found = nan, None
@@ -87,7 +87,7 @@ def _why(measure: Measure, counts: ScoreCounts) -> str:
 
 def _uncertainty(each: Influence, counts: ScoreCounts) -> Uncertainty:
     n = _rows(counts.positives, counts.negatives)
-    owned = None if counts.clusters is None else counts.clusters.totals
+    owned = counts.clusters
     return uncertainty(each, n, fewest=smaller_class(n, owned), clusters=owned)
 
 
@@ -99,14 +99,7 @@ def _rows(positives: Counts, negatives: Counts) -> Floats:
 def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
     """Return the area under the curve, or what is linear in it, by DeLong."""
     double = measure.low < 0  # gini = 2 AUC - 1
-    if counts.fractional:
-        return Known(estimate(value), nan, NONE)
-    level = wanted.level or 0.95
-    found: AucInterval = (
-        delong_auc(counts.positives, counts.negatives, level=level)
-        if counts.clusters is None
-        else clustered_auc(counts.positives, counts.negatives, counts.clusters.totals, level=level)
-    )
+    found = area_of(counts, wanted.level or 0.95)
     error = nan if isnan(found.variance) else (1 + double) * sqrt(max(found.variance, 0.0))
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
@@ -121,30 +114,30 @@ def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimi
 def resampled(
     measure: Measure, counts: ScoreCounts, wanted: ScoreLimits, level: float
 ) -> tuple[float, float]:
-    """Return percentile limits over resampled rows, or clusters: draws of the counts."""
+    """Return percentile limits over resampled rows, weights or clusters: draws of the counts."""
     m = len(counts.scores)
     n = np.concatenate([counts.positives, counts.negatives])
     rng = stream(wanted.seed, f"report\0{measure.id}\0{wanted.name}")
     often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, m)))
-    values: list[Floats] = []
-    if counts.clusters is None:
-        some = n > 0
-        for block in resampled_counts(n[some], resamples=often, rng=rng):
-            drawn = np.zeros((len(block), 2 * m), np.int64)
-            drawn[:, some] = block
-            values.append(np.atleast_1d(
-                measure.function(counts.scores, drawn[:, :m], drawn[:, m:])))  # fmt: skip
-    else:
-        owned = counts.clusters
-        sizes = np.diff(owned.starts, append=len(owned.place))
-        for block in resampled_counts(np.ones(len(owned)), resamples=often, rng=rng):
-            for times in block:
-                weights = np.repeat(times, sizes) * owned.n
-                one = np.bincount(owned.place, weights, 2 * m)
-                values.append(np.atleast_1d(
-                    measure.function(counts.scores, one[:m], one[m:])))  # fmt: skip
+    settings: dict[str, Any] = {"resamples": often, "rng": rng}
+    drawn = _rows_again(n, **settings)
+    if counts.clusters is not None:
+        drawn = counts.clusters.redraws(2 * m, **settings)
+    values = [
+        np.atleast_1d(measure.function(counts.scores, block[:, :m], block[:, m:]))
+        for block in drawn
+    ]
     low, high, _ = percentiles(np.concatenate(values), level=level)
     # what no resample moves, but by a last digit, is not known for certain
     if not low < high or low + LEAST_WIDTH * abs(low) >= high:
         return nan, nan
     return max(float(low), measure.low), min(float(high), measure.high)
+
+
+def _rows_again(n: Counts, *, resamples: int, rng: np.random.Generator) -> Iterator[Counts]:
+    """Yield counts, (b, m) each, of rows drawn again."""
+    some = n > 0
+    for block in resampled_counts(n[some], resamples=resamples, rng=rng):
+        drawn = np.zeros((len(block), len(n)), np.int64)
+        drawn[:, some] = block
+        yield drawn

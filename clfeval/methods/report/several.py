@@ -12,12 +12,13 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
+from clfeval.counts.weights import RowWeights
 from clfeval.errors import UsageError, bad_option
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.classes import accuracy_influence
+from clfeval.methods.clustered import class_sizes, fewest
 from clfeval.methods.document import counting_notes, parameters, signature
-from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
@@ -95,7 +96,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         parameters=parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "cluster measure",
-            details, said, options,
+            details, said, options, weighed=whole.fractional,
         ),
         summary={
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
@@ -109,8 +110,6 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
 
 def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
-    if options.confidence is not None and counted.patterns.fractional:
-        raise fractional_weights()
     if options.interval == "bootstrap":
         hint = "--interval influence, or exact, where shares of rows have exact limits"
         raise bad_option("--interval bootstrap is for two classes", hint=hint)
@@ -132,16 +131,10 @@ def _race(patterns: ClassPatterns, lead: str, options: ReportOptions) -> Race | 
     values, covariance = of_classes(patterns, CATALOG[lead])
     if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
         return None
-    rows = patterns.tables[0].sum(axis=1) / patterns.unit
-    fewest = min(float(rows[rows > 0].min()), _clusters(patterns))
     return race(
         patterns.models, lead, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=fewest,
+        seed=options.seed, fewest=fewest(patterns, len(patterns.classes)),
     )  # fmt: skip
-
-
-def _clusters(patterns: ClassPatterns) -> float:
-    return np.inf if patterns.clusters is None else len(patterns.clusters)
 
 
 def _model_rows(metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
@@ -183,11 +176,13 @@ def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
     clusters = patterns.clusters
     if clusters is None:
         return {}
+    if isinstance(clusters, RowWeights):
+        return {"effective_rows": clusters.size}
     if patterns.fractional:
         return {"clusters": len(clusters), "design_effect": None}
     each = accuracy_influence(patterns.tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    effects = uncertainty(moved, patterns.n, clusters=clusters.totals).effect
+    effects = uncertainty(moved, patterns.n, clusters=clusters).effect
     effects = effects[np.isfinite(effects)]
     most = float(effects.max()) if len(effects) else None
     return {"clusters": len(clusters), "design_effect": most}
@@ -195,11 +190,11 @@ def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
 
 def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:
     """Say which classes truth lacks, which have few rows, and which no model ever says."""
-    rows = patterns.tables[0].sum(axis=1)
+    rows = class_sizes(patterns, len(patterns.classes))
     said = patterns.tables.sum(axis=(0, 1))
     for code, which, what in (
         ("class-absent", rows == 0, "truth has no row of {}: the balanced accuracy is undefined"),
-        ("small-class", (rows > 0) & (rows < RARE * patterns.unit),
+        ("small-class", (rows > 0) & (rows < RARE),
          f"fewer than {RARE} rows of {{}} tell little of it"),
         ("never-said", (said == 0) & (rows > 0), "no model ever says {}"),
     ):  # fmt: skip
