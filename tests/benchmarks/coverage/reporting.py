@@ -23,6 +23,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.ranking import roc_auc, roc_auc_influence
 from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.report.asked import Asked
 from clfeval.methods.report.curves import net_benefit
 from clfeval.methods.report.hard import HardLimits
 from clfeval.methods.report.hard import measured as measured_hard
@@ -104,7 +105,7 @@ def _of_votes(rows: int, setting: tuple[float, ...], made: Arrays) -> Iterator[L
             return measure.function(Confusion(tp, fp, pos.sum() - tp, neg.sum() - fp))
 
         population = _true(replace(measure, of=of), *setting[:2])
-        found = map(estimate, measured_hard(measure, counts, sure).values)
+        found = map(estimate, measured_hard(Asked(name, measure, {}), counts, sure).values)
         yield _held(name, rows, setting, population, _ends(found), LEAST)
 
 
