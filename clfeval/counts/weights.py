@@ -98,7 +98,7 @@ class RowWeights:
 
     def digest(self) -> str:
         """Return the sha256 of what is known of the weights."""
-        return sha256(repr(self.squares.tolist()).encode()).hexdigest()
+        return sha256(self.squares.astype("<f8").tobytes()).hexdigest()
 
 
 Owned = ClusterCounts | RowWeights  # what is drawn by itself, where that is not each row alike
