@@ -94,7 +94,7 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "bootstrap": (None, {"counts": (9, 1, 1, 9), **ODDS, "interval": "bootstrap"}),
     "no sweep": ("mars-paper/wide.csv", {"sweep": None, "prevalence": 0.01}),
     "no intervals": ("mars-paper/weighted.csv", {"weight": "n", "interval": "none"}),
-    "fractional weights": ("fractions.csv", {"weight": "n", "interval": "none", "odds": "1:9"}),
+    "fractional weights": ("fractions.csv", {"weight": "n", "odds": "1:9"}),
     "probabilities": ("digits/probabilities.csv", {"positive": "8", "points": 3}),
     "one measure": (CANCER, {**POSITIVE, "measure": "dp", "model": "svm", "points": 3}),
     "all right": (None, {"counts": {"a": (60, 0, 0, 60), "b": (60, 0, 0, 60)}, "sweep": None}),

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.judge import Judged
 from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts, by_name, same_unit
 from clfeval.counts.settle import Settled, slice_label
-from clfeval.counts.units import shown
+from clfeval.counts.units import shown, squares_of
+from clfeval.counts.weights import Owned, Owners, entries, gathered, joined, picked
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural
 from clfeval.tables.prediction import ModelColumns
-from clfeval.tables.scan import collect, together
+from clfeval.tables.scan import Frame, collect, together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +28,8 @@ class ClassPatterns:
 
     classes (C,): in order; truth (m,) and votes (m, k) are places in it. n (m,): how many rows are
     alike, or what weight, in units of which `unit` are one. Rows are distinct and sorted by truth,
-    then the votes of the models in the order of their names. clusters: how often each occurs in
-    each cluster; None where rows are taken as independent.
+    then the votes of the models in the order of their names. clusters: as of
+    `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -38,16 +38,16 @@ class ClassPatterns:
     votes: Ints
     n: Counts
     unit: float = 1
-    clusters: ClusterCounts | None = None
+    clusters: Owned | None = None
 
     @classmethod
     def of(
         cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
-        unit: float = 1, *, owners: Sequence[str] | None = None,
+        unit: float = 1, *, owners: Owners | None = None,
     ) -> ClassPatterns:  # fmt: skip
         """Merge equal rows, drop those never seen, and put the rest in order.
 
-        owners: the cluster of each.
+        owners: the cluster of each, or the sum of its squared weights.
         """
         keys = [truth, *(votes[:, i] for i in by_name(models))]
         first, total, clusters = _merged(keys, n, owners)
@@ -59,7 +59,7 @@ class ClassPatterns:
         cls, patterns: PatternCounts, classes: Sequence[str], positive: str
     ) -> ClassPatterns:
         """Take the patterns of two classes, in their order: there every vote is a label."""
-        (truth, votes), n, owners = _entries(patterns, "truth", "votes")
+        (truth, votes), n, owners = entries(patterns, "truth", "votes")
         yes = tuple(classes).index(positive)
         truth, votes = (np.where(part, yes, 1 - yes) for part in (truth, votes))
         return cls.of(patterns.models, classes, truth, votes, n, patterns.unit, owners=owners)
@@ -68,7 +68,7 @@ class ClassPatterns:
         """Add the counts of other rows of the same models and classes."""
         if (self.models, self.classes) != (other.models, other.classes):
             raise ValueError("different models, or different classes")
-        (truth, votes), n, owners = _together(self, other, "truth", "votes")
+        (truth, votes), n, owners = joined(self, other, "truth", "votes")
         unit = same_unit(self, other)
         return ClassPatterns.of(self.models, self.classes, truth, votes, n, unit, owners=owners)
 
@@ -104,8 +104,7 @@ class ClassScores:
 
     classes (C,): in order; truth (m,): places in it, p (m, C): the probability of each, n (m,): how
     many rows are alike, or what weight, in units of which `unit` are one. Rows are distinct and
-    sorted by truth, then the probabilities. clusters: how often each occurs in each cluster; None
-    where rows are taken as independent.
+    sorted by truth, then the probabilities. clusters: as of `PatternCounts`.
     """
 
     classes: tuple[str, ...]
@@ -113,12 +112,12 @@ class ClassScores:
     p: Floats
     n: Counts
     unit: float = 1
-    clusters: ClusterCounts | None = None
+    clusters: Owned | None = None
 
     @classmethod
     def of(
         cls, classes: Sequence[str], truth: Ints, p: Floats, n: Counts, unit: float = 1, *,
-        owners: Sequence[str] | None = None,
+        owners: Owners | None = None,
     ) -> ClassScores:  # fmt: skip
         """Merge equal rows, drop those never seen, and put the rest in order."""
         first, total, clusters = _merged([truth, *p.T], n, owners)
@@ -128,7 +127,7 @@ class ClassScores:
         """Add the counts of other rows of the same classes."""
         if self.classes != other.classes:
             raise ValueError(f"different classes: {self.classes} and {other.classes}")
-        (truth, p), n, owners = _together(self, other, "truth", "p")
+        (truth, p), n, owners = joined(self, other, "truth", "p")
         return ClassScores.of(self.classes, truth, p, n, same_unit(self, other), owners=owners)
 
     @property
@@ -142,8 +141,8 @@ class ClassScores:
 
 
 def _merged(
-    keys: Sequence[Any], n: Counts, owners: Sequence[str] | None
-) -> tuple[Ints, Counts, ClusterCounts | None]:
+    keys: Sequence[Any], n: Counts, owners: Owners | None
+) -> tuple[Ints, Counts, Owned | None]:
     """Return the first row of each distinct one, in order, how often it occurs, and in what."""
     keep = np.flatnonzero(n > 0)
     kept = [key[keep] for key in keys]
@@ -154,31 +153,12 @@ def _merged(
         new[1:] |= key[order][1:] != key[order][:-1]
     starts = np.flatnonzero(new)
     total = np.add.reduceat(n[keep][order], starts) if len(order) else n[keep]
-    clusters = None
-    if owners is not None:
-        place = np.empty(len(order), np.int64)
-        place[order] = np.cumsum(new) - 1
-        clusters = ClusterCounts.of([owners[i] for i in keep.tolist()], place, n[keep])
+    if owners is None:
+        return keep[order[new]], total, None
+    place = np.empty(len(order), np.int64)
+    place[order] = np.cumsum(new) - 1
+    clusters = gathered(picked(owners, keep), place, n[keep], len(starts))
     return keep[order[new]], total, clusters
-
-
-def _entries(one: Any, *names: str) -> tuple[list[Any], Counts, list[str] | None]:
-    """Return columns of a statistic, and counts; of each cluster by itself where there are any."""
-    columns = [getattr(one, name) for name in names]
-    if one.clusters is None:
-        return columns, one.n, None
-    place = one.clusters.place
-    return [column[place] for column in columns], one.clusters.n, one.clusters.owners
-
-
-def _together(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, list[str] | None]:
-    """Return the columns of two statistics, those of the second behind the first."""
-    if (one.clusters is None) != (other.clusters is None):
-        raise ValueError("only one of the two is counted by clusters")
-    (mine, n, owners), (theirs, more, others) = (_entries(x, *names) for x in (one, other))
-    columns = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
-    both = None if owners is None or others is None else [*owners, *others]
-    return columns, np.concatenate([n, more]), both
 
 
 def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
@@ -194,7 +174,8 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
 class LabelRows:
     """Rows of labels, each with its count, as places of classes; what all slices are made of.
 
-    slices (m,): the slice of each row, None without slices; owners: its cluster, likewise.
+    slices (m,): the slice of each row, None without slices; owners: its cluster, likewise, or the
+    sum of its squared weights.
     """
 
     models: tuple[str, ...]
@@ -204,7 +185,7 @@ class LabelRows:
     n: Counts
     unit: float
     slices: Sequence[str] | None
-    owners: Sequence[str] | None
+    owners: Owners | None
 
     def patterns(self, label: str | None) -> ClassPatterns:
         """Return the patterns of a slice, of the whole for None."""
@@ -249,7 +230,8 @@ def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -
         coded([raw.truth[i] for i in rows], classes),
         _columns([coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
         raw.n[kept], settled.unit, _sliced(settled, by),
-        None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
+        raw.squares[kept] if raw.squares is not None
+        else None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
     )  # fmt: skip
 
 
@@ -260,10 +242,9 @@ def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
     """
     columns = kept.settled.columns
     places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
-    by, owned = [f"b{j}" for j in range(len(columns.by))], columns.cluster is not None
-    keys = ["y", *(f"y{i}" for i in places), *by, *(["c"] if owned else [])]
-    rows = together(kept.frames(labels=places, by=True, cluster=True))
-    table = collect(rows.group_by(*keys).agg(nw.col("w").sum()))
+    by = [f"b{j}" for j in range(len(columns.by))]
+    keys = ["y", *(f"y{i}" for i in places), *by]
+    table = _summed(kept, keys, kept.frames(labels=places, by=True, cluster=True))
     votes = []
     for i in places:
         model, said = columns.models[i], table[f"y{i}"].to_list()
@@ -275,7 +256,7 @@ def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
         coded(table["y"].to_list(), classes), _columns(votes, len(table)),
         table["w"].to_numpy().astype(np.int64), kept.settled.unit,
         _sliced(kept.settled, [table[name].to_list() for name in by]),
-        _texts(table["c"].to_list()) if owned else None,
+        _owners(table),
     )  # fmt: skip
 
 
@@ -289,14 +270,12 @@ def read_class_scores(
     model, columns = kept.settled.columns.models[i], kept.settled.columns
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")
-    by, owned = [f"b{j}" for j in range(len(columns.by))], columns.cluster is not None
-    shares = [f"p{k}" for k in range(len(model.classes))]
-    keys = ["y", *shares, *by, *(["c"] if owned else [])]
-    rows = together(kept.frames(shares=i, by=True, cluster=True))
-    table = collect(rows.group_by(*keys).agg(nw.col("w").sum()))
+    by = [f"b{j}" for j in range(len(columns.by))]
+    keys = ["y", *(f"p{k}" for k in range(len(model.classes))), *by]
+    table = _summed(kept, keys, kept.frames(shares=i, by=True, cluster=True))
     p = spread_over(table, model, classes)
     truth, n = coded(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
-    owners = _texts(table["c"].to_list()) if owned else None
+    owners = _owners(table)
 
     def counted(n: Counts) -> ClassScores:
         return ClassScores.of(classes, truth, p, n, kept.settled.unit, owners=owners)
@@ -316,6 +295,21 @@ def spread_over(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floa
     for k, label in enumerate(model.classes):
         p[:, classes.index(label)] = table[f"p{k}"].to_numpy()
     return p
+
+
+def _summed(kept: Kept, keys: Sequence[str], frames: Sequence[Frame]) -> nw.DataFrame[Any]:
+    """Count equal rows: w; of each cluster c by itself, or with the sum q of squared weights."""
+    owned = ["c"] if kept.settled.columns.cluster is not None else []
+    sums = [nw.col("w").sum()]
+    if kept.settled.weighed:
+        sums.append(squares_of("w").sum().alias("q"))
+    return collect(together(frames).group_by(*keys, *owned).agg(*sums))
+
+
+def _owners(table: nw.DataFrame[Any]) -> Owners | None:
+    if "q" in table.columns:
+        return np.asarray(table["q"].to_numpy(), np.float64)
+    return _texts(table["c"].to_list()) if "c" in table.columns else None
 
 
 def coded(values: Sequence[Any], classes: Sequence[str]) -> Ints:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, over
+from clfeval.inference.resampling import CELLS, resampled_clusters, resampled_counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +63,46 @@ class ClusterCounts:
             if len(self):
                 np.add.reduceat(each[self.place] * self.n, self.starts, out=row)
         return found
+
+    @property
+    def size(self) -> float:
+        """The number of clusters."""
+        return float(len(self))
+
+    def products(self, weights: Floats) -> Floats:
+        """Return the sums over clusters of products of two of their totals: (w, m): (w, w)."""
+        each = self.totals(weights)
+        return np.asarray(each @ each.T)
+
+    def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
+        """Return the products, and the kurtosis of each total about 0, (w,)."""
+        each = self.totals(np.atleast_2d(np.asarray(weights)))
+        kurtosis = over(len(self) * (each**4).sum(axis=1), (each**2).sum(axis=1) ** 2)
+        return np.asarray(each @ each.T), kurtosis
+
+    def pairs(self, first: Bools) -> float:
+        """Return how many pairs of a row of the first patterns and another share no cluster."""
+        has, others = self.totals(np.array([first, ~first], np.float64)) > 0
+        return float((has & others).sum() + min((has & ~others).sum(), (others & ~has).sum()))
+
+    def shares(self, part: Bools, whole: Bools) -> Floats:
+        """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
+        hits, rows = np.broadcast_arrays(
+            *(self.totals(which.astype(np.float64)) for which in (part, whole))
+        )
+        products = (hits, rows, hits * hits, hits * rows, rows * rows)
+        return np.array([one.sum(axis=1) for one in products])
+
+    def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+        """Return how many rows are of each of d kinds, (d, m), in resampled clusters: (d, r)."""
+        return resampled_clusters(self.totals(which).T, resamples=resamples, rng=rng).T
+
+    def redraws(self, m: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield how often the m patterns occur in resampled clusters, (b, m) each."""
+        entry = self._entry
+        for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
+            for some in np.array_split(block, max(1, len(block) * m // CELLS)):
+                yield np.array([np.bincount(self.place, n[entry] * self.n, m) for n in some])
 
     def having(self, which: Bools) -> int:
         """Return how many clusters have rows of some patterns, (m,)."""

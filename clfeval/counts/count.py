@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.counted import Counted, Top
 from clfeval.counts.group import group
 from clfeval.counts.judge import (
@@ -139,7 +140,7 @@ class Sample:
             found[f"{word}: {listing(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)
-        if whole is not None and whole.clusters is not None:
+        if whole is not None and isinstance(whole.clusters, ClusterCounts):
             found["clusters"] = len(whole.clusters)
         cuts = {cut for cut in self.thresholds.values() if cut is not None}
         if cuts:

@@ -16,7 +16,7 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.settle import Settled, check_structure, refuse_other_classes
-from clfeval.counts.units import in_units
+from clfeval.counts.units import in_units, squares_of
 from clfeval.errors import DataError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import is_absent, natural
@@ -36,6 +36,7 @@ class Grouped:
     off: per model of these, how far from 1 they sum up at most.
     origin: the number of the file each combination was counted in.
     clusters: the cluster of each combination, which then is one of each cluster; else None.
+    squares: the sums of the squares of sampling weights, None of rows and in clusters.
     bad_weights: rows whose weight is none; wrong: observations whose rows contradict each other.
     text_bytes, no_tail: bytes in fields read as text, rows without their last field.
     """
@@ -54,6 +55,7 @@ class Grouped:
     no_tail: int
     origin: Ints
     clusters: list[Any] | None
+    squares: Floats | None
     mode: Mode
 
     @classmethod
@@ -101,6 +103,7 @@ class Grouped:
             no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
             clusters=None if what.cluster is None else column("c"),
+            squares=np.array(column("q"), np.float64) if settled.weighed else None,
             mode=mode,
         )
 
@@ -173,6 +176,7 @@ def count_raw(frame: Frame, settled: Settled) -> nw.DataFrame[Any]:
     if what.weight is not None:
         values |= weighed(what.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
+        sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
         # rows of weight 0 stand for no row; unusable weights stay, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
     known = frame.collect_schema().names()

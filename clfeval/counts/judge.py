@@ -24,6 +24,7 @@ from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
 from clfeval.counts.twins import refuse_twins
+from clfeval.counts.weights import Owners, picked
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
 from clfeval.late import pl
 from clfeval.shell import given
@@ -309,10 +310,12 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
         ]
     )
 
-    owners = None if raw.clusters is None else np.array(list(map(as_text, raw.clusters)), object)
+    owners: Owners | None = raw.squares
+    if raw.clusters is not None:
+        owners = list(map(str, map(as_text, raw.clusters)))
 
     def patterns(rows: Bools) -> PatternCounts:
-        of = None if owners is None else owners[rows].tolist()
+        of = picked(owners, np.flatnonzero(rows))
         return PatternCounts.of(
             names, truth[rows], votes[rows], raw.n[rows], settled.unit, owners=of
         )

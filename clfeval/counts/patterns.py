@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.units import shown
+from clfeval.counts.weights import Owned, Owners, gathered, joined, picked
 from clfeval.tables.layouts.counts import CountsRow
 
 
@@ -43,7 +43,8 @@ class PatternCounts:
     truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
     weight, show the pattern, in units of which `unit` are one. Patterns are distinct and in a fixed
     order, so equal tables are equal arrays whatever order their rows came in. clusters: how often
-    each occurs in each cluster, None where rows are taken as independent.
+    each occurs in each cluster, or how unlike its rows weigh; None where rows are independent and
+    count one each.
     """
 
     models: tuple[str, ...]
@@ -51,49 +52,37 @@ class PatternCounts:
     votes: Bools
     n: Counts
     unit: float = 1
-    clusters: ClusterCounts | None = None
+    clusters: Owned | None = None
 
     @classmethod
     def of(
         cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
-        owners: Sequence[str] | None = None,
+        owners: Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those never seen, and put the rest in order.
 
-        owners: the cluster of each.
+        owners: the cluster of each, or the sum of its squared weights.
         """
-        names, keep = tuple(models), n > 0
-        table = np.column_stack([truth[keep], votes[keep]])
+        names, keep = tuple(models), np.flatnonzero(n > 0)
+        table, owners = np.column_stack([truth[keep], votes[keep]]), picked(owners, keep)
         if not len(table):
-            none = None if owners is None else ClusterCounts.of((), np.zeros(0, np.int64), n[:0])
+            none = gathered(owners, np.zeros(0, np.int64), n[:0], 0)
             return cls(names, truth[:0], votes[:0].reshape(0, len(names)), n[:0], unit, none)
         packed = np.packbits(table, axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         group = group.ravel()
         total = np.zeros(len(first), n.dtype)
         np.add.at(total, group, n[keep])
-        clusters = None
-        if owners is not None:
-            named = [owners[i] for i in np.flatnonzero(keep).tolist()]
-            clusters = ClusterCounts.of(named, group, n[keep])
+        clusters = gathered(owners, group, n[keep], len(first))
         return cls(names, table[first, 0], table[first, 1:], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        if (self.clusters is None) != (other.clusters is None):
-            raise ValueError("only one of the two is counted by clusters")
-        unit = same_unit(self, other)
-        if self.clusters is None or other.clusters is None:
-            truth, votes, n = stacked(self, other, "truth", "votes", "n")
-            return PatternCounts.of(self.models, truth, votes, n, unit)
-        both = ((self, self.clusters), (other, other.clusters))
-        truth, votes = (
-            np.concatenate([getattr(one, name)[c.place] for one, c in both])
-            for name in ("truth", "votes")
-        )
-        n, owners = np.concatenate([c.n for _, c in both]), [o for _, c in both for o in c.owners]
+        unit, ((truth, votes), n, owners) = (
+            same_unit(self, other), joined(self, other, "truth", "votes")
+        )  # fmt: skip
         return PatternCounts.of(self.models, truth, votes, n, unit, owners=owners)
 
     @property
@@ -123,7 +112,7 @@ class PatternCounts:
         more = [] if self.clusters is None else [self._by_name(order).digest()]
         return sha256("\n".join([repr(names), *lines, *more]).encode()).hexdigest()
 
-    def _by_name(self, order: Sequence[int]) -> ClusterCounts:
+    def _by_name(self, order: Sequence[int]) -> Owned:
         """Return the clusters with the patterns in an order that the models' order leaves alone."""
         assert self.clusters is not None
         keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
@@ -132,16 +121,15 @@ class PatternCounts:
         return self.clusters.placed(place)
 
     def products(self) -> Floats | None:
-        """Return the sums over clusters of the products of two counts, (2k + 2, 2k + 2).
+        """Return the sums over clusters, or rows with weights, of products of two counts.
 
-        The counts are TP of each model, FP of each, positives, negatives; None without clusters.
+        (2k + 2, 2k + 2): TP of each model, FP of each, positives, negatives; None for equal rows.
         """
         if self.clusters is None:
             return None
         truth = self.truth[:, None]
         which = np.column_stack([self.votes & truth, self.votes & ~truth, truth, ~truth])
-        each = self.clusters.totals(which.T.astype(np.float64))
-        return np.asarray(each @ each.T)
+        return self.clusters.products(which.T.astype(np.float64))
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PatternCounts:
         """Replace the members of each group by one model that finds what any member finds.
@@ -195,8 +183,7 @@ class TargetCounts:
 
     hits (p, k): which models find the rows of the target class, hit_n (p,) how many such rows;
     alarms (q, k): which models claim rows of the other class, alarm_n (q,) how many. Both are in
-    units of which `unit` are one. clusters: of these p + q patterns, None where rows are taken as
-    independent.
+    units of which `unit` are one. clusters: of these p + q patterns, as of `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -205,7 +192,7 @@ class TargetCounts:
     alarms: Bools
     alarm_n: Counts
     unit: float = 1
-    clusters: ClusterCounts | None = None
+    clusters: Owned | None = None
 
     @property
     def fractional(self) -> bool:
@@ -220,8 +207,8 @@ CELLS = ("tp", "fp", "fn", "tn")
 class ConfusionCounts:
     """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
 
-    Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, of the products of
-    any two of TP, FP, positives and negatives; None where rows are taken as independent.
+    Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, or weights, of the
+    products of any two of TP, FP, positives and negatives; None where rows are equal.
     """
 
     models: tuple[str, ...]

@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept
 from clfeval.counts.scores import ScoreCounts, slice_codes
+from clfeval.counts.weights import Owners, gathered
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
 from clfeval.tables.scan import collect
@@ -63,32 +63,40 @@ class ScoredRows:
         place[order] = np.cumsum(new) - 1
         n = None if self.weights is None else self.weights[order]
         counts = ScoreCounts.of_rows(ordered, self.truth[order], n, self.unit)
-        return self._owned(counts, place, self.truth), place
+        return counts if self.alike else self._owned(counts, place, self.truth), place
 
     def within(self, j: int, label: str) -> ScoreCounts:
         """Return the scores of a model as counted in a slice."""
         rows = self.code == self.slices.index(label)
         x, truth = self.scores[j][rows], self.truth[rows]
-        counts = ScoreCounts.of_rows(
-            x, truth, None if self.weights is None else self.weights[rows], self.unit
+        weights, owners = (
+            None if one is None else one[rows] for one in (self.weights, self.owners)
         )
-        if self.owners is None:
+        counts = ScoreCounts.of_rows(x, truth, weights, self.unit)
+        if self.alike:
             return counts
-        part = replace(
-            self, owners=self.owners[rows],
-            weights=None if self.weights is None else self.weights[rows],
-        )  # fmt: skip
+        part = replace(self, weights=weights, owners=owners)
         return part._owned(counts, np.searchsorted(counts.scores, x), truth)
 
+    @property
+    def weighed(self) -> bool:
+        """True where rows have sampling weights and belong to no cluster."""
+        return self.unit != 1 and self.owners is None
+
+    @property
+    def alike(self) -> bool:
+        """True where rows are independent, and repeat as often as their weights say."""
+        return self.owners is None and not self.weighed
+
     def _owned(self, counts: ScoreCounts, place: Ints, truth: Bools) -> ScoreCounts:
-        """Say of counts which cluster each is of, where rows belong to some."""
-        if self.owners is None:
-            return counts
+        """Say of counts which cluster each is of, where rows belong to some, or how they weigh."""
         m = len(counts.scores)
-        n = np.ones(len(place), np.int64) if self.weights is None else self.weights
         at = np.where(truth, place, place + m)
-        names = list(map(str, self.owners.tolist()))
-        return replace(counts, clusters=ClusterCounts.of(names, at, n))
+        n = np.ones(len(place), np.int64) if self.weights is None else self.weights
+        owners: Owners = n.astype(np.float64) ** 2
+        if self.owners is not None:
+            owners = list(map(str, self.owners.tolist()))
+        return replace(counts, clusters=gathered(owners, at, n, 2 * m))
 
 
 def scored_rows(kept: Kept) -> ScoredRows:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.settle import slice_label
-from clfeval.counts.units import shown
+from clfeval.counts.units import shown, squares_of
+from clfeval.counts.weights import Owned, Owners, gathered, picked
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
@@ -163,15 +163,15 @@ class ScoreCounts:
     """The sufficient statistic of a ranking, and of a numeric feature: how often each score occurs.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
-    in units of which `unit` are one. clusters: of these 2 m counts, positives first; None where
-    rows are taken as independent.
+    in units of which `unit` are one. clusters: of these 2 m counts, positives first, as of
+    `PatternCounts`.
     """
 
     scores: Floats
     positives: Counts
     negatives: Counts
     unit: float = 1
-    clusters: ClusterCounts | None = None
+    clusters: Owned | None = None
 
     @property
     def fractional(self) -> bool:
@@ -256,22 +256,31 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
     if plain and _mostly_distinct(kept, i):
         return {None: _sorted(rows, score)}
     keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
-    weighed = rows.select(*keys, n=nw.col("w"), positives=nw.col("w") * nw.col("t").cast(nw.Int8))
-    table = collect(weighed.group_by(*keys).agg(nw.col("n", "positives").sum()).sort(score))
+    hit = nw.col("t").cast(nw.Int8)
+    sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
+    if kept.settled.weighed:
+        square = squares_of("w")
+        sums |= {"q": square * hit, "r": square * (1 - hit)}
+    table = collect(rows.select(*keys, **sums).group_by(*keys).agg(nw.col(*sums).sum()).sort(score))
     scores = table[score].to_numpy()
     hits, n = (table[name].to_numpy().astype(np.int64) for name in ("positives", "n"))
-    owners = np.array(list(map(as_text, table["c"].to_list())), object) if owned else None
+    owners: Owners | None = None
+    if kept.settled.weighed:
+        owners = np.concatenate([table["q"].to_numpy(), table["r"].to_numpy()])
+    elif owned:
+        owners = list(map(str, map(as_text, table["c"].to_list()))) * 2
 
     def counted(mask: Ints | slice) -> ScoreCounts:
         made = ScoreCounts.of(scores[mask], hits[mask], (n - hits)[mask], unit)
         if owners is None:
             return made
-        place = np.searchsorted(made.scores, scores[mask])
+        m, place = len(made.scores), np.searchsorted(made.scores, scores[mask])
         parts = np.concatenate([hits[mask], (n - hits)[mask]])
-        some = parts > 0
-        names = np.concatenate([owners[mask]] * 2)[some].tolist()
-        both = np.concatenate([place, place + len(made.scores)])[some]
-        return replace(made, clusters=ClusterCounts.of(names, both, parts[some]))
+        both, some = np.concatenate([place, place + m]), np.flatnonzero(parts)
+        rows = np.arange(2 * len(n)).reshape(2, -1)[:, mask].ravel()[some]
+        return replace(
+            made, clusters=gathered(picked(owners, rows), both[some], parts[some], 2 * m)
+        )
 
     labels, code = slice_codes([table], by)
     order = np.argsort(code, kind="stable")

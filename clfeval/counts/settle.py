@@ -188,6 +188,11 @@ class Settled:
         """What the table is called in messages."""
         return self.files[0].name
 
+    @property
+    def weighed(self) -> bool:
+        """True where rows have sampling weights and belong to no cluster: their squares count."""
+        return self.unit != 1 and self.columns.cluster is None
+
     def column(self, name: str) -> str:
         """Return the column that holds the answers of a model."""
         models = self.columns.models

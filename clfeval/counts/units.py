@@ -76,6 +76,12 @@ def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
     return nw.when(number > 0).then(nw.max_horizontal(whole, nw.lit(1))).otherwise(whole)
 
 
+def squares_of(column: str) -> nw.Expr:
+    """Return squares of whole numbers, which may fit no 64 bits, as floats."""
+    number = nw.col(column).cast(nw.Float64)
+    return number * number
+
+
 def limit_in_units(limit: float, unit: float) -> int | float:
     """Return the most units that do not pass a limit, the decimal number it is written as."""
     if unit == 1 or limit == inf:

@@ -26,7 +26,7 @@ _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 
 def design(
     k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
-    plain: ArrayLike | None = None, cautious: bool = True,
+    plain: ArrayLike | None = None, cautious: bool = True, heavy: ArrayLike = 0.0,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the design effect of a share k / n, and how many clusters of one size tell as much.
 
@@ -41,7 +41,7 @@ def design(
     cautious: (m (1/2 - p))² / 2 is added to the sum of squares, with m = nn / n: half a cluster
     more, of which half the rows are hits. Without it few clusters that happen to lack a bad one
     promise too much: of 30 clusters of 10 rows, ICC .5, 95 % limits of shares of .8 to .95 held the
-    truth in 79 to 89 % of simulated tables, with it in 97.7 % or more.
+    truth in 79 to 89 % of simulated tables, with it in 97.7 % or more. heavy: what m is at least.
 
     Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
     where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
@@ -53,10 +53,11 @@ def design(
     with np.errstate(divide="ignore", invalid="ignore"):
         p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
         spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
+        each = np.maximum(size / rows, heavy)
         if cautious and plain is None:
-            spread = spread + (size / rows * (0.5 - p)) ** 2 / 2
+            spread = spread + (each * (0.5 - p)) ** 2 / 2
         alone = hits * (1 - p) if plain is None else np.asarray(plain, np.float64)
-        effect = np.where(alone > 0, np.maximum(spread / alone, 1), size / rows)
+        effect = np.where(alone > 0, np.maximum(spread / alone, 1), each)
     return np.where(rows > 0, np.where(g > 1, effect, np.inf), np.nan), g
 
 
@@ -117,7 +118,7 @@ class JointShares:
 
 def parts_of(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
-    plain: ArrayLike | None = None,
+    plain: ArrayLike | None = None, heavy: ArrayLike = 0.0,
 ) -> JointShares:  # fmt: skip
     """Return what clusters say of shares k / n whose counts are sums of the same d counts.
 
@@ -126,7 +127,8 @@ def parts_of(
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
     of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
-    each share; plain (j, m), as for `design`. NaN where n = 0; cov is infinite in one cluster.
+    each share; plain and heavy (j, m), as for `design`. NaN where n = 0; cov is infinite in one
+    cluster.
     Source: as for `design`; the residuals are the influence values of a ratio.
     """
     s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
@@ -136,7 +138,7 @@ def parts_of(
     kk, kn, nn = (
         np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
     )
-    effect, g = design(k, n, kk, kn, nn, plain)
+    effect, g = design(k, n, kk, kn, nn, plain, heavy=heavy)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
         return JointShares(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
@@ -145,8 +147,22 @@ def parts_of(
 def share_divisor(
     sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
 ) -> Floats:
-    """Return by what the counts of a share of m tables are divided, (m,): see `parts_of`."""
-    found = parts_of(sums, totals, np.asarray(part)[None], np.asarray(whole)[None])
+    """Return by what the counts of a share of m tables are divided, (m,): see `parts_of`.
+
+    totals (m, 4) are TP, FP, P and N. Of rows by themselves, each in one class, those that a share
+    lacks may weigh as much as any of the classes it is of: `heavy` is the weight of the heavier.
+    With positives of weight 1 and negatives of weight 5, 200 rows, a tenth positive, limits of
+    precision held the truth in 83 % of simulated tables without it, in 99 % with it.
+    """
+    s, x, w = (np.asarray(one, np.float64) for one in (sums, totals, whole))
+    lone = s[:, 2, 3] == 0
+    for hit, every in ((0, 2), (1, 3)):
+        lone &= np.isclose(s[:, hit, hit], s[:, hit, every], rtol=1e-9, atol=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
+    of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
+    heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
+    found = parts_of(s, x, np.asarray(part)[None], w[None], heavy=heavy)
     (one,) = divisor(found.effect, found.g, level=level)
     return np.asarray(one)
 

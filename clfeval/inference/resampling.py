@@ -108,6 +108,31 @@ def resampled_rates(
     return rates[0], rates[1]
 
 
+def resampled_weights(
+    n: ArrayLike, squares: ArrayLike, *, resamples: int, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Yield what kinds of rows weigh when every row gets a random share of itself, mean 1.
+
+    Gamma(n² / q) q / n   with q the sum of squared weights: mean n, variance q
+
+    Of rows of one weight it is the sum of that weight times an exponential number of each: the
+    Bayesian bootstrap, whose percentiles are those of rows drawn again but for 1 / rows.
+
+    Shapes: n, squares (m,), both 0 for a kind without rows, which has none in any replicate; yields
+    (b, m), in all `resamples` replicates.
+    Source: Rubin 1981, Annals of Statistics 9:130; Newton and Raftery 1994, Journal of the Royal
+    Statistical Society B 56:3.
+    """
+    total, square = np.asarray(n, np.float64), np.asarray(squares, np.float64)
+    some = total > 0
+    shape, scale = total[some] ** 2 / square[some], square[some] / total[some]
+    most = max(1, CELLS // max(1, len(shape)))
+    for start in range(0, resamples, most):
+        drawn = np.zeros((min(most, resamples - start), len(total)))
+        drawn[:, some] = rng.standard_gamma(shape, (len(drawn), len(shape))) * scale
+        yield drawn
+
+
 def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Floats:
     """Return the totals of resampled clusters: c of c drawn with replacement, each with its rows.
 

@@ -359,6 +359,24 @@ def sign_test(a: int, b: int) -> float:
     return min(1.0, 2 * math.exp(peak - n * math.log(2)) * (1 + float(terms.sum())))
 
 
+def shared_sign_test(a: float, b: float, squares: float) -> float:
+    """Return the p-value of the sign test for weights a and b of rows with these squared weights.
+
+    m = (a + b)² / squares equal rows, Kish's effective number, tell as much, m a / (a + b) of them
+    for a: of these the sum of signs has variance m, as that of the weights has `squares`. The tail
+    of the binomial distribution is that of the beta distribution, for m and its part are fractions.
+
+    Range 0..1; 1 when a + b = 0.
+    """
+    if a == b:
+        return 1.0
+    from scipy.special import betainc
+
+    m = (a + b) ** 2 / squares
+    least = m * min(a, b) / (a + b)
+    return min(1.0, 2 * float(betainc(m - least, least + 1, 0.5)))
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values that hold together: adjusted by Holm's step-down rule.
 

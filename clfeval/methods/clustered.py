@@ -1,4 +1,4 @@
-"""What results say of rows that share clusters: design effects, and the notes on few of them."""
+"""What results say of rows in clusters, or with weights: design effects, and notes on few."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
+from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.weights import Owned, RowWeights
 from clfeval.inference.clusters import design, paired_divisors
 from clfeval.inference.shares import Fourfold
 from clfeval.result import Warn
@@ -22,6 +25,11 @@ CLUSTERED = {  # beside the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by the signs of "
     "whole clusters",
+}
+WEIGHED = {
+    "rows with sampling weights": "influence values with squared weights (Binder 1983); counts "
+    "divided to those of as many equal rows as tell the same (Kish 1965) and (t/z)²; bootstrap by "
+    "random shares of rows (Rubin 1981)",
 }
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
@@ -34,24 +42,21 @@ def independence(column: str | None) -> str:
 
 
 def share_design(
-    clusters: ClusterCounts, part: Bools, whole: Bools, *, cautious: bool = True
+    clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
     """Return the design effects of s shares, and how many clusters tell as much: (s,) each.
 
-    part, whole (s, m): which of the m patterns; whole may be (1, m).
+    part, whole (s, m): which of the m patterns; whole may be (1, m). heavy: as of `design`. Sums
+    are over clusters of the squares and the product of how many rows of each are part, k, and
+    whole, n.
     """
     sums = np.empty((5, len(part)))
-    step = max(1, _CELLS // max(1, len(clusters), part.shape[1]))
-    among = None if len(whole) > 1 else clusters.totals(whole.astype(np.float64))
+    step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
     for start in range(0, len(part), step):
         some = slice(start, start + step)
-        hits = clusters.totals(part[some].astype(np.float64))
-        rows = clusters.totals(whole[some].astype(np.float64)) if among is None else among
-        rows = np.broadcast_to(rows, hits.shape)
-        products = (hits, rows, hits * hits, hits * rows, rows * rows)
-        sums[:, some] = [one.sum(axis=1) for one in products]
+        sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
     k, n, kk, kn, nn = sums
-    return design(k, n, kk, kn, nn, cautious=cautious)
+    return design(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,23 +100,55 @@ class Paired:
         return (*first,), (*second,)
 
 
-def cluster_cells(patterns: PatternCounts | None, model: str) -> Floats | None:
-    """Return TP, FP, P and N of a model in each cluster, (c, 4); None without clusters."""
-    if patterns is None or patterns.clusters is None:
-        return None
-    truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
-    which = np.array([truth & says, ~truth & says, truth, ~truth], np.float64)
-    return np.asarray(patterns.clusters.totals(which).T)
+@dataclass(frozen=True, slots=True, eq=False)
+class Redrawn:
+    """The table of a model of which clusters, or rows that weigh differently, can be drawn again.
+
+    cells (4, m): 1 for the patterns that are TP, FP, FN, TN.
+    """
+
+    clusters: Owned
+    cells: Floats
+
+    @classmethod
+    def of(cls, patterns: PatternCounts | None, model: str) -> Redrawn | None:
+        """Take a model of a table; None where rows are equal, and drawn one by one."""
+        if patterns is None or patterns.clusters is None:
+            return None
+        truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
+        which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
+        return cls(patterns.clusters, np.array(which, np.float64))
+
+    def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
+        """Return TP, FP, FN and TN of so many tables drawn again, (4, r)."""
+        return self.clusters.drawn(self.cells, resamples=resamples, rng=rng)
+
+
+def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return how many rows of each class there are, (classes,): of weights, the effective ones."""
+    places = [patterns.truth == k for k in range(classes)]
+    if isinstance(patterns.clusters, RowWeights):
+        return np.array([patterns.clusters.among(mine).size for mine in places])
+    return np.array([patterns.n[mine].sum() for mine in places]) / patterns.unit
+
+
+def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
+    """Return the rows of the smallest class that truth has, or the clusters if these are fewer."""
+    sizes, clusters = class_sizes(patterns, classes), patterns.clusters
+    most = clusters.size if isinstance(clusters, ClusterCounts) else np.inf
+    return float(min(sizes[sizes > 0].min(), most))
 
 
 def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of sensitivity or specificity.
 
     Of the models whose rate is neither 0 nor 1, which alone show it; None where there is none, and
-    for fractional weights, of which nobody knows how many rows they are.
+    for fractional weights in clusters. Of weighted rows by themselves Kish's effective number.
     """
     if patterns is None or patterns.clusters is None:
         return {}
+    if isinstance(patterns.clusters, RowWeights):
+        return {"effective_rows": patterns.clusters.size}
     if patterns.fractional:
         return {"clusters": len(patterns.clusters), "design_effect": None}
     truth, votes = patterns.truth[:, None], patterns.votes
@@ -132,7 +169,7 @@ def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
 def cluster_notes(counted: Counted) -> list[Warn]:
     """Say that there are few clusters, or that a column looks as if it named some."""
     clusters = counted.patterns.clusters
-    if clusters is not None:
+    if isinstance(clusters, ClusterCounts):
         if len(clusters) < 2:
             text = "all rows are one cluster: nothing tells how others differ, so no intervals"
             return [Warn("few-clusters", text)]

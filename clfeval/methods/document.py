@@ -7,13 +7,22 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from clfeval import __version__, options
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
 from clfeval.errors import joined, quoted
 from clfeval.measures.population import Population
-from clfeval.methods.clustered import CLUSTERED, cluster_notes, cluster_totals, independence
+from clfeval.methods.clustered import (
+    CLUSTERED,
+    WEIGHED,
+    class_sizes,
+    cluster_notes,
+    cluster_totals,
+    independence,
+)
 from clfeval.result import Answer, InputFile, Warn
 from clfeval.words import exact, many
 
@@ -26,18 +35,19 @@ LISTED = 3  # models of which a note speaks by name
 
 
 def parameters(
-    order: str, found: Mapping[str, Any], *groups: object, without: str = ""
+    order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
 ) -> dict[str, Any]:
     """Return what was found, and what the groups of options state: first the names in `order`.
 
-    Those of `order` that nobody states are left out.
+    Those of `order` that nobody states are left out. weighed: whether weights are no whole numbers.
     """
     said = {name: value for one in groups for name, value in options.parameters(one).items()}
     said |= found
     if "cluster" in said and "cluster" not in without.split():
         said["independence"] = independence(said["cluster"])
-        if said["cluster"] is not None and said.get("interval") != "none":
-            said["interval_methods"] = {**said.get("interval_methods", {}), **CLUSTERED}
+        methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
+        if methods and said.get("interval") != "none":
+            said["interval_methods"] = {**said.get("interval_methods", {}), **methods}
     names = [name for name in (*order.split(), *said) if name not in without.split()]
     return {name: said[name] for name in names if name in said}
 
@@ -89,6 +99,18 @@ def class_totals(sample: Sample) -> dict[str, Any]:
         "prevalence": ratio and ratio.prevalence, "odds": ratio and ratio.odds,
         **cluster_totals(sample.patterns.get(None)),
     }  # fmt: skip
+
+
+def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
+    """Return how many positives and negatives a slice has, of each model.
+
+    Of sampling weights the effective numbers of rows, rounded, which all models share.
+    """
+    counts, patterns = sample.slices[label], sample.patterns.get(label)
+    if patterns is not None and patterns.fractional:
+        negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
+        return [positives], [negatives]
+    return counts.shown("positives").tolist(), counts.shown("negatives").tolist()
 
 
 def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:

@@ -368,13 +368,12 @@ def shares(
 
 
 def fractional_weights(*, drawn: bool = False) -> UsageError:
-    """Build the error for weights that no exact interval, or no bootstrap of counts, can take."""
-    why = "exact binomial intervals count rows, and only a bootstrap could give others"
-    what = (
-        f"weights are not whole numbers: {'no part of a row can be drawn again' if drawn else why}"
+    """Build the error for weights that are no rows: features, or rows to be drawn again."""
+    why = (
+        "no part of a row can be drawn again" if drawn else "exact intervals of features count rows"
     )
     hint = "--interval none computes the values without intervals"
-    return UsageError.of(what, "fractional-weights", hint=hint)
+    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 
 def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:

@@ -13,10 +13,10 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.inference.delong import clustered_auc, delong_auc
+from clfeval.counts.weights import RowWeights
+from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.plane import position
-from clfeval.measures.ranking import roc_auc
 from clfeval.result import Estimate, Row
 
 _BLOCK = 2**16  # points pruned at a time, few enough to stay in the cache
@@ -281,18 +281,17 @@ def point_rows(
     ]  # fmt: skip
 
 
+def area_of(counts: ScoreCounts, level: float) -> AucInterval:
+    """Return the area under the ROC curve with DeLong's interval for how the rows are drawn."""
+    sides, clusters = (counts.positives, counts.negatives), counts.clusters
+    if clusters is None:
+        return delong_auc(*sides, level=level)
+    return clustered_auc(*sides, clusters, level=level, alone=isinstance(clusters, RowWeights))
+
+
 def _areas(curve: Curve, level: float | None) -> tuple[Estimate, Estimate]:
     counts = curve.counts
-    if counts.fractional:  # DeLong's variance counts rows
-        auc = roc_auc(counts.scores, counts.positives, counts.negatives).item()
-        return Estimate(auc), Estimate(2 * auc - 1)
-    found = (
-        delong_auc(counts.positives, counts.negatives, level=level or 0.95)
-        if counts.clusters is None
-        else clustered_auc(
-            counts.positives, counts.negatives, counts.clusters.totals, level=level or 0.95
-        )
-    )
+    found = area_of(counts, level or 0.95)
     auc, gini = found.value, 2 * found.value - 1
     if level is None or not np.isfinite(found.low):
         return Estimate(auc), Estimate(gini)

@@ -137,7 +137,10 @@ def independence(result: Result) -> str:
     if result.summary.get("runs"):  # intervals are those of means over them
         return ""
     if clusters is None:
-        return str(said or "")
+        some = result.summary.get("effective_rows")
+        rows = sum(file.rows for file in result.inputs)
+        weights = "" if some is None else f", weights count as about {some:,.0f} of {rows:,} rows"
+        return f"{said or ''}{weights}"
     effect = result.summary["design_effect"]
     largest = "" if effect is None else f", design effect up to {effect:.2g}"
     return f"{clusters:,} {said}{largest}"

@@ -140,7 +140,12 @@ class Input:
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
         str | None,
-        Opt("How often a row counts.", COLUMNS, also=("row_weight",), completes="column"),
+        Opt(
+            "How often a row counts; fractions are sampling weights.",
+            COLUMNS,
+            also=("row_weight",),
+            completes="column",
+        ),
     ] = None
     by: Annotated[
         tuple[str, ...],

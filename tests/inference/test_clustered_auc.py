@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import BORDER, CLUSTERED, TOO_FEW, clustered_auc, delong_auc
 
 
 def made(
     score: np.ndarray, truth: np.ndarray, cluster: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, object]:
+) -> tuple[np.ndarray, np.ndarray, ClusterCounts]:
     """Return positives and negatives by score, and how weights add up in clusters."""
     scores, place = np.unique(score, return_inverse=True)
     pos, neg = (np.bincount(place[truth == t], minlength=len(scores)) for t in (1, 0))
     at = place + np.where(truth == 1, 0, len(scores))
-    member = cluster == np.unique(cluster)[:, None]
-    return pos, neg, lambda weights: weights[:, at] @ member.T
+    return pos, neg, ClusterCounts.of([f"{one:04}" for one in cluster], at, np.ones_like(at))
 
 
 def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -104,8 +104,6 @@ def test_one_cluster_has_no_interval() -> None:
 
 
 def test_scores_by_cluster_do_not_add_up_silently() -> None:
-    from clfeval.counts.clusters import ClusterCounts
-
     one = np.ones(1, np.int64)
     counts = ScoreCounts(np.zeros(1), one, one, clusters=ClusterCounts.of(["a"], one * 0, one))
     with pytest.raises(ValueError, match="do not add up"):

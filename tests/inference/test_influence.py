@@ -11,6 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.weights import RowWeights
 from clfeval.inference.clusters import design
 from clfeval.inference.delong import delong_auc
 from clfeval.inference.influence import limits, smaller_class, uncertainty
@@ -26,13 +27,18 @@ def clustered(codes: Any) -> ClusterCounts:
     return ClusterCounts.of([f"c{code:02}" for code in codes], place, np.ones(len(codes), int))
 
 
+def weighed(weights: Any) -> RowWeights:
+    """Return rows of these weights, each of which is a kind of its own."""
+    return RowWeights(np.asarray(weights, float), np.square(weights))
+
+
 def test_a_mean_by_hand() -> None:
     """Values 1, 2, 2, 5: mean 2.5, s² = (2.25 + .25 + .25 + 6.25) / 3 = 3."""
     f, n = np.array([1, 2, 5]) - 2.5, np.array([1, 2, 1])
     found = uncertainty(f, n)
     assert found.covariance.tolist() == [[pytest.approx(3 / 4, abs=1e-15)]]
     assert found.errors == pytest.approx([math.sqrt(3 / 4)])
-    assert (found.effect.tolist(), found.size, found.clusters) == ([1], 4, None)
+    assert (found.effect.tolist(), found.size) == ([1], 4)
     # the kurtosis: 4 x (1.5⁴ + 2 x .5⁴ + 2.5⁴) over 9²
     kurtosis = 4 * (1.5**4 + 2 * 0.5**4 + 2.5**4) / 9**2
     assert found.df.tolist() == [pytest.approx(2 * 4 / (kurtosis - 1))]
@@ -42,15 +48,15 @@ def test_a_mean_by_hand() -> None:
 def test_clusters_by_hand() -> None:
     """Rows 1, 2 | 2, 5: sums of f are -2 and 2, and 2 / 1 x (4 + 4) / 16 = 1."""
     f = np.array([1, 2, 2, 5]) - 2.5
-    found = uncertainty(f, np.ones(4), clusters=clustered([0, 0, 1, 1]).totals)
+    found = uncertainty(f, np.ones(4), clusters=clustered([0, 0, 1, 1]))
     assert found.covariance.tolist() == [[pytest.approx(1, abs=1e-15)]]
     assert found.effect.tolist() == [pytest.approx(1 / (3 / 4))]
-    assert (found.df.tolist(), found.clusters) == ([1], 2)
+    assert (found.df.tolist(), found.size) == ([1], 2)
 
 
 def test_weights_by_hand() -> None:
     """Weights .5 and 1.5 of values 0 and 4: mean 3, f -3 and 1."""
-    found = uncertainty([-3, 1], [0.5, 1.5], squares=[0.25, 2.25])
+    found = uncertainty([-3, 1], [0.5, 1.5], clusters=weighed([0.5, 1.5]))
     size = 2**2 / (0.25 + 2.25)
     assert found.size == pytest.approx(size)
     expected = (0.25 * 9 + 2.25 * 1) / 4 * size / (size - 1)
@@ -62,15 +68,15 @@ def test_rows_are_clusters_of_one_row_and_weights_of_one() -> None:
     f = rng.normal(size=(3, 20))
     f -= f.mean(axis=1, keepdims=True)
     rows = uncertainty(f, np.ones(20))
-    each = uncertainty(f, np.ones(20), clusters=clustered(range(20)).totals)
-    weighed = uncertainty(f, np.ones(20), squares=np.ones(20))
+    each = uncertainty(f, np.ones(20), clusters=clustered(range(20)))
+    alike = uncertainty(f, np.ones(20), clusters=weighed(np.ones(20)))
     np.testing.assert_allclose(rows.covariance, np.cov(f) / 20, rtol=1e-12)
     np.testing.assert_allclose(each.covariance, rows.covariance, rtol=1e-12)
-    np.testing.assert_array_equal(weighed.covariance, rows.covariance)
-    np.testing.assert_allclose(weighed.df, rows.df, rtol=1e-12)
+    np.testing.assert_allclose(alike.covariance, rows.covariance, rtol=1e-12)
+    np.testing.assert_allclose(alike.df, np.minimum(rows.df, 19), rtol=1e-12)
     np.testing.assert_allclose(each.df, np.minimum(rows.df, 19), rtol=1e-12)
     np.testing.assert_allclose(each.effect, 1, rtol=1e-12)
-    assert each.clusters == 20
+    assert (each.size, alike.size) == (20, 20)
 
 
 def test_whole_weights_are_repeated_rows() -> None:
@@ -95,8 +101,9 @@ def test_variances_are_as_sure_as_their_degrees_of_freedom_say() -> None:
 
 def test_weights_have_the_degrees_of_their_effective_number() -> None:
     f = np.array([-3.0, 1.0, 2.0])
-    one = uncertainty(f, [1, 2, 3], squares=[1, 2, 3]).df
-    ten = uncertainty(f, [10, 20, 30], squares=[100, 200, 300]).df
+    n = np.array([1.0, 2.0, 3.0])
+    one = uncertainty(f, n, clusters=RowWeights(n, n)).df
+    ten = uncertainty(f, 10 * n, clusters=RowWeights(10 * n, 100 * n)).df
     assert ten == pytest.approx(one, rel=1e-12)
 
 
@@ -105,7 +112,7 @@ def test_the_effect_of_a_share_is_that_of_its_design() -> None:
     rng = np.random.default_rng(3)
     hit = (rng.random((15, 4)) < rng.random((15, 1))).ravel()
     codes = np.repeat(np.arange(15), 4)
-    found = uncertainty(hit - hit.mean(), np.ones(60), clusters=clustered(codes).totals)
+    found = uncertainty(hit - hit.mean(), np.ones(60), clusters=clustered(codes))
     k = hit.reshape(15, 4).sum(axis=1)
     effect, g = design(hit.sum(), 60, (k * k).sum(), (k * 4).sum(), 15 * 16, cautious=False)
     assert g == 15
@@ -129,7 +136,7 @@ def test_statsmodels(seed: int) -> None:
 
     names = ("brier", "calibration_intercept", "calibration_slope")
     f = [np.asarray(CATALOG[name].influence(p, pos, neg)) for name in names]  # type: ignore[misc]
-    found = uncertainty(f, n, clusters=clusters.totals)
+    found = uncertainty(f, n, clusters=clusters)
     loss = (truth - p) ** 2
     robust = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}
     mean = sm.OLS(loss, np.ones(120)).fit(**robust)
@@ -145,10 +152,10 @@ def test_statsmodels(seed: int) -> None:
     assert alone.errors[0] == pytest.approx(sm.OLS(loss, np.ones(120)).fit().bse[0], rel=1e-12)
 
     w = rng.random(120) + 0.1
-    weighed = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
+    line = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
     g = w.sum() ** 2 / (w**2).sum()
-    found = uncertainty(loss - (w * loss).sum() / w.sum(), w, squares=w**2)
-    assert found.errors[0] == pytest.approx(weighed.bse[0] * math.sqrt(g / (g - 1)), rel=1e-12)
+    found = uncertainty(loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2))
+    assert found.errors[0] == pytest.approx(line.bse[0] * math.sqrt(g / (g - 1)), rel=1e-8)
 
 
 def test_delong_has_a_correction_of_its_own_for_each_class() -> None:
@@ -166,7 +173,7 @@ def test_delong_has_a_correction_of_its_own_for_each_class() -> None:
 
 def test_too_few_to_vary() -> None:
     assert np.isnan(uncertainty([0.0], [1]).covariance).all()
-    alone = uncertainty([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]).totals)
+    alone = uncertainty([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]))
     assert np.isnan(alone.covariance).all()
     assert np.isnan(alone.df).all()
     with pytest.raises(ValueError, match="differ"):
@@ -178,8 +185,8 @@ def test_the_smaller_class_by_hand() -> None:
     n = [3, 1, 1, 4]
     clusters = ClusterCounts.of(["a", "b", "a", "b"], np.arange(4), np.array(n))
     assert smaller_class(n) == 4
-    assert smaller_class(n, clusters.totals) == pytest.approx(5**2 / (1 + 16))
-    assert smaller_class([0, 0, 2, 3], clusters.totals) == 0
+    assert smaller_class(n, clusters) == pytest.approx(5**2 / (1 + 16))
+    assert smaller_class([0, 0, 2, 3], clusters) == 0
 
 
 def test_kinds_without_rows_have_no_say() -> None:

@@ -81,12 +81,11 @@ def test_a_dry_run_names_its_role() -> None:
     assert roles["case_id"] == "cluster"
 
 
-def test_weights_that_are_fractions_have_no_intervals_of_clusters() -> None:
+def test_weights_that_are_fractions_add_up_in_clusters() -> None:
     table = write("f.csv", "patient,truth,a,w\nx,1,1,.5\nx,0,0,.25\ny,1,0,.5\ny,0,1,1\n")
     for command in (mars, phidelta, tune_jpt):
-        with pytest.raises(UsageError, match="not whole numbers"):
-            command(table, cluster="patient", weight="w")
-        found = command(table, cluster="patient", weight="w", interval="none")
+        found = command(table, cluster="patient", weight="w")
+        assert "rows that share clusters" in found.parameters["interval_methods"]
         assert found.summary["clusters"] == 2
         assert found.summary["design_effect"] is None
         assert found.summary["positives"] == 1

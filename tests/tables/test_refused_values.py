@@ -7,7 +7,7 @@ import pytest
 
 from clfeval.api.mars import mars
 from clfeval.errors import UsageError
-from tests.tables.door import counted, data_message, encoded, refusal, usage_message, write
+from tests.tables.door import counted, data_message, encoded, refusal, write
 
 FILL = "hint: fill the cells, or add --missing drop to leave such rows out"
 UNKNOWN = (
@@ -207,16 +207,6 @@ def test_a_bad_weight_in_a_typed_table() -> None:
         "[bad-weight]\n"
         "hint: weights count how often a row stands for itself"
     )
-
-
-def test_fractional_weights_have_no_exact_interval() -> None:
-    assert usage_message("truth,a,w\n1,1,0.5\n0,0,1\n", weight="w") == (
-        "weights are not whole numbers: exact binomial intervals count rows, and only a bootstrap "
-        "could give others [fractional-weights]\n"
-        "hint: --interval none computes the values without intervals"
-    )
-    result = mars("t.csv", weight="w", interval="none")
-    assert result.tables["models"][0]["tp"] == 0.5
 
 
 def test_a_threshold_for_labels_is_refused() -> None:

@@ -52,7 +52,7 @@ def answer(
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
-    testable = options.confidence is not None and not counts.fractional
+    testable = options.confidence is not None
     said = [_most(counts, options, order, covered, effort)]
     if testable and len(order) > 1:
         said.append(_equals(counts, options, order, covered))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
+from clfeval.counts.weights import RowWeights
 from clfeval.inference.clusters import divisor, flip_test
-from clfeval.inference.shares import sign_test
+from clfeval.inference.shares import shared_sign_test, sign_test
 from clfeval.methods.clustered import share_design
+
+_BOTH = ("yield", "accuracy", "precision")  # shares of rows of both classes
 
 
 def divisors(
@@ -23,12 +27,23 @@ def divisors(
     """
     if counts.clusters is None or level is None:
         return None
-    return _divisors(counts.clusters, part, whole, level)
+    return divisor(*share_design(counts.clusters, part, whole), level=level)
 
 
-def _divisors(clusters: ClusterCounts, part: Bools, whole: Bools, level: float) -> Floats:
-    effect, size = share_design(clusters, part, whole)
-    return divisor(effect, size, level=level)
+def _divisors(
+    counts: TargetCounts, parts: Mapping[str, tuple[Bools, Bools]], level: float
+) -> dict[str, Floats]:
+    """Return the divisors of named shares, parts and wholes as of `divisors`."""
+    target, clusters = on_target(counts), counts.clusters
+    assert clusters is not None
+    heavy = 0.0
+    if isinstance(clusters, RowWeights):  # as in `share_divisor`
+        heavy = max(clusters.among(mine).weight for mine in (target, ~target) if mine.any())
+    found = {}
+    for name, pair in parts.items():
+        design = share_design(clusters, *pair, heavy=heavy if name in _BOTH else 0.0)
+        found[name] = divisor(*design, level=level)
+    return found
 
 
 def claimed(counts: TargetCounts, members: Bools) -> Bools:
@@ -56,7 +71,7 @@ def of_subsets(
         "shine_through": ((inside > 0) & (outside == 0) & target, found),
         "occlusion": ((inside == 0) & missed & (others > 0) & target, found),
     }
-    return {name: _divisors(counts.clusters, *pair, level) for name, pair in parts.items()}
+    return _divisors(counts, parts, level)
 
 
 def of_rates(counts: TargetCounts, target: str, *, level: float | None) -> dict[str, Floats]:
@@ -70,7 +85,7 @@ def of_rates(counts: TargetCounts, target: str, *, level: float | None) -> dict[
         "accuracy": (says == positive, np.ones_like(positive)[None]),
         "precision": (says & positive, says), "recall": (says & positive, positive[None]),
     }  # fmt: skip
-    return {name: _divisors(counts.clusters, *pair, level) for name, pair in parts.items()}
+    return _divisors(counts, parts, level)
 
 
 def on_target(counts: TargetCounts) -> Bools:
@@ -81,10 +96,14 @@ def on_target(counts: TargetCounts) -> Bools:
 def sign_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
     """Return the p-value that rows of the patterns `first` are as likely as those of `second`.
 
-    first, second (p,): of the target class. The exact sign test of rows; of clusters the exact
-    test in which the sign of each cluster's difference is as likely to be the other one.
+    first, second (p,): of the target class, none in both. The exact sign test of rows; of clusters
+    the exact test in which the sign of each cluster's difference is as likely to be the other one;
+    of weighted rows the sign test of as many equal ones, whose difference has the same variance.
     """
     sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares[: len(first)] @ (first | second)
+        return shared_sign_test(*sums, float(squares))
     if counts.clusters is None:
         return sign_test(*sums)
     more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))

@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.folds import deal
 from clfeval.methods.mars.clustered import on_target
@@ -65,7 +66,7 @@ def cross_fitted(
 
 def _dealt(counts: TargetCounts, folds: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
     """Return the rows of both classes in each fold, (folds, p) and (folds, q)."""
-    if counts.clusters is None:
+    if not isinstance(counts.clusters, ClusterCounts):
         return deal(counts.hit_n, folds, rng), deal(counts.alarm_n, folds, rng)[::-1]
     dealt = counts.clusters.dealt(folds, on_target(counts), rng)
     return dealt[:, : len(counts.hit_n)], dealt[:, len(counts.hit_n) :]
@@ -123,7 +124,9 @@ def _judged(
         reason = "fractional_weights"
     elif counts.hit_n.sum() < 2:
         reason = "too_few_rows"
-    elif counts.clusters is not None and counts.clusters.having(on_target(counts)) < 2:
+    elif (
+        isinstance(counts.clusters, ClusterCounts) and counts.clusters.having(on_target(counts)) < 2
+    ):
         reason = "too_few_clusters"
     elif any(one.method != ENUMERATED for one in choices):
         reason = "too_many_subsets"  # another search for each fold would take too long
@@ -132,7 +135,7 @@ def _judged(
         return [(never, never)] * len(choices)
     folds = FOLDS if subsets <= SOME else FEWER
     most = max(counts.hit_n.sum().item(), counts.alarm_n.sum().item())
-    if counts.clusters is not None:
+    if isinstance(counts.clusters, ClusterCounts):
         most = len(counts.clusters)
     found = cross_fitted(
         counts, choose, folds=min(folds, most), repeats=REPEATS if subsets <= FEW else 1, rng=rng

@@ -23,7 +23,7 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
-from clfeval.methods.estimates import fractional_weights, rows_of
+from clfeval.methods.estimates import rows_of
 from clfeval.methods.mars import clustered, coverage
 from clfeval.methods.mars.answer import answer
 from clfeval.methods.mars.coverage import Choice, SubsetScores
@@ -48,7 +48,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
     pairs: the same scores for two models together; `p_value` is the exact test that both find
     equally much alone. subsets, best, max_effort, sweep: as asked for. All these hold the whole
     (slice None) and every slice. slices: one row per slice. exclusive: rows of the input.
-    Errors: UsageError for fractional weights with exact intervals, and for too many subsets.
+    Errors: UsageError for too many subsets.
     """
     warnings = [*_top_notes(counted, options)]
     _check_groups(counted, options)
@@ -96,7 +96,7 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
                 "positive": counted.positive, "negative": list(counted.negative),
                 "interval": "clopper-pearson" if exact else "none", "groups": groups,
             },
-            said, options,
+            said, options, weighed=counted.patterns.fractional,
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
         answer=(at_threshold(first, counted.thresholds), *others),
@@ -106,8 +106,6 @@ def mars_result(counted: Counted, options: MarsOptions) -> Result:
 
 
 def _tables(counted: Counted, options: MarsOptions) -> dict[str, Rows]:
-    if options.interval == "exact" and counted.patterns.fractional:
-        raise fractional_weights()
     views = [View.of(label, counts, options) for label, counts in counted.slices.items()]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
@@ -181,15 +179,13 @@ def _pair_rows(views: Sequence[View]) -> list[Row]:
     k = len(views[0].counts.models)
     twos = coverage.combinations_of(k, 2)
     both: list[list[Any]] = []
-    p_values: list[float | None] = []
+    p_values: list[float] = []
     for view in views:
         counts = view.counts
         only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
         alone_n = shown(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [
-            None if counts.fractional else clustered.sign_p(counts, *only.T[pair]) for pair in twos
-        ]
+        p_values += [clustered.sign_p(counts, *only.T[pair]) for pair in twos]
     scores = [coverage.score_subsets(view.counts, twos) for view in views]
     return rows_of(
         {
@@ -337,7 +333,6 @@ def _warnings(
     if len(counted.models) == 1:
         yield Warn("one-model", "one model: all it finds it finds alone")
     if options.sweep is not None and counted.patterns.clusters is not None:
-        yield Warn(
-            "sweep-unsure", "the sweep has no intervals: they would take rows as independent"
-        )
+        said = "weights for rows" if counted.patterns.fractional else "rows as independent"
+        yield Warn("sweep-unsure", f"the sweep has no intervals: they would take {said}")
     yield from counting_notes(counted)

@@ -11,6 +11,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.weights import RowWeights
 from clfeval.inference.multinomial import weighed_difference
 from clfeval.inference.special import level_together, student_quantile
 from clfeval.result import Estimate, Row
@@ -33,18 +34,16 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
     )
     p, n = (np.full(len(first), part.sum()) for part in (counts.positives, counts.negatives))
     sums = None
-    if counts.clusters is not None:
-        ones, none = np.ones(m), np.zeros(m)
-        totals = counts.clusters.totals(
-            np.array([np.concatenate([ones, none]), np.concatenate([none, ones])])
-        )
+    if isinstance(counts.clusters, RowWeights):
+        squares = np.split(counts.clusters.squares, 2)
+        parts = (above(part, first) - above(part, last) for part in squares)
+        sums = _alone(*parts, *(np.full(len(first), part.sum()) for part in squares))
+    elif counts.clusters is not None:
+        kinds = np.repeat(np.eye(2), m, axis=1)
         sums = np.empty((len(first), 4, 4))
         for i, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            said = np.zeros(m)
-            said[start:stop] = 1
-            mine = np.array([np.concatenate([said, none]), np.concatenate([none, said])])
-            each = np.concatenate([counts.clusters.totals(mine), totals])
-            sums[i] = each @ each.T
+            said = np.tile((np.arange(m) >= start) & (np.arange(m) < stop), 2)
+            sums[i] = counts.clusters.products(np.concatenate([kinds * said, kinds]))
     names = tuple(map(str, range(len(first))))
     return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
@@ -75,7 +74,7 @@ def decision_rows(
     treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
     mine = (one, odds, none, none)
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
-    clusters = None if counts.clusters is None else len(counts.clusters)
+    clusters = None if counts.clusters is None else counts.clusters.size
     benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
     sure = None if level is None else _together(counts, found, gained, level)
     surely = zip(
@@ -115,7 +114,10 @@ def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: fl
     if (owned := counts.clusters) is not None:
         at = np.searchsorted(GRID, counts.scores, side="right")
         place = np.concatenate([at, at + m + 1])
-        parts = (owned.totals(row[place][None])[0] for row in rows)
+        if isinstance(owned, RowWeights):
+            parts = rows * np.sqrt(np.bincount(place, owned.squares, len(n)))
+        else:
+            parts = (owned.totals(row[place][None])[0] for row in rows)
     turn, before = 0.0, None
     for part in parts:
         if size := float(np.sqrt(part @ part)):
@@ -131,7 +133,7 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
     found, clusters = confusions_at(counts, np.array([t])), counts.clusters
-    many = None if clusters is None else len(clusters)
+    many = None if clusters is None else clusters.size
     one, none = np.ones(1), np.zeros(1)
     mine = (one, np.array([t / (1 - t)]), none, none)
     value = _estimates(found, mine, level, many)[0]
@@ -149,15 +151,17 @@ def _means(found: ConfusionCounts, each: Adds) -> Floats:
 
 
 def _estimates(
-    found: ConfusionCounts, each: Adds, level: float | None, clusters: int | None
+    found: ConfusionCounts, each: Adds, level: float | None, clusters: float | None
 ) -> list[Estimate]:
     values = _means(found, each)
-    if level is None or found.fractional or clusters == 1:
+    if level is None or (clusters is not None and clusters <= 1):
         return [Estimate(value) for value in values.tolist()]
     effect, z = np.ones(len(values)), None
-    if clusters is not None:
-        # so many rows count as one
+    if clusters is not None and found.sums is not None:
+        # so many rows count as one; where none differs, those of a part
         alone = _errors(replace(found, sums=None), each, None)
+        effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
+        effect = np.sqrt(effect)
         effect = np.divide(_errors(found, each, clusters), alone, out=effect, where=alone > 0) ** 2
         effect = np.maximum(effect, 1.0)
         z = float(student_quantile(clusters - 1, level=level))
@@ -168,29 +172,32 @@ def _estimates(
         np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
         (found.positives + found.negatives) / effect, level=level, z=z,
     )  # fmt: skip
+    low, high = np.minimum(low, values), np.maximum(high, values)  # which rounding may part
     ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in ends]
 
 
-def _errors(found: ConfusionCounts, each: Adds, clusters: int | None) -> Floats:
+def _errors(found: ConfusionCounts, each: Adds, clusters: float | None) -> Floats:
     """Return the standard errors of the means, (t,)."""
     hit, false, right, missed = each
     # as sums of TP, FP, P and N
     around = np.array([hit + missed, -false - right, -missed, right])
     around = around - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
-    squares = np.einsum("it,tij,jt->t", around, _products(found), around)
+    alone = (found.tp, found.fp, found.positives, found.negatives)
+    sums = _alone(*alone) if found.sums is None else found.sums
+    squares = np.einsum("it,tij,jt->t", around, sums, around)
     if clusters is not None:
         squares = squares * (clusters / (clusters - 1) if clusters > 1 else nan)
     return over(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
 
 
-def _products(found: ConfusionCounts) -> Floats:
-    """Return the sums over clusters, or rows, of products of TP, FP, P and N: (t, 4, 4)."""
-    if found.sums is not None:
-        return found.sums
-    sums = np.zeros((len(found.models), 4, 4))
-    for hit, every, part, whole in ((0, 2, found.tp, found.positives),
-                                    (1, 3, found.fp, found.negatives)):  # fmt: skip
+def _alone(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the sums over rows of products of TP, FP, P and N, (t, 4, 4).
+
+    Of how many rows are in each, or the sums of their squared weights.
+    """
+    sums = np.zeros((len(tp), 4, 4))
+    for hit, every, part, whole in ((0, 2, tp, positives), (1, 3, fp, negatives)):
         sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
         sums[:, every, every] = whole
     return sums

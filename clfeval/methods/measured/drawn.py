@@ -1,4 +1,4 @@
-"""Percentile limits of rows, or clusters of them, drawn again: for what has no influence."""
+"""Percentile limits of rows, weights or clusters drawn again: for what has no influence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from math import nan
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
-from clfeval.counts.clusters import ClusterCounts
-from clfeval.inference.resampling import CELLS, percentiles, resampled_counts, stream
+from clfeval.counts.weights import Owned
+from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.hard import BOOTSTRAP, NONE
 
@@ -33,7 +33,7 @@ class Drawing:
 
 def drawn_limits(
     measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
-    clusters: ClusterCounts | None, drawing: Drawing, *, each: int = 1,
+    clusters: Owned | None, drawing: Drawing, *, each: int = 1,
 ) -> list[DrawnLimits]:  # fmt: skip
     """Return percentile limits of measures, and the method of each; NaN where nothing moves.
 
@@ -43,7 +43,9 @@ def drawn_limits(
     """
     often = max(LEAST, min(drawing.resamples, MOST_DRAWN // max(1, len(n) * each)))
     rng = stream(drawing.seed, f"report\0{drawing.name}")
-    draws = _of_rows(n, often, rng) if clusters is None else _of_clusters(n, clusters, often, rng)
+    draws = _of_rows(n, often, rng)
+    if clusters is not None:
+        draws = clusters.redraws(len(n), resamples=often, rng=rng)
     values = np.concatenate(
         [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
     )
@@ -69,15 +71,3 @@ def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts
         drawn = np.zeros((len(block), len(n)), np.int64)
         drawn[:, some] = block
         yield drawn
-
-
-def _of_clusters(
-    n: Counts, clusters: ClusterCounts, often: int, rng: np.random.Generator
-) -> Iterator[Counts]:
-    sizes = np.diff(clusters.starts, append=len(clusters.place))
-    for block in resampled_counts(np.ones(len(clusters)), resamples=often, rng=rng):
-        for some in np.array_split(block, max(1, len(block) * len(n) // CELLS)):
-            yield np.array([
-                np.bincount(clusters.place, np.repeat(times, sizes) * clusters.n, len(n))
-                for times in some
-            ])  # fmt: skip

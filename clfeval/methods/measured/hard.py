@@ -11,11 +11,12 @@ import numpy as np
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.influence import limits as limits_on
-from clfeval.inference.resampling import percentiles, resampled_clusters, stream
+from clfeval.inference.resampling import percentiles, stream
 from clfeval.inference.shares import score_limits, score_parts
 from clfeval.inference.special import critical_value, tail_of
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
 from clfeval.methods.measured.asked import Asked
@@ -36,9 +37,10 @@ Function = Callable[[Confusion], Floats]
 
 @dataclass(frozen=True, slots=True)
 class HardLimits:
-    """How sure the numbers are to be. clusters: the cells TP, FP, P, N of each, by table; or None.
+    """How sure the numbers are to be. names: what the random numbers of each table are called.
 
-    names: what the random numbers of each table are called.
+    clusters, many: of each table, how it is drawn again from clusters, or from rows that weigh
+    differently, and how many these are; None and 0 where rows are equal.
     """
 
     level: float | None
@@ -47,8 +49,8 @@ class HardLimits:
     resamples: int
     seed: int
     names: Sequence[str]
-    clusters: Sequence[Floats | None]
-    many: Sequence[int]  # clusters of each table, 0 for none
+    clusters: Sequence[Redrawn | None]
+    many: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +186,7 @@ def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Li
             draws = rng.multinomial(int(four.sum()), four / four.sum(), size=sure.resamples)
             tp, fp, fn, tn = draws.T.astype(np.float64)
         else:
-            tp, fp, p, n = resampled_clusters(each, resamples=sure.resamples, rng=rng).T
-            fn, tn = p - tp, n - fp
+            tp, fp, fn, tn = each.tables(sure.resamples, rng)
         low, high, _ = percentiles(of(Confusion(tp, fp, fn, tn)), level=level)
         ends[:, i] = low, high
     return ends[0], ends[1]
@@ -218,7 +219,7 @@ def influence(of: Function, table: Confusion) -> Floats:
     return found
 
 
-def standard_errors(of: Function, cells: Cells, many: Sequence[int]) -> Floats:
+def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats:
     """Return the standard error of a measure of m tables, (m,); over clusters where there are some.
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M

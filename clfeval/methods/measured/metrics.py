@@ -7,7 +7,7 @@ from math import isnan, nan
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods.clustered import cluster_cells
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured import hard, scored
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
@@ -26,14 +26,13 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list
     none, rows = Estimate(None, reason=UNCUT), list[Row]()
     for label, counts in sample.slices.items():
         patterns = sample.patterns.get(label)
-        owned = patterns is not None and patterns.clusters is not None
-        many = len(patterns.clusters) if patterns is not None and patterns.clusters else 0
+        owned = None if patterns is None else patterns.clusters
         models = counts.models
         sure = hard.HardLimits(
             wanted.level, wanted.how, Design(wanted.totals), wanted.resamples, wanted.seed,
             [f"{model}\0{label or ''}" for model in models],
-            [cluster_cells(patterns, model) if owned else None for model in models],
-            [many] * len(models),
+            [Redrawn.of(patterns, model) for model in models],
+            [0.0 if owned is None else owned.size] * len(models),
         )  # fmt: skip
         found = {one.name: hard.measured(one, counts, sure) for one in labelled}
         for i, model in enumerate(models):

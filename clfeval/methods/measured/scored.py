@@ -9,7 +9,6 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Influence
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.delong import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
@@ -17,6 +16,7 @@ from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
 from clfeval.methods.measured.drawn import Drawing, DrawnLimits, drawn_limits
 from clfeval.methods.measured.hard import INFLUENCE, NONE
+from clfeval.methods.roc import area_of
 from clfeval.result import Estimate
 
 PROBABILITIES = "not_probabilities"
@@ -55,8 +55,6 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
     value = float(measure.function(*parts))
     if isnan(value):
         return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
-    if counts.fractional and measure.influence is None:
-        return Known(estimate(value), nan, NONE)
     if measure.interval == "delong":
         return _area(measure, counts, value, wanted)
     error, found = nan, None
@@ -85,7 +83,7 @@ def _why(measure: Measure, counts: ScoreCounts) -> str:
 
 def _uncertainty(each: Influence, counts: ScoreCounts) -> Uncertainty:
     n = _rows(counts.positives, counts.negatives)
-    owned = None if counts.clusters is None else counts.clusters.totals
+    owned = counts.clusters
     return uncertainty(each, n, fewest=smaller_class(n, owned), clusters=owned)
 
 
@@ -97,14 +95,7 @@ def _rows(positives: Counts, negatives: Counts) -> Floats:
 def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
     """Return the area under the curve, or what is linear in it, by DeLong."""
     double = measure.low < 0  # gini = 2 AUC - 1
-    if counts.fractional:
-        return Known(estimate(value), nan, NONE)
-    level = wanted.level or 0.95
-    found: AucInterval = (
-        delong_auc(counts.positives, counts.negatives, level=level)
-        if counts.clusters is None
-        else clustered_auc(counts.positives, counts.negatives, counts.clusters.totals, level=level)
-    )
+    found = area_of(counts, wanted.level or 0.95)
     error = nan if isnan(found.variance) else (1 + double) * sqrt(max(found.variance, 0.0))
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
@@ -119,7 +110,7 @@ def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimi
 def resampled(
     measure: Measure, counts: ScoreCounts, wanted: ScoreLimits, level: float
 ) -> DrawnLimits:
-    """Return percentile limits over resampled rows, or clusters: draws of the counts."""
+    """Return percentile limits over resampled rows, weights or clusters: draws of the counts."""
     m = len(counts.scores)
     drawing = Drawing(level, wanted.resamples, wanted.seed, f"{measure.id}\0{wanted.name}")
 

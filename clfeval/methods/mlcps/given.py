@@ -174,8 +174,14 @@ def measured(
     name, models = counted.name, joint.models  # the rows need not outlive their measures
     fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     drawn = fit if resamples is None else resamples
-    if drawn and joint.fractional:
-        raise fractional_weights(drawn=True)
+    if joint.fractional:
+        if resamples:
+            raise fractional_weights(drawn=True)
+        drawn = 0
+        text = (
+            "weights are not whole numbers: no rows can be drawn again, so there are no intervals"
+        )
+        notes += [Warn("resamples", text)] if resamples is None else []
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
@@ -194,7 +200,7 @@ def measured(
     if len(others := counted.negative) > 1:
         text = f"every measure is of '{counted.positive}' against the other {len(others)} classes"
         notes.append(Warn("merged-classes", f"{text} as one: {listing(others)}"))
-    if resamples is None and drawn < RESAMPLES:
+    if resamples is None and drawn < RESAMPLES and not joint.fractional:
         text = f"{drawn} resamples, for there are many distinct rows; --resamples N draws more"
         notes.append(Warn("resamples", text))
     columns = _columns(joint) if "log_loss" in names else []

@@ -17,7 +17,7 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
-from clfeval.methods.estimates import Design, fractional_weights
+from clfeval.methods.estimates import Design
 from clfeval.methods.measured.beside import beside
 from clfeval.methods.options import Certainty
 from clfeval.methods.phidelta.against import comparison_rows
@@ -100,8 +100,6 @@ def sure(plane: PlaneOptions) -> str:
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Result:
     """Compute every table the options ask for."""
     level, counts = plane.confidence, sample.slices[None]
-    if level is not None and counts.fractional:
-        raise fractional_weights()
     _check_reference(sample, options)
     # rows of several runs may be the same observations again: together they are no sample
     pooled = None if options.runs else level
@@ -167,7 +165,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
                 "mode": "classifiers", "positive": sample.positive,
                 "negative": list(sample.negative), "by": list(by), **found,
             },
-            said, plane, options,
+            said, plane, options, weighed=counts.fractional,
         ),
         summary=summary,
         tables=tables,

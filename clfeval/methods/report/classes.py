@@ -11,13 +11,14 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.classes import ClassPatterns, ClassScores
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.weights import Owned
 from clfeval.inference.delong import score_area
 from clfeval.inference.influence import limits, uncertainty
 from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
 from clfeval.measures.record import Measure, OfClasses
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.estimates import Design, Limits, estimate
 from clfeval.methods.measured import hard
 from clfeval.methods.measured.asked import Asked
@@ -63,8 +64,7 @@ class Kinds:
     """
 
     n: Counts
-    clusters: ClusterCounts | None
-    fractional: bool
+    clusters: Owned | None
     name: str
     numbers: int = 1
     table: Counts | None = None
@@ -91,7 +91,7 @@ def label_rows(
         if patterns.clusters is not None:
             n, place = patterns.n, patterns.cells(i)
         name = f"{model}\0{label or ''}"
-        kinds = Kinds(n, patterns.clusters, patterns.fractional, name, 1, table, place)
+        kinds = Kinds(n, patterns.clusters, name, 1, table, place)
         found = [part for one in wanted for part in _of_table(one, table, place)]
         for part, value in zip(found, _known(found, kinds, options), strict=True):
             yield _row(label, model, part.metric, part.estimator, None, value)
@@ -114,7 +114,7 @@ def probability_rows(
     name, c = f"{model}\0{label or ''}", len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
-    kinds = Kinds(counts.n, counts.clusters, counts.fractional, name, c, smallest=fewest)
+    kinds = Kinds(counts.n, counts.clusters, name, c, smallest=fewest)
     for part, value in zip(found, _known(found, kinds, options), strict=True):
         yield _row(label, model, part.metric, part.estimator, None, value)
 
@@ -174,11 +174,10 @@ def _known(parts: Sequence[Measured], kinds: Kinds, options: ReportOptions) -> l
     n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
     f = np.array([none if part.moved is None else part.moved for part in parts])
-    found = uncertainty(f, n, clusters=None if clusters is None else clusters.totals)
-    errors = np.full(len(parts), np.nan) if kinds.fractional else found.errors
+    found = uncertainty(f, n, clusters=clusters)
     drawn = _drawn(parts, kinds, options)
     known = []
-    for part, error, freedom in zip(parts, errors.tolist(), found.df.tolist(), strict=True):
+    for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
             known.append(Known(Estimate(None, reason=part.undefined), nan, NONE))
             continue
@@ -199,7 +198,7 @@ def _drawn(
         for part in parts
         if not isnan(part.value) and (every or (part.moved is None and part.share is None))
     ]
-    if not wanted or level is None or kinds.fractional:
+    if not wanted or level is None:
         return {}
     drawing = Drawing(level, options.resamples, options.seed, kinds.name)
     measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in wanted]
@@ -294,35 +293,42 @@ def _each_class(
 ) -> dict[str, list[Known]]:  # fmt: skip
     """Return measures of each class against the rest, by name: a value a class."""
     each, size = against_rest(table), len(patterns.classes)
-    sums, many, cells = None, 0, list[Floats | None]([None] * size)
+    sums, many, again = None, 0.0, list[Redrawn | None]([None] * size)
     if patterns.clusters is not None:
-        many = len(patterns.clusters)
-        cells = [_of_clusters(patterns, i, k).T for k in range(size)]
-        sums = np.array([one.T @ one for one in cells if one is not None])
+        many = patterns.clusters.size
+        again = [_redrawn(patterns, i, k) for k in range(size)]
+        sums = np.array([_products(one) for one in again if one is not None])
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
     )  # fmt: skip
     sure = hard.HardLimits(
         options.confidence, options.interval, Design(options.totals), options.resamples,
-        options.seed, [f"{name}\0{one}" for one in patterns.classes], cells, [many] * size,
+        options.seed, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
     )  # fmt: skip
     found = {}
     for one in wanted:
         all_of = hard.measured(one, counts, sure)
-        errors = np.full(size, np.nan) if patterns.fractional else all_of.errors
         found[one.name] = [
             Known(*three)
-            for three in zip(all_of.values, errors.tolist(), all_of.methods, strict=True)
+            for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)
         ]
     return found
 
 
-def _of_clusters(patterns: ClassPatterns, i: int, k: int) -> Floats:
-    """Return TP, FP, P and N of a class in every cluster, (4, c)."""
-    assert patterns.clusters is not None
+def _redrawn(patterns: ClassPatterns, i: int, k: int) -> Redrawn | None:
+    """Return the table of a class, as of two classes, to be drawn again."""
+    if patterns.clusters is None:
+        return None
     mine, says = patterns.truth == k, patterns.votes[:, i] == k
-    return patterns.clusters.totals(np.array([mine & says, ~mine & says, mine, ~mine], np.float64))
+    which = [mine & says, ~mine & says, mine & ~says, ~mine & ~says]
+    return Redrawn(patterns.clusters, np.array(which, np.float64))
+
+
+def _products(table: Redrawn) -> Floats:
+    """Return the sums over clusters, or weights, of products of TP, FP, P and N of a table."""
+    tp, fp, fn, tn = table.cells
+    return table.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
 
 
 def _row(

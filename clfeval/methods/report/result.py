@@ -17,8 +17,10 @@ from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.probability import clipped
+from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
     at_threshold,
+    class_rows,
     class_totals,
     clipped_note,
     counting_notes,
@@ -26,7 +28,7 @@ from clfeval.methods.document import (
     parameters,
     signature,
 )
-from clfeval.methods.estimates import Design, fractional_weights
+from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import HARD, OF_SCORES, Asked, asked_of
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import (
@@ -73,8 +75,6 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         return several_result(sample, sample.counted, options)
     asked = asked_of(("default", *options.measure))
     counts = sample.slices[None]
-    if options.confidence is not None and counts.fractional:
-        raise fractional_weights()
     tables: dict[str, list[Row]] = {
         name: []
         for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
@@ -121,7 +121,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         inputs=sample.files,
         parameters=parameters(
             "positive negative level interval totals interval_methods missing by cluster measure",
-            found, said, options,
+            found, said, options, weighed=counts.fractional,
         ),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, "confusion": confusion},
@@ -201,25 +201,18 @@ def _of_model(
     return _Scored(model, whole.digest(), measures, tables, value, lost, moved)
 
 
-def _fewest(sample: Sample, unit: float) -> float:
-    """Return how many rows of the smaller class there are, or clusters if these are fewer."""
-    counts, patterns = sample.slices[None], sample.patterns[None]
-    rows = min(counts.positives.min(), counts.negatives.min()) / unit
-    return float(min(rows, np.inf if patterns.clusters is None else len(patterns.clusters)))
-
-
 def _race(
     sample: Sample, every: ScoredRows, values: Mapping[str, float], moved: Sequence[Floats],
     options: ReportOptions,
 ) -> Race | None:  # fmt: skip
     if not values or options.confidence is None:
         return None
-    covariance = of_rows(moved, every.weights, every.owners)
+    covariance = of_rows(moved, every.weights, every.owners, sampling=every.weighed)
     if not np.isfinite(covariance).all():
         return None
     return race(
         list(values), LEAD_OF_SCORES, list(values.values()), covariance, level=options.level,
-        seed=options.seed, fewest=_fewest(sample, every.unit),
+        seed=options.seed, fewest=fewest(sample.patterns[None]),
     )  # fmt: skip
 
 
@@ -253,7 +246,7 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
         return None
     return race(
         patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=_fewest(sample, patterns.unit),
+        seed=options.seed, fewest=fewest(patterns),
     )  # fmt: skip
 
 
@@ -313,13 +306,17 @@ def _of_logs(asked: Sequence[Asked]) -> bool:
 
 def _warnings(sample: Sample) -> list[Warn]:
     counts, said = sample.slices[None], list[Warn]()
-    for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
+    about = "about " if counts.fractional else ""
+    both = (counts.positives, counts.negatives)
+    for name, totals, sizes in zip(
+        ("positive", "negative"), both, class_rows(sample, None), strict=True
+    ):
         if not totals.all():
             text = f"no {name} row: what compares the two classes is undefined"
             said.append(Warn("single-class", text))
-        elif totals.min() < 30 * counts.unit:
-            few = many(counts.shown(f"{name}s").min().item(), f"{name} row")
-            said.append(Warn("small-class", f"{few}: what rests on them is hardly known"))
+        elif min(sizes) < 30:
+            text = f"{about}{many(min(sizes), f'{name} row')}: what rests on them is hardly known"
+            said.append(Warn("small-class", text))
     if sample.counted is None:
         return said
     uncut = sample.counted.uncut.values()

@@ -13,13 +13,14 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
+from clfeval.counts.weights import RowWeights
 from clfeval.errors import UsageError
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.measures.classes import accuracy_influence
+from clfeval.methods.clustered import class_sizes, fewest
 from clfeval.methods.document import clipped_note, counting_notes, parameters, signature
-from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
@@ -47,7 +48,7 @@ LISTED = 3  # such classes by name
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
     """Compute every table of a report on more than two classes, none of them positive."""
     asked = asked_of_classes(options.measure, counted.order, ordered=counted.ordered)
-    _refuse(counted, options)
+    _refuse(counted)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
     metrics: dict[tuple[str | None, str], list[Row]] = {}
@@ -102,7 +103,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         parameters=parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "cluster measure",
-            details, said, options,
+            details, said, options, weighed=whole.fractional,
         ),
         summary={
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
@@ -116,10 +117,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     )  # fmt: skip
 
 
-def _refuse(counted: Counted, options: ReportOptions) -> None:
+def _refuse(counted: Counted) -> None:
     """Raise for what more than two classes do not take."""
-    if options.confidence is not None and counted.patterns.fractional:
-        raise fractional_weights()
     if counted.roles.threshold:
         what = "--threshold has nothing to act on: no class is positive"
         hint = "--positive CLASS looks at one of them against the rest"
@@ -147,11 +146,9 @@ def _race(
     values, covariance = _of_areas(counted) if lead == AREA else of_classes(patterns, CATALOG[lead])
     if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
         return lead, None
-    rows = patterns.tables[0].sum(axis=1) / patterns.unit
-    fewest = min(float(rows[rows > 0].min()), _clusters(patterns))
     return lead, race(
         patterns.models, lead, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=fewest,
+        seed=options.seed, fewest=fewest(patterns, len(patterns.classes)),
     )  # fmt: skip
 
 
@@ -170,11 +167,9 @@ def _of_areas(counted: Counted) -> tuple[Floats, Floats]:
         values.append(float(form.of(rows.truth, rows.p, rows.n)))
         moved.append(form.influence(rows.truth, rows.p, rows.n))
     assert first is not None
-    return np.array(values), of_rows(moved, first.weights, first.owners)
-
-
-def _clusters(patterns: ClassPatterns) -> float:
-    return np.inf if patterns.clusters is None else len(patterns.clusters)
+    return np.array(values), of_rows(
+        moved, first.weights, first.owners, sampling=counted.patterns.fractional
+    )
 
 
 def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str]) -> list[Row]:
@@ -216,11 +211,13 @@ def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
     clusters = patterns.clusters
     if clusters is None:
         return {}
+    if isinstance(clusters, RowWeights):
+        return {"effective_rows": clusters.size}
     if patterns.fractional:
         return {"clusters": len(clusters), "design_effect": None}
     each = accuracy_influence(patterns.tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    effects = uncertainty(moved, patterns.n, clusters=clusters.totals).effect
+    effects = uncertainty(moved, patterns.n, clusters=clusters).effect
     effects = effects[np.isfinite(effects)]
     most = float(effects.max()) if len(effects) else None
     return {"clusters": len(clusters), "design_effect": most}
@@ -228,11 +225,11 @@ def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
 
 def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:
     """Say which classes truth lacks, which have few rows, and which no model ever says."""
-    rows = patterns.tables[0].sum(axis=1)
+    rows = class_sizes(patterns, len(patterns.classes))
     said = patterns.tables.sum(axis=(0, 1))
     for code, which, what in (
         ("class-absent", rows == 0, "truth has no row of {}: the balanced accuracy is undefined"),
-        ("small-class", (rows > 0) & (rows < RARE * patterns.unit),
+        ("small-class", (rows > 0) & (rows < RARE),
          f"fewer than {RARE} rows of {{}} tell little of it"),
         ("never-said", (said == 0) & (rows > 0), "no model ever says {}"),
     ):  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.weights import Owned
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
 from clfeval.measures.record import Measure
@@ -48,24 +48,30 @@ def race(
     return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=df), df)
 
 
-def of_rows(each: Sequence[Floats], weights: Counts | None, owners: Ints | None) -> Floats:
+def of_rows(
+    each: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False
+) -> Floats:
     """Return the covariance of k estimates from their influence on rows, (k, n): (k, k).
 
-    sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M²
+    sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M², of weights sum w² f f'
+    g / (g-1) / M². sampling: whether weights are such, and no numbers of rows.
     """
     rows = len(each[0])
     n = np.ones(rows) if weights is None else weights.astype(np.float64)
     total = float(n.sum())
     if owners is None:
         sums = np.zeros((len(each), len(each)))
+        squares = n**2 if sampling else n
         for start in range(0, rows, _BLOCK):
             part = slice(start, start + _BLOCK)
             block = np.array([one[part] for one in each])
-            sums += (block * n[part]) @ block.T
+            sums += (block * squares[part]) @ block.T
+        if sampling:
+            sums *= correction(total**2 / float(squares.sum()))
     else:
         c = int(owners.max()) + 1
         parts = np.array([np.bincount(owners, one * n, c) for one in each])
-        sums = parts @ parts.T * (c / (c - 1) if c > 1 else np.nan)
+        sums = parts @ parts.T * correction(c)
     return _rounded(sums / total**2)
 
 
@@ -97,15 +103,17 @@ def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Float
     return form.of(tables), _of_kinds(moved, patterns.n, patterns.clusters)
 
 
-def _of_kinds(each: Floats, n: Counts, clusters: ClusterCounts | None) -> Floats:
+def _of_kinds(each: Floats, n: Counts, clusters: Owned | None) -> Floats:
     """Return the covariance of k estimates from their influence on m kinds of rows, (k, m)."""
     total = float(n.sum())
     if clusters is None:
         return _rounded((each * n) @ each.T / total**2)
-    parts = clusters.totals(each)
-    c = len(clusters)
-    factor = c / (c - 1) if c > 1 else np.nan
-    return _rounded(parts @ parts.T * factor / total**2)
+    return _rounded(clusters.products(each) * correction(clusters.size) / total**2)
+
+
+def correction(parts: float) -> float:
+    """Return parts / (parts - 1), NaN for a single one."""
+    return parts / (parts - 1) if parts > 1 else np.nan
 
 
 def _rounded(covariance: Floats) -> Floats:

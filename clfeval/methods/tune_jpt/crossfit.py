@@ -72,7 +72,9 @@ def honest_estimates(
                 said = (reason,) if reason else CATALOG[name].tuned
                 found[i][name] = [estimate(np.nan, undefined=said, table=never)] * len(ratios)
             continue
-        most = max(totals) if counts.clusters is None else len(counts.clusters)
+        most = max(totals)
+        if isinstance(counts.clusters, ClusterCounts):
+            most = len(counts.clusters)
         groups = grouped(counts, max(_FEWEST, min(_GROUPS, _DEALT // min(folds, most))))
         alike.setdefault(min(folds, most), []).append((i, groups))
     for many, those in alike.items():
@@ -97,7 +99,7 @@ def honest_estimates(
 
 def _lumped(counts: ScoreCounts) -> bool:
     """Tell whether all rows of a class are of one cluster."""
-    if counts.clusters is None:
+    if not isinstance(counts.clusters, ClusterCounts):
         return False
     positive = np.arange(2 * len(counts.scores)) < len(counts.scores)
     return min(counts.clusters.having(positive), counts.clusters.having(~positive)) < 2
@@ -132,7 +134,7 @@ def grouped(counts: ScoreCounts, most: int) -> Groups:
         last = np.unique(np.searchsorted(above, np.clip(ends, 1, rows)))
         first = np.concatenate([[0], last[:-1] + 1])
         positives, negatives = (np.add.reduceat(one, first) for one in (positives, negatives))
-    if counts.clusters is None:
+    if not isinstance(counts.clusters, ClusterCounts):
         return positives, negatives, None
     down = np.arange(len(counts.scores))[::-1]
     place = np.searchsorted(first, down, side="right") - 1

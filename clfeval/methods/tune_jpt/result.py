@@ -18,13 +18,13 @@ from clfeval.errors import DataError, UsageError, bad_option, listing
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.document import (
+    class_rows,
     class_totals,
     counting_notes,
     cuts_in_force,
     parameters,
     signature,
 )
-from clfeval.methods.estimates import fractional_weights
 from clfeval.methods.tune_jpt.answer import tune_answer
 from clfeval.methods.tune_jpt.leads import contest_tables
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
@@ -148,7 +148,8 @@ def parameters_of(given: Sample, options: TuneOptions) -> dict[str, Any]:
         "sweep crossover margin paired cost risk_threshold ratio rows_per population range "
         "beta_prior draws folds repeats resamples seed missing by"
     )
-    return parameters(order, found, options, given.roles)
+    weighed = given.slices[None].fractional
+    return parameters(order, found, options, given.roles, weighed=weighed)
 
 
 def _exact(one: Population) -> str:
@@ -185,11 +186,8 @@ def signature_of(given: Sample, options: TuneOptions, statistics: Sequence[str])
 def tune_result(given: Sample, options: TuneOptions) -> Result:
     """Tune the tables of every model to every population asked for.
 
-    Errors: UsageError for weights that are not whole where intervals are wanted, and for comparing
-    a single model; DataError from reading scores.
+    Errors: UsageError for comparing a single model; DataError from reading scores.
     """
-    if given.slices[None].fractional and options.confidence is not None:
-        raise fractional_weights(drawn=options.interval == "bootstrap")
     if options.crossover is not None and len(given.slices[None].models) == 1:
         raise bad_option("--crossover compares models, and there is only one")
     if options.margin is not None and (len(given.slices[None].models) == 1 or not options.compared):
@@ -280,9 +278,8 @@ def _lacking(given: Sample) -> list[Warn]:
 def _small(given: Sample) -> list[Warn]:
     """Say how many rows the smaller class has, in the whole table and in each slice, if too few."""
     few = {}
-    for label, counts in given.slices.items():
-        totals = (counts.shown("positives"), counts.shown("negatives"))
-        both = [n for n in np.concatenate(totals).tolist() if n]
+    for label in given.slices:
+        both = [n for rows in class_rows(given, label) for n in rows if n]
         if both and min(both) < ENOUGH:
             few[label] = min(both)
     if not few:

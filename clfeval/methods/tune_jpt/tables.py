@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, over
+from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.inference.clusters import rate_correlation, rate_divisors
@@ -16,7 +16,6 @@ from clfeval.inference.resampling import (
     beta_odds,
     going_together,
     percentiles,
-    resampled_clusters,
     resampled_rates,
     stream,
 )
@@ -26,7 +25,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
 from clfeval.measures.population import BALANCED, Population
 from clfeval.measures.record import BOTH
-from clfeval.methods.clustered import cluster_cells
+from clfeval.methods.clustered import Redrawn
 from clfeval.methods.document import totals_of
 from clfeval.methods.estimates import (
     RANDOM,
@@ -84,9 +83,9 @@ class Tuner:
         """The level of intervals; None without them, and where nobody knows how many rows."""
         return self.options.confidence if self.given.sampled else None
 
-    def clusters(self, i: int) -> Floats | None:
-        """Return TP, FP, P and N of a model in each cluster, (c, 4); None without clusters."""
-        return cluster_cells(self.given.patterns.get(self.labels[i]), self.counts.models[i])
+    def redrawn(self, i: int) -> Redrawn | None:
+        """Return how a model's table is drawn again from clusters or weights; None without."""
+        return Redrawn.of(self.given.patterns.get(self.labels[i]), self.counts.models[i])
 
     def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns that say whose row it is."""
@@ -161,7 +160,7 @@ class Tuner:
             bounds, failed = bootstrap_limits(
                 chosen, cells, models, self.counts.models, level=level,
                 resamples=options.resamples, seed=options.seed, design=Design(options.totals),
-                clusters=self.clusters,
+                redrawn=self.redrawn,
             )  # fmt: skip
         elif level is not None:
             for name in chosen:
@@ -184,7 +183,7 @@ def formulas(beta: float = 1.0, stakes: Stakes | None = None) -> dict[str, Formu
 def bootstrap_limits(
     known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
     level: float, resamples: int, seed: int, design: Design = RANDOM,
-    clusters: Callable[[int], Floats | None] = lambda _: None,
+    redrawn: Callable[[int], Redrawn | None] = lambda _: None,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
 
@@ -192,7 +191,7 @@ def bootstrap_limits(
     negatives are resampled apart; at the class ratio of sampled rows, whose totals are random, all
     rows together. NaN for models without a class. An empty cell stays empty in every replicate:
     limits are too narrow.
-    clusters: the counts (c, 4) of a model in each cluster; then clusters are resampled.
+    redrawn: how the table of a model is drawn again where rows share clusters, or weigh otherwise.
     Errors: ValueError for counts that are not whole.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13.
     """
@@ -206,17 +205,17 @@ def bootstrap_limits(
         if not (p and n):
             continue
         sampled = design.totals == "random" and cells.sampled[here].any()
-        each = clusters(i)
+        each = redrawn(i)
         if each is None:
             tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=stream(seed, model))
             cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
             rows = stream(seed, f"rows\0{model}").multinomial(p + n, cell, resamples * sampled)
-        elif len(each) < 2:
+        elif each.clusters.size <= 1:
             continue
         else:
-            found = resampled_clusters(each, resamples=resamples, rng=stream(seed, model)).T
-            tpr, fpr = over(found[0], found[2]), over(found[1], found[3])
-            rows = np.stack([*found[:2], found[2] - found[0], found[3] - found[1]], axis=1)
+            found: Counts = each.tables(resamples, stream(seed, model))
+            tpr, fpr = over(found[0], found[0] + found[2]), over(found[1], found[1] + found[3])
+            rows = found.T
         drawn = Confusion.of_rates(tpr[:, None], fpr[:, None], cells.ratio[here])
         for name, measure in known.items():
             values = np.broadcast_to(measure(drawn), (resamples, len(here)))

@@ -93,25 +93,24 @@ def test_level_and_interval_none(paper: Path) -> None:
         assert row["recall"] == Estimate(row["tp"] / 6)
 
 
-def test_fractional_weights_are_refused_or_counted_as_floats() -> None:
+def test_fractional_weights_are_counted_as_floats() -> None:
     frame = pl.DataFrame({"truth": [1, 1, 0], "a": [1, 0, 1], "b": [1, 1, 0], "w": [0.5, 0.25, 2]})
-    with pytest.raises(clfeval.UsageError, match="fractional-weights"):
-        clfeval.mars(frame, weight="w")
     result = clfeval.mars(frame, weight="w", interval="none")
     assert result.summary["found"] == 0.5 + 0.25
     a, b = result.tables["models"]
     assert (a["tp"], a["fp"], a["fn"], a["tn"]) == (0.5, 2.0, 0.25, 0.0)
     assert value(b["shine_through"]) == 0.25 / 0.75
-    assert result.tables["pairs"][0]["p_value"] is None
+    # one row that b alone finds, and none of a
+    assert result.tables["pairs"][0]["p_value"] == pytest.approx(1)
 
 
 def test_fractional_weights_that_add_up_are_fractional_still() -> None:
-    """Two rows of weight one half are not one row: the exact interval is refused all the same."""
+    """Two rows of weight one half are not one row."""
     frame = pl.DataFrame(
         {"truth": [1, 1, 0, 0], "a": [1, 1, 0, 0], "b": [1, 1, 1, 1], "w": [0.5, 0.5, 1.5, 0.5]}
     )
-    with pytest.raises(clfeval.UsageError, match="fractional-weights"):
-        clfeval.mars(frame, weight="w")
+    summary = clfeval.mars(frame, weight="w").summary
+    assert summary["effective_rows"] == pytest.approx((0.5 + 0.5 + 1.5 + 0.5) ** 2 / 3)
 
 
 def test_the_example_is_the_same_as_sets_and_as_bit_strings() -> None:

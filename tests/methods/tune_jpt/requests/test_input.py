@@ -181,11 +181,9 @@ def test_scores_that_are_no_probabilities_need_a_threshold() -> None:
 WEIGHTS = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
 
 
-def test_fractional_weights_have_values_and_no_exact_intervals() -> None:
-    message = usage_message(WEIGHTS, weight="n")
-    assert "[fractional-weights]" in message
-    assert "--interval none" in message
-    result = tuned("t.csv", weight="n", interval="none", odds="1:9", prevalence_beta=(2, 98))
+def test_fractional_weights_have_values() -> None:
+    table = write("t.csv", WEIGHTS)
+    result = tuned(table, weight="n", interval="none", odds="1:9", prevalence_beta=(2, 98))
     assert cells(result) == {"a": (1.5, 1.0, 0.5, 2.0)}
     # 1.5 of 2 positives, 1 of 3 negatives
     assert value(result, "ppv") == pytest.approx(0.75 / (0.75 + 9 / 3), rel=1e-14)

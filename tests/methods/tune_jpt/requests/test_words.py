@@ -14,7 +14,6 @@ from tests.methods.tune_jpt.requests.door import (
     command,
     data_message,
     tuned,
-    usage_message,
 )
 from tests.tables.door import write
 
@@ -109,13 +108,6 @@ def test_a_table_without_a_class_says_what_truth_holds() -> None:
     message = data_message("truth,a\n1,1\n1,0\n")
     assert "column 'truth'" in message
     assert "hint" in message
-
-
-def test_fractional_weights_are_not_sent_to_the_bootstrap_they_asked_for() -> None:
-    """Once: --interval bootstrap: "only a bootstrap could give others"."""
-    content = "truth,a,n\n1,1,1.5\n0,0,2\n1,0,.5\n0,1,1\n"
-    message = usage_message(content, weight="n", interval="bootstrap")
-    assert "only a bootstrap" not in message
 
 
 def test_three_sources_are_not_both() -> None:

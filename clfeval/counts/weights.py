@@ -1,0 +1,142 @@
+"""Sampling weights: rows that stand for unlike numbers of others, told by squares of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, over
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.inference.independent import powers
+from clfeval.inference.resampling import resampled_weights
+
+_DIGITS = 9  # of a sum of squares: sums in another order differ beyond
+Owners = Sequence[str] | Floats  # the cluster of each entry, or the sum of its squared weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowWeights:
+    """How unlike the weights are of the rows that show each of the m patterns of a statistic.
+
+    n (m,): the sums of their weights, raw (m,): the sums of their squares. Each row is a part by
+    itself, as in a cluster of its own: a total over rows has the variance of the sum of squares
+    of what each adds.
+    """
+
+    n: Floats
+    raw: Floats
+
+    @classmethod
+    def of(cls, squares: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
+        """Take entries, (r,) each, of rows that show the pattern at `place`, of m."""
+        return cls(*(np.bincount(place, one, m).astype(np.float64) for one in (n, squares)))
+
+    @property
+    def squares(self) -> Floats:
+        """The sums of squared weights, (m,), without the digits that the order of rows changes."""
+        power = 10.0 ** np.floor(np.log10(np.where(self.raw > 0, self.raw, 1.0)))
+        return np.asarray(np.round(self.raw / power, _DIGITS - 1) * power)
+
+    @property
+    def size(self) -> float:
+        """How many rows of one weight tell as much: (sum w)² / sum w².
+
+        Source: Kish 1965, Survey Sampling, section 11.7.
+        """
+        return float(self.n.sum() ** 2 / self.squares.sum()) if len(self.n) else 0.0
+
+    @property
+    def weight(self) -> float:
+        """What one of as many rows of one weight would weigh: sum w² / sum w."""
+        return float(over(self.squares.sum(), self.n.sum()))
+
+    def among(self, which: Bools) -> RowWeights:
+        """Return the rows of some patterns alone."""
+        return RowWeights(self.n[which], self.raw[which])
+
+    def placed(self, place: Ints) -> RowWeights:
+        """Return the same rows where pattern i stands at place[i]; several may stand at one."""
+        return RowWeights.of(self.raw, place, self.n, int(place.max(initial=-1)) + 1)
+
+    def products(self, weights: Floats) -> Floats:
+        """Return the sums over rows of products of two of what they add: (w, m): (w, w)."""
+        return self.moments(weights)[0]
+
+    def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
+        """Return the products, and of each total the kurtosis at rows of one weight, (w,)."""
+        squares = self.squares
+        products, second, fourth = powers(weights, self.n, squares)
+        return products, over(squares.sum() * fourth, second**2)
+
+    def pairs(self, first: Bools) -> float:
+        """Return how many pairs of a row of the first patterns and another tell as much."""
+        return min(self.among(first).size, self.among(~first).size)
+
+    def shares(self, part: Bools, whole: Bools) -> Floats:
+        """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
+        one, both, all_of = (which.astype(np.float64) for which in (part, part & whole, whole))
+        squares = self.squares
+        found = (one @ self.n, all_of @ self.n,
+                 one @ squares, both @ squares, all_of @ squares)  # fmt: skip
+        return np.array(np.broadcast_arrays(*found))
+
+    def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+        """Return what rows of each of d kinds, (d, m), weigh when they are drawn again: (d, r).
+
+        No pattern may be of two kinds.
+        """
+        n, squares = which @ self.n, which @ self.squares
+        return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T
+
+    def redraws(self, _: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield what the rows of the m patterns weigh when they are drawn again, (b, m) each."""
+        return resampled_weights(self.n, self.squares, resamples=resamples, rng=rng)
+
+    def digest(self) -> str:
+        """Return the sha256 of what is known of the weights."""
+        return sha256(self.squares.astype("<f8").tobytes()).hexdigest()
+
+
+Owned = ClusterCounts | RowWeights  # what is drawn by itself, where that is not each row alike
+
+
+def gathered(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
+    """Return what is drawn by itself of entries, (r,) each, that show the pattern at `place`."""
+    if owners is None:
+        return None
+    if isinstance(owners, np.ndarray):
+        return RowWeights.of(owners, place, n, m)
+    return ClusterCounts.of(owners, place, n)
+
+
+def entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+    """Return columns of a statistic, and counts; of each cluster by itself where there are any."""
+    columns, clusters = [getattr(one, name) for name in names], one.clusters
+    if isinstance(clusters, ClusterCounts):
+        return [column[clusters.place] for column in columns], clusters.n, clusters.owners
+    return columns, one.n, None if clusters is None else clusters.raw
+
+
+def joined(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
+    """Return the columns of two statistics, those of the second behind the first."""
+    if type(one.clusters) is not type(other.clusters):
+        raise ValueError("only one of the two is counted by clusters")
+    (mine, n, owners), (theirs, more, others) = (entries(x, *names) for x in (one, other))
+    columns = [np.concatenate(pair) for pair in zip(mine, theirs, strict=True)]
+    both: Owners | None = None
+    if isinstance(owners, np.ndarray):
+        both = np.concatenate([owners, others])
+    elif owners is not None and others is not None:
+        both = [*owners, *others]
+    return columns, np.concatenate([n, more]), both
+
+
+def picked(owners: Owners | None, which: Ints) -> Owners | None:
+    """Return those of some entries."""
+    if owners is None or isinstance(owners, np.ndarray):
+        return None if owners is None else owners[which]
+    return [owners[i] for i in which.tolist()]

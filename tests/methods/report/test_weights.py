@@ -1,0 +1,217 @@
+"""Sampling weights: linearised errors by loops and jackknife, effective rows, and no crash."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.inference.shares import clopper_pearson
+from clfeval.inference.special import critical_value, student_quantile
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.result import Estimate, Result
+from tests.methods.fractions import drawn, frame_of
+from tests.thoroughness import full
+
+ROWS = 250
+
+
+def table(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
+    """Draw rows of two models whose weights differ, by score, by as much as ten times."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(rows) < 0.4
+    z = rng.normal(size=(2, rows)) + 1.3 * truth
+    one, other = np.round(1 / (1 + np.exp(0.9 - z)), 3)
+    weights = np.exp(0.5 * rng.normal(size=rows) - 0.4 * z[0])
+    return pl.DataFrame({"who": np.arange(rows), "y": truth * 1, "w": weights, "a": one,
+                         "b": other})  # fmt: skip
+
+
+def asked(frame: pl.DataFrame, **options: Any) -> Result:
+    options = {"weight": "w", "ignore": () if "cluster" in options else ("who",)} | options
+    return clfeval.report(frame, truth="y", **options)
+
+
+def metrics(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float]]:
+    """Return the estimate and the standard error of every measure of a model."""
+    rows = [row for row in result.tables["metrics"] if row["model"] == model]
+    return {str(row["metric"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
+
+
+def test_standard_errors_row_by_row() -> None:
+    """V = g / (g-1) sum w² f² / (sum w)², of the AUC class by class, with loops over rows."""
+    frame = table(80)
+    y, w, p = (frame[name].to_numpy() for name in ("y", "w", "a"))
+    found = metrics(asked(frame))
+
+    def kish(weights: Any) -> float:
+        return float(weights.sum() ** 2 / (weights**2).sum())
+
+    def spread(weights: Any, f: Any, g: float) -> float:
+        return float(g / (g - 1) * ((weights * f) ** 2).sum() / weights.sum() ** 2)
+
+    g, right = kish(w), (p >= 0.5) == y
+    accuracy, loss = (w * right).sum() / w.sum(), (p - y) ** 2
+    brier = (w * loss).sum() / w.sum()
+    pos, neg = y == 1, y == 0
+    hits = (w * right)[pos].sum() / w[pos].sum()
+    expected = {
+        "accuracy": (accuracy, spread(w, right - accuracy, g)),
+        "brier": (brier, spread(w, loss - brier, g)),
+        "sensitivity": (hits, spread(w[pos], right[pos] - hits, g)),
+    }
+    below = np.array([(w[neg] * ((s > p[neg]) + (s == p[neg]) / 2)).sum() for s in p[pos]])
+    above = np.array([(w[pos] * ((s < p[pos]) + (s == p[pos]) / 2)).sum() for s in p[neg]])
+    below, above = below / w[neg].sum(), above / w[pos].sum()
+    area = float((w[pos] * below).sum() / w[pos].sum())
+    sides = [(w[pos], below), (w[neg], above)]
+    expected["roc_auc"] = (area, sum(spread(n, v - area, kish(n)) for n, v in sides))
+    for name, (value, variance) in expected.items():
+        assert found[name][0].value == pytest.approx(value, rel=1e-9), name
+        assert found[name][1] == pytest.approx(variance**0.5, rel=1e-7), name
+
+
+def test_standard_errors_follow_each_weight() -> None:
+    """V = g / (g-1) sum (w dm/dw)², each slope from a weight a little more and less.
+
+    Not far from the jackknife, (n-1)/n sum (m_-i - mean)², which leaves each row out.
+    """
+    frame = table().sort("a")
+    y, w, p = (frame[name].to_numpy() for name in ("y", "w", "a"))
+    found, said, step = metrics(asked(frame)), p >= 0.5, 1e-4
+    g = w.sum() ** 2 / (w**2).sum()
+
+    def measures(name: str, change: float) -> Any:
+        """Return a measure of tables with one weight changed by this part, (n,)."""
+        each = w * (1 + change * np.eye(ROWS))
+        pos, neg = each * y, each * (1 - y)
+        measure = CATALOG[name]
+        if measure.needs == "confusion":
+            return measure.function(Confusion(pos @ said, neg @ said, pos @ ~said, neg @ ~said))
+        return np.array([measure.function(p, *sides) for sides in zip(pos, neg, strict=True)])
+
+    for name in ("calibration_slope", "brier_skill", "mcc", "kappa", "f1", "roc_auc"):
+        slopes = (measures(name, step) - measures(name, -step)) / (2 * step)
+        error = np.sqrt(g / (g - 1) * (slopes**2).sum())
+        # each class has a correction of its own in the variance of the area
+        assert found[name][1] == pytest.approx(error, rel=0.02 if name == "roc_auc" else 1e-5), name
+        without = measures(name, -1)
+        jackknife = np.sqrt((ROWS - 1) / ROWS * ((without - without.mean()) ** 2).sum())
+        assert found[name][1] == pytest.approx(jackknife, rel=0.08), name
+
+
+def test_weights_that_are_alike_are_rows() -> None:
+    """All of one half, or one quarter: as many rows, each of which might be a cluster."""
+    frame = table(60)
+    half, quarter = (asked(frame.with_columns(w=pl.lit(n))) for n in (0.5, 0.25))
+    alone = asked(frame.drop("w"), cluster="who", weight=None)
+    assert half.summary["effective_rows"] == quarter.summary["effective_rows"] == 60
+    for model in ("a", "b"):
+        ours, same, theirs = (metrics(one, model) for one in (half, quarter, alone))
+        for name, (value, error) in ours.items():
+            assert (value.low, value.high) == pytest.approx((same[name][0].low, same[name][0].high))
+            assert (value.value, error) == pytest.approx(
+                (theirs[name][0].value, theirs[name][1]), rel=1e-9
+            )
+            if name != "roc_auc":  # of few rows, which clusters do not look at
+                ends = [(one.low, one.high) for one in (value, theirs[name][0])]
+                assert ends[0] == pytest.approx(ends[1], rel=1e-7), name
+
+
+def test_every_row_a_cluster_changes_nothing_of_shares() -> None:
+    frame = table(120)
+    rows, clusters = asked(frame), asked(frame, cluster="who")
+    assert clusters.summary["clusters"] == 120
+    effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
+    assert rows.summary["effective_rows"] == pytest.approx(effective, rel=1e-8)
+    for name in ("sensitivity", "precision", "accuracy", "f1", "mcc"):
+        mine, theirs = metrics(rows)[name][0], metrics(clusters)[name][0]
+        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), rel=1e-6), name
+
+
+def test_what_the_page_says() -> None:
+    frame = table(45)
+    result = asked(frame)
+    effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
+    text = f"rows taken as independent, weights count as about {effective:.0f} of 45 rows"
+    assert text in str(result)
+    y, w = frame["y"].to_numpy(), frame["w"].to_numpy()
+    size = w[y == 1].sum() ** 2 / (w[y == 1] ** 2).sum()
+    notes = [one.message for one in result.warnings]
+    assert f"about {size:.0f} positive rows: what rests on them is hardly known" in notes
+    assert "rows with sampling weights" in result.parameters["interval_methods"]
+    assert "rows with" not in str(asked(frame, interval="none").parameters)
+
+
+def test_neither_order_nor_scale_of_weights_changes_limits() -> None:
+    frame = table(150)
+    first, again = asked(frame), asked(frame.sample(fraction=1, shuffle=True, seed=1))
+    assert [first.tables[name] == again.tables[name] for name in first.tables] == [True] * len(
+        first.tables
+    )
+    assert re.findall("stats:[^|]*", first.signature) == re.findall("stats:[^|]*", again.signature)
+    larger = metrics(asked(frame.with_columns(pl.col("w") * 1000)))
+    for name, (value, error) in metrics(first).items():
+        mine = (value.low, value.high, error)
+        assert mine == pytest.approx((larger[name][0].low, larger[name][0].high, larger[name][1]))
+
+
+def test_rows_that_are_missing_may_be_heavy() -> None:
+    """Twenty of twenty claims are right, of weight 1; a wrong one, of weight 4.5, was not seen.
+
+    Then they tell as much as 20 / 4.5 rows: 4.5 is the weight of the negatives, 1 is that of all.
+    """
+    frame = pl.DataFrame({"y": [1] * 30 + [0] * 50, "w": [1.0] * 30 + [4.5] * 50,
+                          "a": [1] * 20 + [0] * 60})  # fmt: skip
+    rows = [metrics(asked(frame, ignore=()))["precision"][0]]
+    rows.append(clfeval.mars(frame, truth="y", weight="w").tables["models"][0]["precision"])  # type: ignore[arg-type]
+    t = student_quantile(19, level=0.95) / critical_value(0.95)
+    low, _ = clopper_pearson(20 / 4.5 / t**2, 20 / 4.5 / t**2, level=0.95)
+    for found in rows:
+        assert (found.value, found.high) == (1, 1)
+        assert found.low == pytest.approx(float(low), rel=1e-6)
+
+
+def test_three_classes() -> None:
+    rng = np.random.default_rng(8)
+    truth, said = rng.integers(0, 3, (2, 90))
+    said = np.where(rng.random(90) < 0.5, truth, said)
+    w = rng.gamma(2, size=90)
+    frame = pl.DataFrame({"y": [*map("abc".__getitem__, truth)],
+                          "m": [*map("abc".__getitem__, said)], "w": w})  # fmt: skip
+    result = clfeval.report(frame, truth="y", weight="w")
+    (row,) = [one for one in result.tables["metrics"] if one["metric"] == "accuracy"]
+    right, g = truth == said, w.sum() ** 2 / (w**2).sum()
+    value = (w * right).sum() / w.sum()
+    error = np.sqrt(g / (g - 1) * ((w * (right - value)) ** 2).sum()) / w.sum()
+    assert row["value"].value == pytest.approx(value, rel=1e-12)  # type: ignore[union-attr]
+    assert row["se"] == pytest.approx(error, rel=1e-8)
+    assert result.summary["effective_rows"] == pytest.approx(g, rel=1e-8)
+
+
+@pytest.mark.parametrize("by", [{}, {"cluster": "site"}, {"by": "site"}], ids=str)
+def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
+    for seed in range(40 if full() else 1):
+        rows = drawn(seed)
+        frame = frame_of(rows, votes=False).with_columns(site=pl.Series([one.site for one in rows]))
+        options = {**by, "weight": "w", "threshold": 0.5} | ({} if by else {"ignore": "site"})
+        results = [
+            clfeval.report(frame, interval=how, resamples=100, **options,
+                           measure=["all"] if full() else ["ece", "roc_auc"])
+            for how in ("exact", "wilson", "influence", "bootstrap")
+        ] + [
+            clfeval.mars(frame, sweep="threshold", best=2, **options),
+            clfeval.phidelta(frame, curve=True, **options),
+            clfeval.tune_jpt(frame, interval="exact" if seed else "bootstrap", **options),
+        ]  # fmt: skip
+        for result in results:
+            str(result)
+            for rows_of in result.tables.values():
+                for cell in (cell for row in rows_of for cell in row.values()):
+                    if isinstance(cell, Estimate) and None not in (cell.value, cell.low, cell.high):
+                        assert cell.low <= cell.value <= cell.high  # type: ignore[operator]
