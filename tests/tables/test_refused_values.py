@@ -187,7 +187,7 @@ def test_scores_outside_zero_to_one_need_a_threshold() -> None:
         "from which score on it is positive"
     )
     assert counted("t.csv", threshold={"a": 0, "c": 0})["a"] == (0, 1, 1, 0)
-    assert counted("t.csv", threshold=0)["a"] == (0, 1, 1, 0)
+    assert counted("t.csv", threshold=0, model="a") == {"a": (0, 1, 1, 0)}
     assert counted("t.csv", model="b") == {"b": (0, 0, 1, 1)}
 
 
