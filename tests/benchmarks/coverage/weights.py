@@ -13,10 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from clfeval.methods.report.asked import Asked
-from clfeval.methods.report.hard import HardLimits
-from clfeval.methods.report.hard import measured as measured_hard
-from clfeval.methods.report.scored import measured
 from scipy.special import ndtr
 
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
@@ -25,7 +21,11 @@ from clfeval.counts.weights import RowWeights
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Design, end_to_end
-from clfeval.methods.report.curves import net_benefit
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.decisions import net_benefit
+from clfeval.methods.measured.hard import HardLimits
+from clfeval.methods.measured.hard import measured as measured_hard
+from clfeval.methods.measured.scored import measured
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.probabilities import LEAST, LEVEL, _held, _probabilities, _true
 from tests.benchmarks.coverage.reporting import SCORED, SURE, _ends
