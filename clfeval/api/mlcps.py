@@ -27,6 +27,7 @@ from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.source import paths_of
 
+FEW = 1000  # names looked at, of however many
 # of predictions; a metric table has no use for them
 PREDICTED = ("truth", "positive", "labels", "kind", "threshold", "weight")
 
@@ -171,9 +172,10 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
 
 
 def _measures(names: Sequence[str]) -> bool:
-    """Tell whether most of some names are those of measures."""
-    known = sum(measure_of(name) is not None for name in names)
-    return known == len(names) or 2 < 2 * known > len(names)
+    """Tell whether most of some names, of many the first, are those of measures."""
+    few = names[:FEW]
+    known = sum(measure_of(name) is not None for name in few)
+    return known == len(few) or 2 < 2 * known > len(few)
 
 
 def _is_number(name: str) -> bool:
