@@ -61,14 +61,11 @@ def labelled(result: Result) -> Mapping[str, Row]:
 
 
 def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
-    """Return the values of a table of measures by model; one with parameters by its id alone.
-
-    Of several with one id only the first has that name.
-    """
+    """Return the values of a table of measures by model, and by the name with its parameters."""
     found: dict[str, dict[str, Cell]] = {}
     for row in tidy:
         if "model" in row:  # other tables of that name are about measures alone
-            name = str(row["metric"]).partition(":")[0]
+            name = str(row["metric"])
             found.setdefault(str(row["model"]), {}).setdefault(name, row["value"])
     return found
 
@@ -152,8 +149,8 @@ def _endless(old: Estimate, new: Estimate) -> Estimate:
 
 def best_of(result: Result, metric: str) -> str:
     """Say which way is better: of a measure as it says, of another column as its table says."""
-    column = page_of(result.command).column(metric)
-    return CATALOG[metric].best if metric in CATALOG else (column and column.best) or "max"
+    column, name = page_of(result.command).column(metric), metric.partition(":")[0]
+    return CATALOG[name].best if name in CATALOG else (column and column.best) or "max"
 
 
 def _verdict(change: Estimate, best: str) -> str:

@@ -65,7 +65,7 @@ def _judge_one(
         **{name: cell for row in rows.values() for name, cell in row.items()},
         **result.summary,
     }
-    metric = next((name for name in same_measure(limit.metric) if name in cells), limit.metric)
+    metric = _metric(limit, cells)
     named = metric if limit.part == "value" else f"{metric}.{limit.part}"
     best = best_of(result, metric)
     if metric in result.summary and limit.model is None:
@@ -102,6 +102,20 @@ def _judge_one(
     return gates
 
 
+def _metric(limit: Limit, cells: Mapping[str, Cell]) -> str:
+    """Return what a limit is on: a cell of this name, or the only one with parameters."""
+    for name in same_measure(limit.metric):
+        if name in cells:
+            return name
+        found = [cell for cell in cells if cell.startswith(f"{name}:")]
+        if len(found) > 1:
+            what = f"--{limit.kind}: '{limit.metric}' is several here"
+            raise UsageError.of(what, "bad-gate", hint=f"which: {listing(found)}")
+        if found:
+            return found[0]
+    return limit.metric
+
+
 def _named(rows: Mapping[str, Row], model: str, kind: str) -> dict[str, Row]:
     """Return the rows of a model, or of those that a pattern fits."""
     found = {k: row for k, row in rows.items() if model in (k, name_of(row))}
@@ -128,9 +142,10 @@ def check_ranges(limits: Iterable[Limit]) -> None:
 
 
 def _check_range(limit: Limit, metric: str) -> None:
-    if metric not in CATALOG:
+    name = metric.partition(":")[0]
+    if name not in CATALOG:
         return
-    low, high = CATALOG[metric].low, CATALOG[metric].high
+    low, high = CATALOG[name].low, CATALOG[name].high
     if limit.kind == "max-drop" or limit.part.startswith("change"):
         low, high = low - high, high - low
     if limit.limit > high or (limit.limit < low and limit.kind != "fail-under"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -18,7 +19,7 @@ PARTS: tuple[Part, ...] = ("change.low", "change.high", "change", "low", "high")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A parsed `[MODEL:]METRIC[.low|.high|.change|.change.low|.change.high]=VALUE`."""
+    """A parsed `[MODEL:]METRIC[:KEY=V][.low|.high|.change|.change.low|.change.high]=VALUE`."""
 
     kind: LimitKind
     metric: str
@@ -27,8 +28,14 @@ class Limit:
     limit: float
 
 
+_SETTINGS = re.compile(r":\w+=[^:=,]+(?:,\w+=[^:=,]+)*$")
+
+
 def parse_limit(kind: LimitKind, text: str) -> Limit:
-    """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`."""
+    """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`.
+
+    But for its parameters: `rf:f_beta:beta=2=0.8`.
+    """
     left, equals, number = text.rpartition("=")
     try:
         limit = float(number)
@@ -39,7 +46,10 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
         if number.endswith("%"):
             hint = f"a share is written as 0.7, not as 70 %; {hint}"
         raise UsageError.of(f"--{kind} '{text}' is not [MODEL:]METRIC=VALUE", "bad-gate", hint=hint)
-    model, colon, metric = left.rpartition(":")
+    settings = _SETTINGS.search(left)
+    end = len(left) if settings is None else settings.start()
+    model, colon, metric = left[:end].rpartition(":")
+    metric += left[end:]
     part: Part = "value"
     for name in PARTS:
         if part == "value" and metric.endswith(f".{name}"):

@@ -49,6 +49,9 @@ def gate(of: Result, kind: Any, text: str, baseline: Result | None = None) -> Ga
         ("recall.high=1e-3", "recall", "high", None, 0.001),
         ("a:b=c:recall=-1", "recall", "value", "a:b=c", -1.0),
         ("v1.low:recall=1", "recall", "value", "v1.low", 1.0),
+        ("rf:f_beta:beta=2=0.8", "f_beta:beta=2", "value", "rf", 0.8),
+        ("net_benefit@t:t=0.1.low=0", "net_benefit@t:t=0.1", "low", None, 0.0),
+        ("a:b:expected_cost:fp=1,fn=10=2", "expected_cost:fp=1,fn=10", "value", "a:b", 2.0),
     ],
 )
 def test_parsing(text: str, metric: str, part: Any, model: str | None, limit: float) -> None:
@@ -144,6 +147,16 @@ def test_unknown_names_are_refused_with_a_suggestion(paper: Path) -> None:
         gates(run, "fail-under", "recal=1")
     with pytest.raises(clfeval.UsageError, match=r"no model 'C9'.*unknown-model"):
         gates(run, "fail-under", "C9:recall=1")
+
+
+def test_a_measure_with_parameters_is_named_with_them_where_there_are_several() -> None:
+    of = result(rf(**{"f_beta:beta=2": 0.7, "f_beta:beta=0.5": 0.9, "f1": 0.8, "ece:bins=5": 0.1}))
+    assert [gate(of, "fail-under", f"rf:f_beta:beta={b}=0.8").passed for b in (2, 0.5)] == [
+        False, True,
+    ]  # fmt: skip
+    assert gate(of, "fail-over", "ece=0.2").metric == "ece:bins=5"
+    with pytest.raises(clfeval.UsageError, match="'f_beta' is several here"):
+        gate(of, "fail-under", "f_beta=0.8")
 
 
 def test_max_drop_of_a_higher_is_better_measure() -> None:
