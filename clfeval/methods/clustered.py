@@ -125,11 +125,18 @@ class Redrawn:
 
 
 def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
-    """Return how many rows of each class there are, (classes,): of weights, the effective ones."""
-    places = [patterns.truth == k for k in range(classes)]
+    """Return how many rows of each class there are, (classes,): of weights, the effective ones.
+
+    Of weights in clusters as many clusters as tell the same, n² / sum n_c², n of a class.
+    """
+    places = np.array([patterns.truth == k for k in range(classes)])
     if isinstance(patterns.clusters, RowWeights):
         return np.array([patterns.clusters.among(mine).size for mine in places])
-    return np.array([patterns.n[mine].sum() for mine in places]) / patterns.unit
+    n = places @ patterns.n.astype(np.float64)
+    if patterns.clusters is None or not patterns.fractional:
+        return np.asarray(n / patterns.unit)
+    squares = patterns.clusters.shares(places, places)[-1]
+    return np.asarray(np.divide(n**2, squares, out=np.zeros_like(n), where=squares > 0))
 
 
 def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
@@ -174,7 +181,7 @@ def cluster_notes(counted: Counted) -> list[Warn]:
             text = "all rows are one cluster: nothing tells how others differ, so no intervals"
             return [Warn("few-clusters", text)]
         if len(clusters) < ENOUGH:
-            text = f"{len(clusters)} clusters tell little of how others differ: intervals are wide"
+            text = f"{len(clusters)} clusters tell little of how others differ: intervals are rough"
             return [Warn("few-clusters", text)]
         return []
     name = counted.kept.shared()

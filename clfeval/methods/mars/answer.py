@@ -155,7 +155,7 @@ def _equals(
     if not equal:
         text = "Each other model finds fewer, and chance does not explain it."
         return Answer("told-apart", text, (counts.models[best],))
-    told = [f"{quoted(counts.models[j])} ({covered[j]:,.10g})" for j in equal]
+    told = [f"{quoted(counts.models[j])} ({_written(covered[j], counts)})" for j in equal]
     text = f"On these rows it cannot be told from {listed(told, most=NAMED, word='or')}."
     return Answer("not-told-apart", text, tuple(counts.models[j] for j in equal))
 

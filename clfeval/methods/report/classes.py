@@ -211,6 +211,8 @@ def _limits(
 ) -> tuple[tuple[float, float], str]:
     """Return the limits of one value by the method asked for, or of its record."""
     level, rows = options.confidence, kinds.clusters is None
+    total = float(kinds.n.sum())
+    size = total if kinds.clusters is None else kinds.clusters.size
     if level is None:
         return (nan, nan), NONE
     if rows and options.interval != "influence" and part.share is not None:
@@ -222,13 +224,17 @@ def _limits(
             high=part.measure.high, level=level, df=df,
         )
     )  # fmt: skip
+    # of weights or clusters, as many rows alike as there are parts
+    if not rows and isnan(low) and part.share is not None:
+        ends, method = _share([one / total * size for one in part.share], level, options)
+        return ends, f"{method}, of {size:,.0f} rows"
     near = part.measure.high == 1 and not 1 - part.value > NEAR * error
-    if near and rows and kinds.table is not None and part.influence is not None:
-        return _near_best(part, kinds.table, level, high)
-    if part.measure.interval == "delong" and rows:
+    if near and kinds.table is not None and part.influence is not None:
+        return _near_best(part, kinds.table / total * size, level, high)
+    if part.measure.interval == "delong":
         unsure = not 0 < NEAR * error < min(part.value, 1 - part.value)
-        if unsure or kinds.smallest < FEW:
-            return _area_beyond(part.value, low, high, float(kinds.n.sum()), level)
+        if unsure or kinds.smallest * size / total < FEW:
+            return _area_beyond(part.value, low, high, size, level)
     if isnan(low):
         return (nan, nan), NONE
     return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
@@ -278,7 +284,7 @@ def _near_best(
 
 
 def _share(
-    share: tuple[float, float], level: float, options: ReportOptions
+    share: Sequence[float], level: float, options: ReportOptions
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([one]) for one in share)
     of = hard.OF_SHARES.get(options.interval)

@@ -161,6 +161,44 @@ def test_neither_order_nor_scale_of_weights_changes_limits() -> None:
         assert mine == pytest.approx((larger[name][0].low, larger[name][0].high, larger[name][1]))
 
 
+def test_no_scale_of_weights_changes_what_clusters_tell() -> None:
+    """Of weights / 700 a class weighs less than one row: its clusters are as many as before."""
+    frame = table(150).with_columns(site=pl.col("who") // 3)
+    results = [
+        asked(frame.with_columns(pl.col("w") / by), cluster="site", ignore="who") for by in (1, 700)
+    ]
+    told, small = (
+        [row["may_be_best"] for row in one.tables["models"]] + [len(one.answer), *one.warnings]
+        for one in results
+    )
+    assert told == small
+
+
+def test_three_classes_without_an_error_have_limits_however_rows_are_drawn() -> None:
+    """Sixty rows told right, of weight 1/2 each, in clusters of one: Clopper-Pearson of 60."""
+    frame = pl.DataFrame({"y": [*"abc"] * 20, "m": [*"abc"] * 20, "w": [0.5] * 60,
+                          "who": range(60)})  # fmt: skip
+    low, _ = clopper_pearson(60.0, 60.0, level=0.95)
+    for options in ({"weight": "w", "ignore": "who"}, {"cluster": "who", "ignore": "w"}):
+        result = clfeval.report(frame, truth="y", **options)
+        found = {
+            row["metric"]: row["value"]
+            for row in result.tables["metrics"]
+            if row["estimator"] == "multiclass"
+        }
+        assert found["accuracy"].low == pytest.approx(float(low), rel=1e-9)  # type: ignore[union-attr]
+        for name in ("mcc", "kappa", "balanced_accuracy"):
+            assert 0.5 < found[name].low < found[name].value == 1  # type: ignore[union-attr, operator]
+
+
+def test_the_answer_of_mars_has_weights_and_not_their_units() -> None:
+    frame = table(60).with_columns(w=pl.lit(0.125), b=pl.col("a"))
+    result = clfeval.mars(frame, truth="y", weight="w", ignore="who")
+    row = result.tables["models"][1]
+    (told,) = (one.text for one in result.answer if one.code == "not-told-apart")
+    assert f"({row['tp']:,.10g})" in told
+
+
 def test_rows_that_are_missing_may_be_heavy() -> None:
     """Twenty of twenty claims are right, of weight 1; a wrong one, of weight 4.5, was not seen.
 
