@@ -86,8 +86,7 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     sum (R_i - R_(i-1)) (P_i + P_(i-1)) / 2 over the distinct scores from the highest down, P_0 = 1
 
-    A line between two points promises more than any mixture of their thresholds reaches, so this is
-    more than the average precision where few scores are tied.
+    Mixtures of two thresholds lie on no line between their points: average precision joins none.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1; NaN without positives.
@@ -284,7 +283,7 @@ RANKING = (
     Measure("pr_auc", "PR AUC", pr_auc, "scores", "max", 0, 1, ("no_positive_truth",), "influence",
             "the area below precision over recall, by trapezoids", "textbook",
             influence=pr_auc_influence, scale="logit",
-            caveat="its lines promise more than thresholds reach: average precision does not"),
+            caveat="it joins thresholds by lines on which none lies: average precision does not"),
     Measure("auprg", "AUPRG", auprg, "scores", "max", -inf, 1, ("single_class",), "drawn",
             "the area below precision gain over recall gain, 0 at chance",
             "Flach and Kull 2015, NeurIPS 28:838", ("pr_gain_auc",)),

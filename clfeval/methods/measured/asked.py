@@ -139,7 +139,7 @@ def refuse(name: str, flag: str = FLAG) -> None:
     if key in TWO_AREAS:
         what = f"{flag}: {name.strip()} may be average_precision, which adds up steps, or pr_auc, "
         hint = f"name one: {flag} average_precision, or {flag} pr_auc"
-        raise UsageError.of(f"{what}which joins points by lines and flatters", "unknown-measure",
+        raise UsageError.of(f"{what}which joins points by lines", "unknown-measure",
                             hint=hint)  # fmt: skip
 
 

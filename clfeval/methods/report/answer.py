@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from clfeval.inference.best import POWER, detectable
@@ -12,6 +12,7 @@ from clfeval.result import Answer, Estimate, Row, estimate, whole
 from clfeval.words import between, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
+CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
@@ -19,9 +20,12 @@ FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a 
 
 def report_answer(
     models: Sequence[Row], lead: str, race: Race | None, decision: Sequence[Row],
-    level: float | None,
+    level: float | None, lost: Mapping[str, float] | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in at most five sentences: best, luck, probabilities, decisions, limits."""
+    """Say it in at most five sentences: best, luck, probabilities, decisions, limits.
+
+    lost: how many rows of each model had probability 0 for what they are.
+    """
     ranked = _ranked(models, lead)
     if not ranked:
         text = f"{CATALOG[lead].title} is undefined for every model: a class has no row."
@@ -30,7 +34,7 @@ def report_answer(
     said = [_best(ranked, lead, race, level)]
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
-    said += _believable(ranked, race)
+    said += _believable(ranked, race, {} if lost is None else lost)
     said += _helps(best, whole(decision), level)
     said += _cannot_tell(race, lead, level)
     return tuple(said)
@@ -83,7 +87,9 @@ def _luck(first: Row, lead: str, race: Race) -> Answer:
     return Answer("luck", text, (str(first["model"]),), lead, value, low, high)
 
 
-def _believable(ranked: Sequence[Row], race: Race | None) -> list[Answer]:
+def _believable(
+    ranked: Sequence[Row], race: Race | None, lost: Mapping[str, float]
+) -> list[Answer]:
     """Say whether the probabilities of the best model can be believed: Cox's slope and level.
 
     Also whose cannot of those that may be the best as well.
@@ -94,8 +100,16 @@ def _believable(ranked: Sequence[Row], race: Race | None) -> list[Answer]:
     first, wrong = str(ranked[0]["model"]), _wrong(ranked[0])
     facts, name = f"slope {between(slope.value, slope.low, slope.high)}", quoted(first)
     vague = slope.low is not None and slope.low < VAGUE[0] and (slope.high or 0.0) > VAGUE[1]
-    if slope.low is None:
+    if slope.value < 0 and _outside(slope, 0):
+        text = f"{name} ranks the wrong way round: higher scores are positive less often ({facts})"
+    elif never := lost.get(first):
+        rows = many(never, "row")
+        text = f"The probabilities of {name} cannot be taken as they are: {rows} had probability 0"
+        text += f" for what came true ({facts})"
+    elif slope.low is None:
         text = f"{name}: {facts}; whether its probabilities can be believed is not tested"
+    elif wrong and _close(ranked[0]):
+        text = f"The probabilities of {name} are close to what came, if slightly {wrong} ({facts})"
     elif wrong:
         text = f"The probabilities of {name} cannot be taken as they are: {wrong} ({facts})"
     elif vague:
@@ -103,7 +117,9 @@ def _believable(ranked: Sequence[Row], race: Race | None) -> list[Answer]:
     else:
         text = f"Nothing here speaks against the probabilities of {name} ({facts})"
     may = {} if race is None else race.may_be_best
-    others = [row for row in ranked[1:] if may.get(str(row["model"])) and _wrong(row)]
+    others = [
+        row for row in ranked[1:] if may.get(str(row["model"])) and _wrong(row) and not _close(row)
+    ]
     if others and not wrong:
         whose = named([str(row["model"]) for row in others])
         text += f"; those of {whose} cannot be taken as they are"
@@ -121,6 +137,14 @@ def _wrong(row: Row) -> str:
     if level.value is not None and _outside(level, 0):
         wrong.append("too low on average" if level.value > 0 else "too high on average")
     return " and ".join(wrong)
+
+
+def _close(row: Row) -> bool:
+    """Tell whether slope and level lie so near the ideal that it hardly matters."""
+    slope, level = (estimate(row.get(f"calibration_{name}")) for name in ("slope", "in_the_large"))
+    ends = [abs(end - 1) for end in (slope.low, slope.high) if end is not None]
+    ends += [abs(end) for end in (level.low, level.high) if end is not None]
+    return len(ends) == 4 and max(ends) <= CLOSE
 
 
 def _outside(one: Estimate, ideal: float) -> bool:

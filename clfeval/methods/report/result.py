@@ -15,6 +15,7 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.probability import clipped
 from clfeval.methods.clustered import fewest
@@ -81,9 +82,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     }
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
-    notes = list[Warn]()
+    lost = dict[str, float]()
     if counted is not None and any_scored(sample):
-        more, contestants, scores, notes = _of_scores(sample, counted, asked, options, tables)
+        more, contestants, scores, lost = _of_scores(sample, counted, asked, options, tables)
         rows += more
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
@@ -95,7 +96,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     confusion = _confusion_rows(sample)
     first, *others = report_answer(
         [row for row in models if row["slice"] is None], lead, contestants,
-        tables.get("decision", ()), options.confidence,
+        tables.get("decision", ()), options.confidence, lost,
     )  # fmt: skip
     said = sample.roles
     statistics = digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
@@ -127,17 +128,18 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
                 *others),
-        warnings=(*_warnings(sample), *(notes if _of_logs(asked) else ()), *caveats(asked)),
+        warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
+                  *caveats(asked)),
     )  # fmt: skip
 
 
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
     tables: dict[str, list[Row]],
-) -> tuple[list[Row], Race | None, list[str], list[Warn]]:  # fmt: skip
+) -> tuple[list[Row], Race | None, list[str], dict[str, float]]:  # fmt: skip
     """Add what scores tell, one model at a time, and return their measures and who leads.
 
-    Also the digests of the scores, and notes.
+    Also the digests of the scores, and of each model the rows whose class had probability 0.
     """
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
@@ -152,12 +154,11 @@ def _of_scores(
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
-        lost[found.model] = found.lost
+        lost[found.model] = shown(found.lost, every.unit)
         if found.moved is not None:
             values[found.model] = found.area
             moved.append(found.moved)
-    notes = clipped_note(lost, every.unit)
-    return measures, _race(sample, every, values, moved, options), sorted(digests), notes
+    return measures, _race(sample, every, values, moved, options), sorted(digests), lost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
