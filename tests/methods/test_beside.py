@@ -110,7 +110,7 @@ def test_a_gate_judges_what_was_asked_for_and_tells_how_to_ask() -> None:
         done = piped(text, command, "-", "--measure", "ks", "--measure", "f_beta:beta=2", *limit)
         assert done.code == 1
         assert "a: ks.low is" in done.err
-        assert "b: f_beta is" in done.err
+        assert "b: f_beta:beta=2 is" in done.err
         done = piped(text, command, "-", "--fail-under", "ks=0.1")
         assert done.code == 2
         assert "add --measure ks" in done.err
