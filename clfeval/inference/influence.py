@@ -75,12 +75,12 @@ def uncertainty(
         raise ValueError("influence values and counts differ in length")
     total = float(counts.sum())
     products, second, fourth = powers(values, counts, counts)
-    covariance = _corrected(products, total, total)
+    covariance = corrected(products, total, total)
     if clusters is None:
         df = _degrees(total, over(total * fourth, second**2), fewest)
         return Uncertainty(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
-    together, size = _corrected(products, total, clusters.size), clusters.size
+    together, size = corrected(products, total, clusters.size), clusters.size
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
     return Uncertainty(together, _degrees(size, kurtosis, min(fewest, size)), effect, size)
@@ -108,7 +108,7 @@ def _degrees(parts: float, kurtosis: Floats, fewest: float) -> Floats:
         return np.asarray(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
 
 
-def _corrected(squares: Floats, total: float, parts: float) -> Floats:
+def corrected(squares: Floats, total: float, parts: float) -> Floats:
     """Return sums of squares of so many parts as the covariance of a mean."""
     if parts <= 1:
         return np.full_like(squares, np.nan)

@@ -61,19 +61,6 @@ def defined(measure: Measure, n: Counts) -> Ints:
     return np.asarray((~np.isnan(by_class(measure, n))).sum(axis=-1))
 
 
-def influence_by_class(measure: Measure, n: Counts) -> Floats:
-    """Return f of each class' value in the cells of the table, (..., C, C C).
-
-    Of a quotient a / b of shares: (a's part of the cell - S b's part of it) / b.
-
-    Errors: ValueError for a measure that is not averaged.
-    """
-    top, bottom = _parts(measure)
-    cells, whole = _cells(np.shape(n)[-1]), _bottom(measure, n)
-    values = by_class(measure, n)[..., None]
-    return _divided(top[cells] - values * bottom[cells], whole[..., None])
-
-
 def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
     """Return f of an average in the cells of the table, (..., C C); NaN where it is undefined.
 

@@ -14,8 +14,6 @@ from clfeval.measures.averages import (
     Average,
     average,
     average_influence,
-    by_class,
-    influence_by_class,
 )
 from clfeval.measures.catalog import CATALOG
 from tests.measures.test_classes import DICE
@@ -35,7 +33,6 @@ def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:
         if form.of is not None and form.influence is not None:
             yield name, form.of, form.influence
         elif form.parts is not None:
-            yield name, lambda n, m=one: by_class(m, n), lambda n, m=one: influence_by_class(m, n)
             averages: tuple[Average, ...] = ("macro", "weighted", "micro")
             for by in averages:
                 yield (
@@ -110,9 +107,6 @@ def test_an_error_by_hand() -> None:
     assert accuracy is not None
     assert accuracy.influence is not None
     assert error(accuracy.influence(n)) == pytest.approx(math.sqrt(22 / 30 * 8 / 30 / 30))
-    each = influence_by_class(recall, n)
-    assert error(each[0]) == pytest.approx(math.sqrt(6 / 8 * 2 / 8 / 8))
-    assert error(each[2]) == pytest.approx(math.sqrt(9 / 12 * 3 / 12 / 12))
     # recalls are of different rows: their variances add up
     summed = 6 / 8 * 2 / 8 / 8 + 7 / 10 * 3 / 10 / 10 + 9 / 12 * 3 / 12 / 12
     assert error(average_influence(recall, n, "macro")) == pytest.approx(math.sqrt(summed) / 3)
@@ -154,10 +148,7 @@ def test_what_is_not_smooth_or_undefined_has_none() -> None:
     rate = CATALOG["no_information_rate"].classes
     assert rate is not None
     assert rate.influence is None
-    each = influence_by_class(CATALOG["precision"], alike)
-    assert np.isnan(each[1:]).all()
-    assert not np.isnan(each[0]).any()
     assert not np.isnan(average_influence(CATALOG["precision"], alike, "macro")).any()
     assert np.isnan(average_influence(CATALOG["precision"], np.zeros((3, 3)), "macro")).all()
     with pytest.raises(ValueError, match="kappa is not averaged"):
-        influence_by_class(CATALOG["kappa"], perfect)
+        average_influence(CATALOG["kappa"], perfect, "macro")

@@ -12,6 +12,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.weights import Owned
 from clfeval.inference.best import Leaders, contest
+from clfeval.inference.influence import corrected
 from clfeval.inference.resampling import stream
 from clfeval.measures.record import Measure
 
@@ -66,13 +67,12 @@ def of_rows(
             part = slice(start, start + _BLOCK)
             block = np.array([one[part] for one in each])
             sums += (block * squares[part]) @ block.T
-        if sampling:
-            sums *= correction(total**2 / float(squares.sum()))
-    else:
-        c = int(owners.max()) + 1
-        parts = np.array([np.bincount(owners, one * n, c) for one in each])
-        sums = parts @ parts.T * correction(c)
-    return _rounded(sums / total**2)
+        if not sampling:
+            return _rounded(sums / total**2)
+        return _rounded(corrected(sums, total, total**2 / float(squares.sum())))
+    c = int(owners.max()) + 1
+    parts = np.array([np.bincount(owners, one * n, c) for one in each])
+    return _rounded(corrected(parts @ parts.T, total, c))
 
 
 def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
@@ -108,12 +108,7 @@ def _of_kinds(each: Floats, n: Counts, clusters: Owned | None) -> Floats:
     total = float(n.sum())
     if clusters is None:
         return _rounded((each * n) @ each.T / total**2)
-    return _rounded(clusters.products(each) * correction(clusters.size) / total**2)
-
-
-def correction(parts: float) -> float:
-    """Return parts / (parts - 1), NaN for a single one."""
-    return parts / (parts - 1) if parts > 1 else np.nan
+    return _rounded(corrected(clusters.products(each), total, clusters.size))
 
 
 def _rounded(covariance: Floats) -> Floats:
