@@ -56,7 +56,7 @@ HINTS = {
     "missing-value": "fill the cells, or add --missing drop to leave such rows out",
     "bad-sum": "--missing drop leaves such rows out",
     "bad-number": "if '{value}' means missing, add {null_value}",
-    "bad-weight": "weights count how often a row stands for itself",
+    "bad-weight": "a weight says how many rows one row stands for",
     "duplicate-id": "an id names one row, and stands once",
 }
 _HINTS = HINTS | {

@@ -196,7 +196,7 @@ def test_a_bad_weight(cell: str) -> None:
     assert data_message(f"id,truth,a,w\n1,1,1,2\n2,0,0,{cell}\n", weight="w") == (
         f"t.csv:3: column 'w': '{cell}' is not a weight (a finite number, not negative) "
         "[bad-weight]\n"
-        "hint: weights count how often a row stands for itself"
+        "hint: a weight says how many rows one row stands for"
     )
 
 
@@ -205,7 +205,7 @@ def test_a_bad_weight_in_a_typed_table() -> None:
     assert data_message(encoded(frame, "parquet"), "t.parquet", weight="w") == (
         "t.parquet:2: column 'w': 'two' is not a weight (a finite number, not negative) "
         "[bad-weight]\n"
-        "hint: weights count how often a row stands for itself"
+        "hint: a weight says how many rows one row stands for"
     )
 
 

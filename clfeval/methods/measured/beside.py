@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from clfeval.counts.count import Sample
-from clfeval.counts.rows import scored_rows
-from clfeval.methods.measured.asked import NET_BENEFIT, Asked, asked_of
-from clfeval.methods.measured.metrics import (
-    caveats,
-    hard_rows,
-    in_order,
-    score_rows,
-    unscored_rows,
-)
 from clfeval.methods.options import Certainty
 from clfeval.result import Row, Warn
+
+if TYPE_CHECKING:
+    from clfeval.methods.measured.asked import Asked
 
 TABLE = "metrics"
 
@@ -40,6 +35,10 @@ def beside(sample: Sample, names: Sequence[str], wanted: Certainty) -> Beside:
     """Measure all models of a table and its slices; nothing where nothing is asked for."""
     if not names:
         return Beside({})
+    # most runs ask for none, and start without all that
+    from clfeval.methods.measured.asked import NET_BENEFIT, asked_of
+    from clfeval.methods.measured.metrics import caveats, hard_rows, in_order, unscored_rows
+
     asked = asked_of(names)
     rows = [*hard_rows(sample, asked, wanted), *unscored_rows(sample, asked)]
     of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
@@ -55,6 +54,9 @@ def _of_scores(
     counted, shown = sample.counted, sample.slices[None].models
     if counted is None or all(model.kind == "label" for model in counted.models):
         return [], []
+    from clfeval.counts.rows import scored_rows
+    from clfeval.methods.measured.metrics import score_rows
+
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
 
