@@ -40,11 +40,13 @@ class Race:
 def race(
     models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,
     level: float, seed: int, fewest: float,
-) -> Race:  # fmt: skip
-    """Compare models by a measure of which more is better, on the same rows.
+) -> Race | None:  # fmt: skip
+    """Compare models by a measure of which more is better, on the same rows; None if not known.
 
     fewest: rows of the smaller class, or clusters of which it is.
     """
+    if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
+        return None
     rng, df = stream(seed, f"best\0{measure}"), fewest - 1
     return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=df), df)
 
