@@ -43,7 +43,7 @@ ERRORS: Mapping[str, str] = {
     "duplicate-model": "Two rows of a metric table have one model's name.",
     "duplicate-row": "A counts table has two rows for one model.",
     "empty-table": "There is no row to evaluate.",
-    "fractional-weights": "Weights are not whole numbers, and what was asked needs rows.",
+    "fractional-weights": "Weights are no numbers of rows, and what was asked needs rows.",
     "infinite-value": "A cell is infinite where a finite number is needed.",
     "is-directory": "The name leads to a directory.",
     "label-twins": "Labels differ only by capitals or by spaces around them.",

@@ -82,7 +82,8 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             break
         settled = better
     accept(judged, settled, any_range=any_range)
-    if judged.grouped.n.dtype.kind == "f":  # sums of fractions are taken in whole units
+    sampling = settled.columns.weight is not None and settled.roles.sampling_weights
+    if sampling or judged.grouped.n.dtype.kind == "f":  # sums of fractions, in whole units
         unit, off = _unit(settled)
         settled = replace(settled, unit=unit, rounding=off)
         judged = judge(group(settled), settled)

@@ -37,7 +37,7 @@ REASONS = {
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
     "certain_threshold": "a threshold of 0 or 1 sets no rate of exchange",
-    "fractional_weights": "weights are fractions, and rows cannot be split",
+    "fractional_weights": "weights are no rows, which cannot be split",
     "too_few_metrics": "fewer than 3 metrics make no polygon",
     "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
     "outside_scale": "a value is outside the metric's scale",

@@ -43,6 +43,35 @@ def metrics(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float
     return {str(row["metric"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("command", ["report", "mars", "phidelta", "tune_jpt"])
+@pytest.mark.parametrize("cluster", [None, "who"])
+def test_whole_weights_that_are_said_to_be_sampling_weights(
+    command: str, cluster: str | None
+) -> None:
+    """2, 5 and 10 have the limits of 1, 2.5 and 5, and no more rows than there are."""
+    rng = np.random.default_rng(2)
+    frame = table().with_columns(w=rng.choice([2, 5, 10], ROWS), who=np.arange(ROWS) // 3)
+    options = {"truth": "y", "weight": "w", "positive": "1", "threshold": 0.5}
+    options |= {"cluster": cluster} if cluster else {"ignore": "who"}
+    of = getattr(clfeval, command)
+    said = of(frame, sampling_weights=True, **options)
+    halves = of(frame.with_columns(w=pl.col("w") / 2), **options)
+    rows = of(frame, **options)
+    name = "metrics" if command == "report" else "models"
+    for one, other in zip(said.tables[name], halves.tables[name], strict=True):
+        for key, value in one.items():
+            if isinstance(value, Estimate):
+                assert ends(value) == pytest.approx(ends(other[key]), rel=1e-9), key
+    assert said.tables[name] != rows.tables[name]
+    with pytest.raises(clfeval.UsageError, match="add weight"):
+        of(frame.drop("w"), sampling_weights=True, **{**options, "weight": None})
+
+
+def ends(value: Any) -> tuple[float | None, ...]:
+    assert isinstance(value, Estimate)
+    return value.value, value.low, value.high
+
+
 def test_standard_errors_row_by_row() -> None:
     """V = g / (g-1) sum w² f² / (sum w)², of the AUC class by class, with loops over rows."""
     frame = table(80)
