@@ -9,6 +9,7 @@ from typing import Any
 
 from clfeval.counts.scales import OVER, half_way, shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
+from clfeval.counts.slips import refuse_slips
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
 from clfeval.shell import given
@@ -184,6 +185,7 @@ def refuse_unbounded(
     if not found or any_range:
         return
     scaled = {models[name]: ends for name, ends in found.items()}
+    refuse_slips(settled, scaled)
     alone = settled.roles.ranks and len(found) == len(models)
     if not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
         what = "scores from {} to {} are no probabilities, so no threshold is understood"

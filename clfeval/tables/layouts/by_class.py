@@ -1,0 +1,74 @@
+"""Columns called by models and classes, such as `rf_mild` or `p1`: probabilities if they add up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from clfeval.tables.peek import Peek, is_score
+
+ROUNDED = 0.005  # of the last of two decimal places
+_WORD = r"(?:y|prob|probas?|probs|probability|probabilities|preds?|predicted|scores?|p|class|of)"
+_MODEL = re.compile(rf"[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*[\W_]*", re.I)
+Pairs = list[tuple[str, str]]  # of a column and its class
+
+
+def named_by_class(
+    free: Sequence[str], peeks: Mapping[str, Peek], classes: Collection[str], alone: str
+) -> dict[str, Pairs]:
+    """Return columns with their classes, by model: as names around the classes say it.
+
+    They are probabilities where each row has 1 in all, in the first rows. Where it has not, the
+    name of every one of three classes or more behind a sign says so, if all lie within 0..1.
+    alone: what a model is called whose columns do not name it.
+    """
+    found: dict[str, Pairs] = {}
+    left = {name: None for name in free if peeks[name].mostly_numeric}
+    key = max(sorted(classes), key=len, default="")
+    for name in list(left):
+        for before, after in _around(name, key) if name in left and key else ():
+            named = {f"{before}{label}{after}": label for label in sorted(classes)}
+            if not named.keys() <= left.keys():
+                continue
+            pairs = list(named.items())
+            like = [
+                (other, other[len(before) : len(other) - len(after)])
+                for other in left
+                if other.startswith(before) and other.endswith(after)
+                and len(other) > len(before) + len(after)
+            ]  # fmt: skip
+            sets = [pairs, like] if len(like) > len(pairs) else [pairs]
+            whole = next((one for one in sets if _add_up(one, peeks, classes)), None)
+            apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
+            if whole is None and apart and len(pairs) > 2 and _shares(pairs, peeks):
+                whole = pairs
+            if whole:
+                model = _MODEL.fullmatch(f"{before}_{after}")
+                called = (model and model[1]) or alone
+                found[called if called not in found else f"{before}{after}"] = whole
+                left = {one: None for one in left if one not in dict(whole)}
+                break
+    return found
+
+
+def _around(name: str, label: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before and behind a label in a name, wherever it stands."""
+    at = name.rfind(label)
+    while at >= 0:
+        yield name[:at], name[at + len(label) :]
+        at = name.rfind(label, 0, at + len(label) - 1)
+
+
+def _add_up(pairs: Pairs, peeks: Mapping[str, Peek], classes: Collection[str]) -> bool:
+    """Tell whether numbers are 1 together in each of the first rows, and no classes themselves."""
+    if len(pairs) < 2 or all(peeks[name].texts <= {*classes} for name, _ in pairs):
+        return False
+    rows = zip(*(peeks[name].first for name, _ in pairs), strict=True)
+    sums = [sum(map(float, row)) for row in rows if all(text and is_score(text) for text in row)]
+    return bool(sums) and max(abs(one - 1) for one in sums) <= ROUNDED * len(pairs) + 1e-9
+
+
+def _shares(pairs: Pairs, peeks: Mapping[str, Peek]) -> bool:
+    """Tell whether all numbers lie within 0..1."""
+    texts = (text for name, _ in pairs for text in peeks[name].texts if is_score(text))
+    return all(0 <= float(text) <= 1 for text in texts)
