@@ -71,7 +71,12 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
         strange = {settled.column(model): labels for model, labels in settled.strange.items()}
         classes = dict.fromkeys(settled.classes, 0)
         refuse_twins(
-            settled.name, settled.columns.truth, classes, settled.roles, settled.columns.models, strange
+            settled.name,
+            settled.columns.truth,
+            classes,
+            settled.roles,
+            settled.columns.models,
+            strange,
         )
         raise_culprits(settled, settled.classes, settled.strange)
     while True:

@@ -22,8 +22,8 @@ from clfeval.counts.doubts import (
 )
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.several import refuse_joined
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
+from clfeval.counts.several import refuse_joined
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.weights import Owners, picked
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model

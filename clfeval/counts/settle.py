@@ -277,7 +277,11 @@ def with_related(settled: Settled) -> Settled:
             classes = dict(zip(model.classes, model.columns, strict=False))
             score = classes.get(settled.positive, model.columns[0])
             found = threshold_beside(
-                settled.files, columns, model, score, settled.positive,
+                settled.files,
+                columns,
+                model,
+                score,
+                settled.positive,
                 partial(settled.ends, model),
             )
             if found is not None:

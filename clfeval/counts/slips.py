@@ -37,15 +37,17 @@ def refuse_slips(settled: Settled, models: Iterable[ModelColumns]) -> None:
             for file in settled.files
         ).collect()
         beyond = rows.filter((pl.col("number") < 0) | (pl.col("number") > 1))
-        least, most = beyond["number"].min(), beyond["number"].max()
-        rounded = least is not None and least >= -ROUNDED and most <= 1 + ROUNDED
+        within = pl.col("number").is_between(-ROUNDED, 1 + ROUNDED)
+        rounded = beyond.filter(~within).is_empty()
         if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
             continue
         file, row, value, found = beyond.row(0)
         text = str(as_text(value))
         end = ("0" if found < 0 else "1") + ("%" if found < 0 else "00%") * text.endswith("%")
         more = f", and so do {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
-        what = f"{text} lies outside 0..1{more}; {many(len(rows) - len(beyond), 'score')} lie within"
+        what = (
+            f"{text} lies outside 0..1{more}; {many(len(rows) - len(beyond), 'score')} lie within"
+        )
         problems.append(Problem(what, "needs-threshold", file, row, column))
         cuts[model.name] = DEFAULT_THRESHOLD
         row_out = f"{given('--null-value', text)} --missing drop"

@@ -178,7 +178,9 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
                 pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
             text = f"{pair}: the most probable class is its answer"
             if cut is not None:
-                what = "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+                what = (
+                    "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+                )
                 text = f"{pair}: {what} from {exact(cut)} on are positive"
             said.append(Warn("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(

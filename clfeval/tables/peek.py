@@ -39,9 +39,7 @@ class Peek:
     first: tuple[str | None, ...] = ()
 
     @classmethod
-    def of(
-        cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False
-    ) -> Peek:
+    def of(cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False) -> Peek:
         """Look at the texts of a column."""
         values = [text for text in column if text is not None]
         texts, first = frozenset(values), tuple(column[:FIRST])

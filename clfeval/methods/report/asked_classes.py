@@ -16,8 +16,8 @@ from clfeval.methods.measured.asked import (
     Asked,
     asked_of,
     called,
-    measure_called,
     measurable,
+    measure_called,
     refuse,
     settings_of,
     unknown,
@@ -93,10 +93,8 @@ def _named(text: str, name: str, settings: str, classes: Sequence[str]) -> Asked
         known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
         error = unknown(measure, text, known, "more than two classes")
         if measure is not None and measurable(measure) and classes:
-            positive = guess_positive(dict.fromkeys(classes, 1))[0]
-            one = given("--positive", positive)
+            one = given("--positive", guess_positive(dict.fromkeys(classes, 1))[0])
             error.hint = f"{one} measures it of that class against the rest"
-            error.fixes = {"positive": positive}
         raise error
     found = settings_of(text, settings, measure)
     return Asked(called(measure, found), measure.given(**found), found)
