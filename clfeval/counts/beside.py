@@ -28,7 +28,7 @@ def threshold_beside(
     chosen = columns.readings("plain")
     readings: dict[str, Reading] = {label: chosen[columns.truth], score: chosen[score]}
     # positives score this or more, all others this or less
-    least, most = inf, -inf
+    least, most, lowest = inf, -inf, inf
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         number = nw.col(score).cast(nw.Float64)
@@ -41,6 +41,7 @@ def threshold_beside(
         for row in found:
             if is_absent(row[label]):
                 continue
+            lowest = min(lowest, row["least"])
             if as_text(row[label]) == positive:
                 least = min(least, row["least"])
             else:
@@ -51,7 +52,10 @@ def threshold_beside(
             f"its labels are not '{score}' cut at one threshold: '{positive}' from {cuts[0]} on, "
             f"others up to {cuts[1]}"
         )
-        raise _differ(what, model, files[0].name)
+        sure = lowest >= DEFAULT_THRESHOLD
+        if sure:
+            what += "; none is below 0.5, as if each were of the class that is said"
+        raise _differ(what, model, files[0].name, sure=sure)
     return _between(most, least), most, least
 
 
@@ -80,13 +84,16 @@ def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColu
         raise _differ(what, model, files[0].name)
 
 
-def _differ(what: str, model: ModelColumns, file: str) -> DataError:
-    """Build the error of labels that do not follow from what they stand beside."""
+def _differ(what: str, model: ModelColumns, file: str, *, sure: bool = False) -> DataError:
+    """Build the error of labels that do not follow from what they stand beside.
+
+    sure: that is how sure the model is of them, and no score of the positive class.
+    """
     label, many = str(model.beside), len(model.columns) > 1
     others = " ".join(given("--ignore", name) for name in model.columns[:2])
     hint = f"{given('--ignore', label)} takes the {'probabilities' if many else 'scores'}, "
     hint += f"{others}{' and so on' * (len(model.columns) > 2)} takes the labels"
-    fixes = {"ignore": (label,)}
+    fixes = {"ignore": model.columns if sure else (label,)}
     return DataError.of(what, "labels-differ", file, None, label, hint=hint, fixes=fixes)
 
 

@@ -64,6 +64,29 @@ def refuse_stray(
         )
 
 
+def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
+    """Raise where all that models say is 0 and 1, and truth has other labels.
+
+    As scores they would have a calibration and a net benefit, which no labels have.
+    """
+    roles, columns = settled.roles, settled.columns
+    bits = [
+        columns.source(model)
+        for model in columns.models
+        if model.kind == "score" and settled.texts(model) == {"0", "1"}
+    ]
+    if not bits or not roles.ranks or roles.kind or roles.threshold:
+        return
+    what = f"only 0 and 1, and truth has {listing(sorted(classes), 3)}: labels or scores?"
+    alone = all(model.kind == "score" for model in columns.models)
+    hint = "labels are written in the file as truth writes them; --kind score takes them as scores"
+    raise DataError(
+        [Problem(what, "stray-labels", settled.name, None, name) for name in dict.fromkeys(bits)],
+        hint=hint,
+        fixes={"kind": "score"} if alone else {"ignore": tuple(bits)},
+    )
+
+
 def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
     """Raise for columns of text without a single label: an id, a note, a group, and no model."""
     columns = settled.columns

@@ -12,6 +12,7 @@ import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.counts.doubts import (
+    refuse_bits,
     refuse_disjoint,
     refuse_foreign,
     refuse_mixed,
@@ -266,6 +267,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         ],
         judged.unbounded,
     )
+    refuse_bits(settled, judged.classes)
     refuse_twins(
         name, settled.columns.truth, judged.rows, settled.roles, settled.columns.models,
         {settled.column(model): labels for model, labels in judged.unknown.items()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.errors import joined
 from clfeval.pages.columns import MODEL, SLICE
 from clfeval.pages.write import INFINITE, REASONS
 from clfeval.result import Result, Row, estimate
@@ -45,7 +44,7 @@ def shown_measures(
             whys.setdefault(reason, {})[str(row["metric"])] = None
     said = [
         f"–: {LABELS}" if reason == "needs_scores"
-        else f"– {joined([*names], 3)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+        else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
         for reason, names in whys.items()
     ]  # fmt: skip
     note = "; ".join(said)

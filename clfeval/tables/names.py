@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find
+from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
@@ -36,7 +36,10 @@ def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
         return named
     known = peeks[truth].texts if truth in peeks else frozenset()
     called = [name for name in others if name and _ID.fullmatch(name)]
-    ids = (name for name in called if peeks[name].distinct and not peeks[name].texts & known)
+    ids = (
+        name for name in called
+        if peeks[name].distinct and (is_index(name) or not peeks[name].texts & known)
+    )  # fmt: skip
     return next(ids, None)
 
 

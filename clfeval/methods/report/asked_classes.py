@@ -23,7 +23,6 @@ from clfeval.methods.measured.asked import (
     unknown,
 )
 from clfeval.shell import given
-from clfeval.tables.positive import guess_positive
 
 # of more than two classes, and of those whose order was declared
 OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
@@ -93,7 +92,7 @@ def _named(text: str, name: str, settings: str, classes: Sequence[str]) -> Asked
         known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
         error = unknown(measure, text, known, "more than two classes")
         if measure is not None and measurable(measure) and classes:
-            one = given("--positive", guess_positive(dict.fromkeys(classes, 1))[0])
+            one = given("--positive", classes[-1])
             error.hint = f"{one} measures it of that class against the rest"
         raise error
     found = settings_of(text, settings, measure)

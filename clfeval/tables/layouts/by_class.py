@@ -19,7 +19,8 @@ def named_by_class(
     """Return columns with their classes, by model: as names around the classes say it.
 
     They are probabilities where each row has 1 in all, in the first rows. Where it has not, the
-    name of every one of three classes or more behind a sign says so, if all lie within 0..1.
+    name of every one of three classes or more behind a sign says so, if all lie within 0..1. What
+    names a model stands apart from the class: `rf0` and `rf1` are two models, `p0` and `p1` one.
     alone: what a model is called whose columns do not name it.
     """
     found: dict[str, Pairs] = {}
@@ -27,8 +28,11 @@ def named_by_class(
     key = max(sorted(classes), key=len, default="")
     for name in list(left):
         for before, after in _around(name, key) if name in left and key else ():
+            word = _MODEL.fullmatch(f"{before}_{after}")
+            model = word[1] if word else ""
+            apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
             named = {f"{before}{label}{after}": label for label in sorted(classes)}
-            if not named.keys() <= left.keys():
+            if not named.keys() <= left.keys() or (model and not apart):
                 continue
             pairs = list(named.items())
             like = [
@@ -39,12 +43,10 @@ def named_by_class(
             ]  # fmt: skip
             sets = [pairs, like] if len(like) > len(pairs) else [pairs]
             whole = next((one for one in sets if _add_up(one, peeks, classes)), None)
-            apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
             if whole is None and apart and len(pairs) > 2 and _shares(pairs, peeks):
                 whole = pairs
             if whole:
-                model = _MODEL.fullmatch(f"{before}_{after}")
-                called = (model and model[1]) or alone
+                called = model or alone
                 found[called if called not in found else f"{before}{after}"] = whole
                 left = {one: None for one in left if one not in dict(whole)}
                 break

@@ -17,11 +17,16 @@ PREFIXES = (
 HARD = ".pred_class"  # tidymodels writes the label beside the probabilities it comes from
 _BARE = {prefix.strip("._") for prefix in PREFIXES}
 ONE = "model"  # what the only model is called whose columns do not name it
-_LABELS = re.compile(
-    r"(.*?)[ _.-]*(?:(?:y?pred|predicted)[ _.-]?(?:class|label|y)|y?preds?|predictions?|predicted|"
-    r"labels?|class|yhat|hard)"
+_SAID = r"(?:y?[ _.-]?pred|predicted)[ _.-]?"
+_LABEL = (
+    rf"(?:{_SAID}(?:class|label|y)|y?preds?|predictions?|predicted|labels?|class|y[ _.-]?hat|hard)"
 )
-_SCORES = re.compile(r"(.*?)[ _.-]*(?:y?probs?|probas?|probability|scores?|confidence|conf)")
+_SCORE = rf"(?:(?:{_SAID})?(?:y?probs?|probas?|probability|scores?|confidence|conf)(?:[ _.-]?1)?)"
+# `rf_pred`, else `pred_rf` and `y_pred_rf`
+_LABELS, _SCORES = (
+    re.compile(rf"(.*?)[ _.-]*{word}|(?:y[ _.-])?{word}[ _.-]+(.+)", re.IGNORECASE)
+    for word in (_LABEL, _SCORE)
+)
 
 
 def found_models(
@@ -100,31 +105,30 @@ def with_both(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns
 
     It has the scores, or the class probabilities, and the column of its labels `beside` them.
     """
-    stems: dict[str, dict[bool, list[ModelColumns]]] = {}
+    stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
     folded = {model.name for model in models if model.kind == "classes"}
     for model in models:
         stem = _stem(model, folded)
         if stem is not None and not {*model.columns} & {*roles.model}:
-            stems.setdefault(stem, {}).setdefault(model.kind == "label", []).append(model)
+            kinds = stems.setdefault(stem.casefold(), {})
+            kinds.setdefault(model.kind == "label", []).append((stem, model))
     merged = list(models)
-    for stem, kinds in stems.items():
+    for kinds in stems.values():
         labels, answers = kinds.get(True, []), kinds.get(False, [])
         if len(labels) == len(answers) == 1:
-            said = answers[0]
-            name = said.name[: len(stem)] if stem else ONE
-            name = said.name if said.kind == "classes" else name
-            merged[merged.index(labels[0])] = replace(said, name=name, beside=labels[0].name)
+            (_, label), (stem, said) = labels[0], answers[0]
+            name = said.name if said.kind == "classes" else stem or ONE
+            merged[merged.index(label)] = replace(said, name=name, beside=label.name)
             merged.remove(said)
     return merged
 
 
 def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
     """Return the model that a name of labels or scores tells, nothing if it tells none; or None."""
-    name = model.name.casefold()
-    written = _LABELS if model.kind == "label" else _SCORES
-    found = written.fullmatch(name)
+    found = (_LABELS if model.kind == "label" else _SCORES).fullmatch(model.name)
     if found:
-        return "" if found[1].strip("_. -") in ("", "y") else found[1]
+        stem = found[1] if found[1] is not None else found[2]
+        return "" if stem.casefold().strip("_. -") in ("", "y") else stem
     if model.kind == "classes":
-        return "" if model.name == ONE or model.name in _BARE else name
-    return name if model.name in folded else None
+        return "" if model.name == ONE or model.name in _BARE else model.name
+    return model.name if model.name in folded else None
