@@ -39,8 +39,8 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "slices": _SLICES, "plane": "the points where the populations of --prevalence put them",
         "break-even": "where the curves over the class ratio are largest, and where they do not "
         "lean to either class",
-        "spread": "how far the runs of a model lie apart", "tests": "models compared over the runs: "
-        "t, p and degrees of freedom",
+        "spread": "how far the runs of a model lie apart",
+        "tests": "models compared over the runs: t, p and degrees of freedom",
         "models": _EACH, "comparisons": "each model against the one that --reference names",
         "run_spread": "one row a model: mean and spread of its runs",
         "run_comparisons": "models compared over the runs", "runs": "the points of single runs",
@@ -48,7 +48,8 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "curve": "the points of the curves of --curve",
         "populations": "measures at the class ratios that --prevalence names",
         "metrics": _ASKED, "features": "one row a feature: how well it alone tells the classes",
-        "selected": "the features that were chosen", "implications": "features whose value tells the class, and how surely",
+        "selected": "the features that were chosen",
+        "implications": "features whose value tells the class, and how surely",
         "corners": "where the corners of the diamond lie at each class ratio",
         "isometrics": "the lines of equal value in the diamond",
         "diamond": "a picture: delta over phi, a point a model",
@@ -70,7 +71,8 @@ NAMED: Mapping[str, Mapping[str, str]] = {
     },
     "mlcps": {
         "firm": "how firm the scores are: other orders of the metrics, the mean, the Pareto front",
-        "changes": "what changes if one metric is left out or has double weight", "goals": "what is wished for of each metric",
+        "changes": "what changes if one metric is left out or has double weight",
+        "goals": "what is wished for of each metric",
         "models": "one row a model: its metrics, the scores that sum them up, its place",
         "ranks": "the place of each model by each score", "metrics": "the metrics, one row each",
         "profile": "the value of each metric of each model as given, and as it enters the score; "
@@ -81,7 +83,8 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "weights": "how much of all weights makes each model the first",
         "dethroning": "the weights at which another model is the first",
         "desirability": "how desirable each value is, by the wishes",
-        "agreement": "how far this table and that of --compare rank alike", "compared": "the places in the table that --compare names",
+        "agreement": "how far this table and that of --compare rank alike",
+        "compared": "the places in the table that --compare names",
         "radars": "a picture: the polygons of the best",
         "scatter": "a picture: SD of the metrics over the score",
     },

@@ -5,6 +5,11 @@ What a refusal proposes is run, and finds nothing more to ask.
 
 from __future__ import annotations
 
+import shlex
+
+import pytest
+
+import clfeval
 from tests.process.program import clfeval as program
 from tests.tables.asking import START, asked, found
 from tests.tables.door import write
@@ -124,3 +129,40 @@ def test_ratings_are_no_percentages() -> None:
     assert done.code == 3
     assert "hint: ratings, or another scale? --threshold 'a=T'" in done.err
     assert START not in done.err
+
+
+@pytest.mark.parametrize(("slip", "right"), [("-0.0005", "0"), ("1.0003", "1"), ("57", "1")])
+def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str, right: str) -> None:
+    rows = [f"{i % 2},{i % 97 / 100}" for i in range(1000)]
+    rows[499] = f"1,{slip}"  # the header is row 1
+    write("t.csv", "truth,rf\n" + "\n".join(rows) + "\n")
+    done = program("report", "t.csv", "-q")
+    first, hint, last = done.err.splitlines()
+    assert first == (
+        f"t.csv:501: column 'rf': {slip} lies outside 0..1; 999 scores lie within [needs-threshold]"
+    )
+    assert f"Write {slip} as {right} in the file, or leave its row out with --null-value" in hint
+    assert last == "try: clfeval report t.csv -q --threshold rf=0.5"
+    gap = f"--null-value={slip}"
+    for words in shlex.split(last.removeprefix(START))[2:], (gap, "--missing", "drop"):
+        assert program("report", "t.csv", "-q", *words).code == 0
+    # probabilities again, without the row
+    result = clfeval.report("t.csv", null_value=slip, missing="drop", interval="none")
+    assert result.tables["models"][0]["brier"].value is not None
+
+
+def test_one_score_of_one_model_of_a_long_table_is_named() -> None:
+    rows = [f"{i},{m},{i % 97 / 100},{i % 2}" for m in ("a", "b") for i in range(300)]
+    rows[310] = "10,b,1.00001,0"
+    write("t.csv", "id,model,score,truth\n" + "\n".join(rows) + "\n")
+    error = program("mars", "t.csv", "-q").err
+    assert error.startswith(
+        "t.csv:312: column 'score': 1.00001 lies outside 0..1; 299 scores lie within ["
+    )
+    assert error.splitlines()[-1].endswith(" --threshold b=0.5")
+
+
+def test_many_scores_beyond_0_and_1_are_of_another_scale() -> None:
+    rows = "".join(f"{i % 2},{(i % 50 - 5) / 40}\n" for i in range(1000))
+    write("t.csv", f"truth,rf,gb\n{rows}".replace("\n", ",.5\n").replace("gb,.5", "gb"))
+    assert "scores from -0.125 to 1.1 are no probabilities" in program("mars", "t.csv", "-q").err

@@ -113,3 +113,14 @@ def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
     assert not Path("o.json").exists()
     plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--table", "plan")
     assert plan.out.startswith("what,value\nrows,3\n")
+
+
+def test_a_dry_run_lists_a_few_of_many_repeated_ids() -> None:
+    write("t.csv", "id,truth,rf\n" + "".join(f"{i // 2},{i % 2},.{i % 9}\n" for i in range(4000)))
+    result = clfeval.report("t.csv", dry_run=True)
+    texts = [row["text"] for row in result.tables["doubts"]]
+    assert texts == [
+        *(f"'{i}' stands in t.csv:{2 * i + 2} already" for i in range(5)), "and 1,995 more",
+    ]  # fmt: skip
+    assert result.summary == {"doubts": 1}
+    assert result.answer[0].text == "1 question must be answered before report computes."

@@ -34,7 +34,7 @@ def named_by_class(
             named = {f"{before}{label}{after}": label for label in sorted(classes)}
             if not named.keys() <= left.keys() or (model and not apart):
                 continue
-            pairs = list(named.items())
+            pairs = [(one, named[one]) for one in left if one in named]
             like = [
                 (other, other[len(before) : len(other) - len(after)])
                 for other in left
