@@ -29,6 +29,7 @@ def threshold_beside(
     readings: dict[str, Reading] = {label: chosen[columns.truth], score: chosen[score]}
     # positives score this or more, all others this or less
     least, most, lowest = inf, -inf, inf
+    labels = set()
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         number = nw.col(score).cast(nw.Float64)
@@ -41,6 +42,7 @@ def threshold_beside(
         for row in found:
             if is_absent(row[label]):
                 continue
+            labels.add(as_text(row[label]))
             lowest = min(lowest, row["least"])
             if as_text(row[label]) == positive:
                 least = min(least, row["least"])
@@ -52,8 +54,8 @@ def threshold_beside(
             f"its labels are not '{score}' cut at one threshold: '{positive}' from {cuts[0]} on, "
             f"others up to {cuts[1]}"
         )
-        sure = lowest >= DEFAULT_THRESHOLD
-        if sure:
+        sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
+        if lowest >= DEFAULT_THRESHOLD:
             what += "; none is below 0.5, as if each were of the class that is said"
         raise _differ(what, model, files[0].name, sure=sure)
     return _between(most, least), most, least

@@ -59,6 +59,28 @@ def test_sums_that_are_not_1_are_asked_about_with_the_whole_command() -> None:
     assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
 
 
+@pytest.mark.parametrize("pattern", ["{c}", "A_{c}", "{c} score", "A {c} prob"])
+def test_capitals_in_names_of_columns_do_not_count(pattern: str) -> None:
+    names = ",".join(pattern.format(c=label.title()) for label in CLASSES)
+    rows = "".join(f"{truth},{','.join(map(str, a))}\n" for truth, a, _ in ROWS)
+    write("t.csv", f"truth,{names}\n{rows}")
+    found = confusion(clfeval.mars("t.csv", positive="critical", interval="none"))
+    assert [*found.values()] == [FOUND["A"]]
+
+
+def test_class_columns_of_another_scale_are_no_scores_of_one_class() -> None:
+    percent = tuple((t, *(tuple(100 * p for p in one) for one in some)) for t, *some in ROWS)
+    write("t.csv", table("{m}_{c}", percent))  # type: ignore[arg-type]
+    done = program("report", "t.csv", "-q")
+    assert "class probabilities from 10 to 70 [bad-probability]" in done.err
+    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --renormalize"
+    found = confusion(clfeval.mars("t.csv", positive="critical", renormalize=True))
+    assert found == FOUND
+    logits = tuple((t, *(tuple(p - 1 for p in one) for one in some)) for t, *some in ROWS)
+    write("t.csv", table("{m}_{c}", logits))  # type: ignore[arg-type]
+    assert "probabilities lie between 0 and 1" in program("report", "t.csv", "-q").err
+
+
 def test_scores_of_classes_that_are_named_to_be_models_are_models() -> None:
     write("t.csv", table("{m}_{c}", ROWS))
     one = clfeval.mars("t.csv", positive="critical", model="A_critical", interval="none")
@@ -155,6 +177,12 @@ def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() ->
     again = program(*shlex.split(last.removeprefix(START)), "-f", "json")
     (model,) = json.loads(again.out)["tables"]["models"]
     assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
+
+
+def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None:
+    write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
+    last = program("report", "t.csv", "-q", "--positive", "a").err.splitlines()[-1]
+    assert last == "try: clfeval report t.csv -q --positive a --ignore confidence"
 
 
 # ------------------------------------------------------------------ words and bits
