@@ -16,7 +16,7 @@ _SCORE = re.compile(
 )
 
 
-FIRST = 100  # values that are looked at row by row
+FIRST = 30  # values that are looked at row by row
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import Any
 
+import polars as pl
 import pytest
 
 import clfeval
@@ -103,6 +105,19 @@ def test_both_columns_of_two_classes_are_one_model(names: str) -> None:
     beside = "".join(f"{t},{int(float(p) > 0.5)},{q},{p}\n" for t, q, p in lines)
     write("t.csv", f"y_true,y_pred,{names}\n{beside}")
     assert confusion(clfeval.mars("t.csv", interval="none")) == found
+
+
+@pytest.mark.parametrize("names", ["p0,p1", "prob_0,prob_1", "rf_proba_0,rf_proba_1"])
+@pytest.mark.parametrize("kind", [pl.Boolean, pl.Float64, pl.Int8])
+def test_0_and_1_in_names_are_the_classes_of_a_frame(names: str, kind: Any) -> None:
+    low, high = names.split(",")
+    frame = pl.DataFrame({
+        "truth": pl.Series([1, 0, 1, 0]).cast(kind), low: [0.3, 0.8, 0.6, 0.4],
+        high: [0.7, 0.2, 0.4, 0.6], "y_pred": pl.Series([1, 0, 0, 1]).cast(kind),
+    })  # fmt: skip
+    frame = frame.drop("y_pred") if names.startswith("rf") else frame
+    found = confusion(clfeval.mars(frame, interval="none"))
+    assert [*found.values()] == [(1, 1, 1, 1)]
 
 
 @pytest.mark.parametrize("names", ["rf,gb", "rf0,rf1", "a_1,b_0"])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from clfeval.tables.peek import Peek, is_score
+from clfeval.tables.positive import PAIRS
 
 ROUNDED = 0.005  # of the last of two decimal places
 _WORD = (
@@ -31,6 +32,7 @@ def named_by_class(
     key = max(sorted(spelt), key=len, default="")
     if len(spelt) < len(classes) or len({*left.values()}) < len(left):
         return found
+    there = {*left.values()}
     for name in list(left):
         for before, after in _around(name, key) if name in left and key else ():
             word = _MODEL.fullmatch(f"{before}_{after}")
@@ -38,7 +40,7 @@ def named_by_class(
             apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
             ends = before.casefold(), after.casefold()
             named = {f"{label}".join(ends): spelt[label] for label in spelt}
-            if not named.keys() <= {*left.values()} or (model and not apart):
+            if not named.keys() <= there or (model and not apart):
                 continue
             pairs = [(one, named[folded]) for one, folded in left.items() if folded in named]
             like = [
@@ -54,9 +56,18 @@ def named_by_class(
             if whole:
                 called = model or alone
                 found[called if called not in found else f"{before}{after}"] = whole
-                left = {one: folded for one, folded in left.items() if one not in dict(whole)}
+                for one, _ in whole:
+                    del left[one]
+                there = {*left.values()}
                 break
-    return found
+    pair = next((one for one in PAIRS[1:] if {*classes} == {*one}), None)
+    if found or pair is None:
+        return found
+    meant = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
+    bits = named_by_class(free, peeks, PAIRS[0], alone)
+    return {
+        model: [(name, meant.get(bit, bit)) for name, bit in one] for model, one in bits.items()
+    }
 
 
 def _around(name: str, label: str) -> Iterator[tuple[str, str]]:
