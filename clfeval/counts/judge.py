@@ -13,6 +13,7 @@ import numpy as np
 from clfeval.arrays import Bools
 from clfeval.counts.doubts import (
     refuse_bits,
+    refuse_complements,
     refuse_disjoint,
     refuse_foreign,
     refuse_mixed,
@@ -268,6 +269,7 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         judged.unbounded,
     )
     refuse_bits(settled, judged.classes)
+    refuse_complements(settled)
     refuse_twins(
         name, settled.columns.truth, judged.rows, settled.roles, settled.columns.models,
         {settled.column(model): labels for model, labels in judged.unknown.items()},

@@ -200,6 +200,27 @@ def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None
     assert last == "try: clfeval report t.csv -q --positive a --ignore confidence"
 
 
+@pytest.mark.parametrize(("names", "spare"), [
+    ("score_neg,score_pos", "score_neg"), ("prob_0,prob_1", "prob_0"), ("m_yes,m_no", "m_no"),
+    ("b,a", "b"),
+])  # fmt: skip
+def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str) -> None:
+    rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
+    write("t.csv", f"truth,{names}\n{rows}")
+    done = program("report", "t.csv", "-q", "--positive", "ill")
+    first, hint, last = done.err.splitlines()
+    (kept,) = {*names.split(",")} - {spare}
+    assert first == (
+        f"t.csv: column '{spare}': 1 less '{kept}' in every row: the other class of it? "
+        "[complements]"
+    )
+    assert last == f"try: clfeval report t.csv -q --positive ill --ignore {spare}"
+    assert program(*shlex.split(last.removeprefix(START))).code == 0
+    both = [word for name in names.split(",") for word in ("--model", name)]
+    assert program("report", "t.csv", "-q", "--positive", "ill", *both).code == 0
+    assert hint.endswith("--model, once for each model, says that it is one")
+
+
 # ------------------------------------------------------------------ words and bits
 
 
