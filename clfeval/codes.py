@@ -48,7 +48,7 @@ ERRORS: Mapping[str, str] = {
     "infinite-value": "A cell is infinite where a finite number is needed.",
     "is-directory": "The name leads to a directory.",
     "label-twins": "Labels differ only by capitals or by spaces around them.",
-    "labels-differ": "A model's labels are not its scores cut at a threshold, nor its largest class.",
+    "labels-differ": "A model's labels follow neither from a threshold nor from its largest class.",
     "long-row": "A line has more fields than the header.",
     "missing-value": "A cell is empty or holds a text that means missing.",
     "missing-word": "A word for missing values stands among the classes of truth.",
