@@ -70,7 +70,14 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
         check_structure(settled.files, settled.tasks)
         strange = {settled.column(model): labels for model, labels in settled.strange.items()}
         classes = dict.fromkeys(settled.classes, 0)
-        refuse_twins(settled.name, settled.columns.truth, classes, settled.roles, strange)
+        refuse_twins(
+            settled.name,
+            settled.columns.truth,
+            classes,
+            settled.roles,
+            settled.columns.models,
+            strange,
+        )
         raise_culprits(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:
