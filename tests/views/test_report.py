@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 import clfeval
+from clfeval.pages import page_of
 from clfeval.result import Result
 from clfeval.views.terminal import as_text
 
@@ -75,3 +76,23 @@ def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
     labels = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 1, 0, 1], "b": [1, 0, 0, 0]})
     *_, last = clfeval.report(labels).answer
     assert last.text == "So few rows hardly show any difference of balanced accuracy from b."
+
+
+def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
+    result = clfeval.report(frame("a", "b", "c"), ignore="site")
+    charts = {chart.name: chart for chart in page_of("report").charts(result)}
+    share = result.summary["positives"] / result.summary["rows"]
+    against = {
+        "roc": {"chance": (0, 1)}, "pr": {"chance": (share, share)}, "gain": {"chance": (0, 1)},
+        "lift": {"chance": (1, 1)}, "calibration": {"calibrated": (0, 1)},
+    }  # fmt: skip
+    best = max(result.tables["models"], key=lambda row: row["roc_auc"].value)["model"]  # type: ignore[union-attr]
+    for name, lines in against.items():
+        first, *_ = charts[name].series
+        assert first.name == best
+        drawn = {one.name: one.parts[0] for one in charts[name].series if one.letter}
+        assert drawn == {k: ((0.0, a), (1.0, b)) for k, (a, b) in lines.items()}
+        assert charts[name].x.ends == (0, 1)
+    drawn = {one.name: one.parts[0] for one in charts["benefit"].series if one.letter}
+    assert drawn["treating none"] == ((0, 0), (1, 0))
+    assert len(drawn) == 2
