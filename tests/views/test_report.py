@@ -96,3 +96,21 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
     drawn = {one.name: one.parts[0] for one in charts["benefit"].series if one.letter}
     assert drawn["treating none"] == ((0, 0), (1, 0))
     assert len(drawn) == 2
+
+
+def test_the_screen_has_the_intercept_at_slope_1_and_says_so() -> None:
+    """Odds of 3 and 1/3, halved, came as 2 and 1/2: one slope too steep, all of them ln 2 low.
+
+    At slope 1 the middle of the two lies ln 2 = 0.693 off; at the slope ln 2 / ln 3 it is 0.437.
+    """
+    odds = {3: (1, 1, 0), 1 / 3: (1, 0, 0)}
+    rows = [(y, x / 2 / (1 + x / 2)) for x, came in odds.items() for y in came * 20]
+    result = clfeval.report(
+        pl.DataFrame({"truth": [y for y, _ in rows], "a": [p for _, p in rows]})
+    )
+    lines = table(result, "Ranking")
+    said = "  in the large → 0: intercept at slope 1; above 0 they are too low on average"
+    assert said in lines
+    row = next(line.split() for line in lines if line.startswith("a "))
+    assert "0.693" in row
+    assert "0.437" not in row

@@ -15,10 +15,18 @@ from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = ("calibration_slope", "net_benefit", "brier", "mcc", "precision", "npv")
+LEGEND = (
+    "calibration_slope",
+    "calibration_in_the_large",
+    "net_benefit",
+    "brier",
+    "mcc",
+    "precision",
+    "npv",
+)
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
-    "intercept\n→ 0": "calibration_intercept", "net\nbenefit ↑": "net_benefit",
+    "in the\nlarge → 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
     "model": "model", "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
