@@ -146,18 +146,33 @@ def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
     return float(min(sizes[sizes > 0].min(), most))
 
 
+def weighed_totals(patterns: PatternCounts | ClassPatterns) -> dict[str, Any] | None:
+    """Return as how many rows, or clusters, sampling weights count; None without clusters of rows.
+
+    Kish's (sum w)² / sum w² of rows, of clusters the same of what each weighs.
+    """
+    if patterns.clusters is None:
+        return {}
+    if isinstance(patterns.clusters, RowWeights):
+        return {"effective_rows": patterns.clusters.size}
+    if not patterns.fractional:
+        return None
+    every = np.ones((1, len(patterns.n)), bool)
+    size = float(share_design(patterns.clusters, every, every)[1][0])
+    return {
+        "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
+    }  # fmt: skip
+
+
 def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of sensitivity or specificity.
 
     Of the models whose rate is neither 0 nor 1, which alone show it; None where there is none, and
-    for fractional weights in clusters. Of weighted rows by themselves Kish's effective number.
+    for sampling weights, of which as how many rows or clusters they count.
     """
-    if patterns is None or patterns.clusters is None:
-        return {}
-    if isinstance(patterns.clusters, RowWeights):
-        return {"effective_rows": patterns.clusters.size}
-    if patterns.fractional:
-        return {"clusters": len(patterns.clusters), "design_effect": None}
+    weighed = {} if patterns is None else weighed_totals(patterns)
+    if patterns is None or not isinstance(patterns.clusters, ClusterCounts) or weighed is not None:
+        return weighed or {}
     truth, votes = patterns.truth[:, None], patterns.votes
     found = [
         share_design(patterns.clusters, (mine & right).T, mine.T, cautious=False)[0]

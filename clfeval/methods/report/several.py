@@ -10,22 +10,22 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
-from clfeval.counts.weights import RowWeights
 from clfeval.errors import UsageError
 from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.measures.classes import accuracy_influence
-from clfeval.methods.clustered import class_sizes, fewest
+from clfeval.methods.clustered import class_sizes, fewest, weighed_totals
 from clfeval.methods.document import clipped_note, counting_notes, parameters, signature
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.together import Race, of_classes, of_rows, race
+from clfeval.methods.report.together import Race, alike, of_classes, of_rows, race
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -76,7 +76,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
-    answer = report_answer(firsts, lead, leaders, (), options.confidence)
+    same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
+    answer = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
     first, *others = digests
     statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
     said = sample.roles
@@ -208,13 +209,9 @@ def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]
 
 def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
     """Return the number of clusters and the largest design effect of an accuracy."""
-    clusters = patterns.clusters
-    if clusters is None:
-        return {}
-    if isinstance(clusters, RowWeights):
-        return {"effective_rows": clusters.size}
-    if patterns.fractional:
-        return {"clusters": len(clusters), "design_effect": None}
+    clusters, weighed = patterns.clusters, weighed_totals(patterns)
+    if not isinstance(clusters, ClusterCounts) or weighed is not None:
+        return weighed or {}
     each = accuracy_influence(patterns.tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
     effects = uncertainty(moved, patterns.n, clusters=clusters).effect
