@@ -234,7 +234,7 @@ ANSWERS: Mapping[str, str] = {
     "threshold": "Another threshold does better, also on other rows.",
     "told-apart": "Every other model is worse than the best one, and not by chance.",
     "untested": "No test tells whether the differences are chance.",
-    "worth": "Another model surely has a larger net benefit than the best one.",
     "useless-features": "So many features may be no better than chance.",
     "within-effort": "The set that finds most within the effort.",
+    "worth": "Another model surely has a larger net benefit than the best one.",
 }  # fmt: skip

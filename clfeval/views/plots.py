@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from math import ceil, cos, floor, log10, pi, sin
+from math import ceil, cos, floor, pi, sin
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -15,6 +15,7 @@ from clfeval.result import Result
 from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, Entry, apart, beside, hue, key_lines, notes_lines, short
+from clfeval.views.ticks import TENTHS, TICKS, height_ticks, odds_ticks
 from clfeval.words import DIGITS, many, number, plain
 
 MARKERS = "ox+*#@%&$=~^"
@@ -23,8 +24,6 @@ OTHERS = "."  # of curves without a name
 HEIGHT = 20
 USUAL, BROADEST = 80, 120  # columns where nobody says how many, and at most
 FRAME = 10  # columns beside a plot, about
-TICKS = 4  # steps of an axis, about
-TENTHS = 5  # the same where its ends are given
 ROOM = 0.08  # of the height, on top, for letters
 BESIDE = 0.04  # of an axis, beyond the outermost points
 ALIKE = 0.01  # half an axis where all values are the same
@@ -37,8 +36,6 @@ SMALLEST = 8
 MARGIN = 3  # columns beside the rim, for the numbers of the rays
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2
-
-Ticks = tuple[list[float], list[str]]
 
 
 def plots(
@@ -215,34 +212,6 @@ def _room(values: Sequence[float]) -> Point:
     low, high = min(values), max(values)
     room = BESIDE * (high - low) if high > low else ALIKE
     return low - room, high + room
-
-
-def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
-    """Return powers of ten as many as have room, or both ends where there are fewer than two."""
-    low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
-    if high - low < 1:
-        return list(ends), list(names)
-    longest = max(len(_power(low)), len(_power(high))) + 3
-    step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
-    at = [x for x in range(low, high + 1) if x % step == 0]
-    return [float(x) for x in at], [_power(x) for x in at]
-
-
-def _power(x: int) -> str:
-    many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
-    return f"{many}:1" if x > 0 else f"1:{many}"
-
-
-def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> Ticks:
-    """Return a few round heights and how they are written; powers of ten where `log`."""
-    if log:
-        powers = range(ceil(low), floor(high) + 1)
-        at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
-    else:
-        step = 10.0 ** floor(log10((high - low) / steps))
-        step *= next(m for m in (1, 2, 2.5, 5, 10) if m * step >= 0.999 * (high - low) / steps)
-        at = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    return at, [f"{round(10**y if log else y, 12):,.10g}" for y in at]
 
 
 def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]) -> None:

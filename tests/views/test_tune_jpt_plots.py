@@ -13,7 +13,8 @@ from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt import height_at
 from clfeval.result import Estimate, Result
 from clfeval.schema import Series
-from clfeval.views.plots import MARKERS, height_ticks, odds_ticks, plots
+from clfeval.views.plots import MARKERS, plots
+from clfeval.views.ticks import height_ticks, odds_ticks
 from tests.views.tuned import MODELS, Counts, tuned
 
 ONE = {"RF": MODELS["RF"]}
