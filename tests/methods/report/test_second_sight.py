@@ -106,3 +106,10 @@ def test_without_an_error_there_is_room_above_what_is_left_of_the_value() -> Non
     assert found.value < 1
     assert found.low is not None
     assert 0 <= found.low < found.value
+
+
+def test_one_row_of_a_class_tells_no_model_to_be_worse() -> None:
+    """One degree of freedom less than one row is none: no test tells a from b."""
+    given = {"truth": [1, 0, 1], "a": [0.9, 0.1, 0.1], "b": [0.9, 0.2, 0.4]}
+    assert text("best", **given).endswith("; a may be the best as well.")
+    assert not text("worth", **given)
