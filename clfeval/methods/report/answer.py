@@ -23,7 +23,7 @@ def report_answer(
     level: float | None, lost: Mapping[str, float] | None = None, *,
     same: Sequence[Sequence[str]] = (), of: str = "labels", worth: Race | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in a few sentences: best, twins, luck, probabilities, decisions, limits.
+    """Say it in a few sentences: best, luck, twins, probabilities, decisions, limits.
 
     lost: how many rows of each model had probability 0 for what they are. same: models whose
     labels, or `of` what, are alike in every row. worth: who has the largest net benefit at one
@@ -34,9 +34,10 @@ def report_answer(
         text = f"{CATALOG[lead].title} is undefined for every model: a class has no row."
         return (Answer("no-leader", text),)
     best = str(ranked[0]["model"])
-    said = [_best(ranked, lead, race, level), *_twins(same, of)]
+    said = [_best(ranked, lead, race, level)]
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
+    said += _twins(same, of)
     said += _believable(ranked, race, {} if lost is None else lost)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
