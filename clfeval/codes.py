@@ -228,6 +228,7 @@ ANSWERS: Mapping[str, str] = {
     "readable": "The table can be read without a doubt.",
     "resolution": "Which differences are too small to be seen in so few rows.",
     "right": "What share of the positive answers is right.",
+    "same-answers": "These models give the same answers in every row.",
     "selected": "How many features are selected.",
     "strongest-feature": "One feature discriminates most.",
     "that-matters": "Which differences are as large as matters, which smaller, which nobody knows.",
@@ -236,4 +237,5 @@ ANSWERS: Mapping[str, str] = {
     "untested": "No test tells whether the differences are chance.",
     "useless-features": "So many features may be no better than chance.",
     "within-effort": "The set that finds most within the effort.",
+    "worth": "Another model surely has a larger net benefit than the best one.",
 }  # fmt: skip

@@ -152,15 +152,19 @@ def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, 
     """Return the number of clusters and the largest design effect of a model's rates.
 
     Of sensitivity or specificity, of more classes accuracy, where it is neither 0 nor 1; None where
-    there is none, and for fractional weights in clusters. Of weighted rows by themselves Kish's
-    effective number.
+    there is none. Of sampling weights as how many rows or clusters they count, Kish's (sum w)² /
+    sum w² of rows, of clusters the same of what each weighs.
     """
     if patterns is None or patterns.clusters is None:
         return {}
     if isinstance(patterns.clusters, RowWeights):
         return {"effective_rows": patterns.clusters.size}
     if patterns.fractional:
-        return {"clusters": len(patterns.clusters), "design_effect": None}
+        every = np.ones((1, len(patterns.n)), bool)
+        size = float(share_design(patterns.clusters, every, every)[1][0])
+        return {
+            "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
+        }  # fmt: skip
     effects = (
         _of_accuracies(patterns)
         if isinstance(patterns, ClassPatterns)

@@ -141,9 +141,10 @@ def independence(result: Result) -> str:
         rows = sum(file.rows for file in result.inputs)
         weights = "" if some is None else f", weights count as about {some:,.0f} of {rows:,} rows"
         return f"{said or ''}{weights}"
-    effect = result.summary["design_effect"]
-    largest = "" if effect is None else f", design effect up to {effect:.2g}"
-    return f"{clusters:,} {said}{largest}"
+    effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
+    more = "" if effect is None else f", design effect up to {effect:.2g}"
+    more += "" if equal is None else f", with their weights as about {equal:,.0f} equal ones"
+    return f"{clusters:,} {said}{more}"
 
 
 def without_model(prevalences: Sequence[Cell]) -> str:

@@ -48,8 +48,16 @@ from clfeval.methods.report.curves import (
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
-from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.methods.report.together import (
+    Race,
+    alike,
+    of_benefits,
+    of_patterns,
+    of_rows,
+    race,
+    spread,
+)
+from clfeval.result import Estimate, Result, Row, Warn, estimate
 from clfeval.words import exact, many
 
 OF_LOGS = ("log_loss", "log_loss_skill")
@@ -68,21 +76,23 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     }
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, contestants, digests = sample.counted, None, [counts.digest()]
-    lost = dict[str, float]()
+    lost, same = dict[str, float](), list[list[str]]()
     if counted is not None and any_scored(sample):
-        more, contestants, scores, lost = _of_scores(sample, counted, asked, options, tables)
+        more, contestants, scores, lost, same = _of_scores(sample, counted, asked, options, tables)
         rows += more
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     if lead == LEAD_OF_LABELS:
-        contestants = _by_votes(sample, options)
+        contestants, same = _by_votes(sample, options), _same_votes(sample)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
+    firsts = [row for row in models if row["slice"] is None]
     first, *others = report_answer(
-        [row for row in models if row["slice"] is None], lead, contestants,
-        tables.get("decision", ()), options.confidence, lost,
+        firsts, lead, contestants, tables.get("decision", ()), options.confidence, lost,
+        same=same, of="scores" if lead == LEAD_OF_SCORES else "labels",
+        worth=_by_worth(sample, firsts, options),
     )  # fmt: skip
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
@@ -98,10 +108,11 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
     tables: dict[str, list[Row]],
-) -> tuple[list[Row], Race | None, list[str], dict[str, float]]:  # fmt: skip
+) -> tuple[list[Row], Race | None, list[str], dict[str, float], list[list[str]]]:  # fmt: skip
     """Add what scores tell, one model at a time, and return their measures and who leads.
 
-    Also the digests of the scores, and of each model the rows whose class had probability 0.
+    Also the digests of the scores, of each model the rows whose class had probability 0, and which
+    models have the same scores.
     """
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
@@ -120,7 +131,9 @@ def _of_scores(
         if found.moved is not None:
             values[found.model] = found.area
             moved.append(found.moved)
-    return measures, _race(sample, every, values, moved, options), digests, lost
+    leaders = _race(sample, every, values, moved, options)
+    same = alike(dict(zip(names, every.scores, strict=True)))
+    return measures, leaders, digests, lost, same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,6 +224,36 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
     values, covariance = of_patterns(patterns)
     return race(
         patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
+        seed=options.seed, fewest=fewest(patterns),
+    )  # fmt: skip
+
+
+def _same_votes(sample: Sample) -> list[list[str]]:
+    """Return which models give the same labels, where somebody knows the rows."""
+    patterns = sample.patterns.get(None)
+    return (
+        [] if patterns is None else alike(dict(zip(patterns.models, patterns.votes.T, strict=True)))
+    )
+
+
+def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Race | None:
+    """Return who has the largest net benefit at the one threshold of all models with scores.
+
+    Twice as sure as elsewhere: models are the best by something else, and this speaks against them.
+    """
+    patterns = sample.patterns.get(None)
+    known = [row for row in rows if estimate(row.get("net_benefit")).value is not None]
+    (cut, *others) = {row["threshold"] for row in known} or {None}
+    if patterns is None or options.confidence is None or others or not isinstance(cut, float):
+        return None
+    values, covariance = of_benefits(patterns, cut)
+    names = [str(row["model"]) for row in known]
+    at = [patterns.models.index(name) for name in names]
+    covariance = covariance[np.ix_(at, at)]
+    if not np.isfinite(covariance).all():
+        return None
+    return race(
+        names, "net_benefit", values[at].tolist(), covariance, level=(1 + options.level) / 2,
         seed=options.seed, fewest=fewest(patterns),
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, of_classes, of_rows, race
+from clfeval.methods.report.together import Race, alike, of_classes, of_rows, race
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -67,7 +67,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
-    answer = report_answer(firsts, lead, leaders, (), options.confidence)
+    same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
+    answer = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,29 @@ def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
         each[rows] = total / many * (right[rows] - share) / 2
         values += share / 2
     return values, _of_kinds(each.T, n, patterns.clusters)
+
+
+def of_benefits(patterns: PatternCounts, t: float) -> tuple[Floats, Floats]:
+    """Return the net benefits at threshold t of the models of a table of votes, their covariance.
+
+    f = y s - (1 - y) s t / (1 - t) - NB of a row of truth y, called positive or not: s. Of two
+    models that differ in few rows, a row more in each direction and class, half of each to one.
+    """
+    n, odds = patterns.n.astype(np.float64), t / (1 - t)
+    added = np.where(patterns.truth[:, None], 1.0, -odds) * patterns.votes
+    values = n @ added / n.sum()
+    size = patterns.rows if patterns.clusters is None else patterns.clusters.size
+    more = (1 + odds**2) / 2 / size**2
+    found = _of_kinds((added - values).T, n, patterns.clusters)
+    return values, found + more * np.eye(len(values))
+
+
+def alike(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
+    """Return the names of columns that are equal in every row, two or more together."""
+    found: dict[int, list[str]] = {}
+    for name, column in columns.items():
+        found.setdefault(hash(column.tobytes()), []).append(name)
+    return [names for names in found.values() if len(names) > 1]
 
 
 def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Floats]:
