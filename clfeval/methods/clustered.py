@@ -183,6 +183,14 @@ def cluster_notes(counted: Counted) -> list[Warn]:
         if len(clusters) < ENOUGH:
             text = f"{len(clusters)} clusters tell little of how others differ: intervals are rough"
             return [Warn("few-clusters", text)]
+        n = counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
+        if alike < ENOUGH:
+            text = (
+                f"{len(clusters)} clusters so unlike in size tell as much of how others differ as "
+                f"{alike:.0f} alike: intervals are rough"
+            )
+            return [Warn("few-clusters", text)]
         return []
     name = counted.kept.shared()
     if name is None:
