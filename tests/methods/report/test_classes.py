@@ -104,8 +104,8 @@ def test_values_and_errors_by_hand() -> None:
     assert value(result, "f1", "weighted").value == pytest.approx(
         (10 * each[0] + 20 * each[1] + 5 * each[2]) / 35
     )
-    # no class is sure of another's rows: variances of recalls add up, / M - 1 as of a mean
-    variance = (0.8 * 0.2 / 10 + 0.75 * 0.25 / 20) / 9 * 35 / 34
+    # no class is sure of another's rows: variances of recalls add up, each / n - 1 as of a mean
+    variance = (0.8 * 0.2 / 9 + 0.75 * 0.25 / 19) / 9
     assert row(result, "balanced_accuracy")["se"] == pytest.approx(math.sqrt(variance))
     assert row(result, "accuracy")["se"] == pytest.approx(math.sqrt(0.8 * 0.2 / 34))
     # every row of k2 is right, 5 of 5
