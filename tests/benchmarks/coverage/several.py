@@ -2,7 +2,7 @@
 
 Of three classes (.6, .3 and .1 of the rows) and of ten alike, a model has a score for each, normal,
 higher by `APART` for the true one; its log odds are 1.25 times as far apart as they should be. By
-clusters of ten rows classes are alike by an ICC of .3, scores by .5. Weights are those of `weights`,
+clusters of ten rows classes are alike by an ICC of .3, scores by .5. Weights are as in `weights`,
 the last class for the positive one. The truth is that of a million rows.
 """
 
