@@ -105,7 +105,7 @@ def lines(replicates: int) -> list[Line]:
         for icc in ICCS:
             name = f"{size} of a patient, ICC {icc}"
             found += shine_through(name, simulated(replicates, size, icc, "right", RATES[0], 4))
-            found += areas(name, max(replicates // SLOWER, 1), size, icc)
+            found += areas(name, max(replicates // 2, 1), size, icc)
             found.append(signs(name, simulated(replicates, size, icc, "right", RATES[0], 2)))
             for kind in KINDS:
                 rows = simulated(replicates, size, icc, kind, RATES[0], 2)
