@@ -71,7 +71,7 @@ def lines(replicates: int) -> list[Line]:
 
 def measures(
     more: str, rows: int, prevalence: float, made: Sequence[tuple[Arrays, Arrays, Arrays, Owning]],
-    unit: float = 1,
+    unit: float = 1, least: float | None = LEAST,
 ) -> Iterator[Line]:  # fmt: skip
     """Yield the coverage of scores and of votes; tables are p, weights of positives, of negatives.
 
@@ -83,11 +83,11 @@ def measures(
         measure = CATALOG[name]
         found = [measured(measure, one, SURE).value for one, _ in counts]
         yield _held(
-            f"{name}{more}", rows, setting, _true(measure, *setting[:2]), _ends(found), LEAST
+            f"{name}{more}", rows, setting, _true(measure, *setting[:2]), _ends(found), least
         )
     measure = CATALOG["net_benefit@t"].given(t=prevalence)
     ends = _ends(net_benefit(one, prevalence, LEVEL)[0] for one, _ in counts)
-    yield _held(f"net_benefit{more}", rows, setting, _true(measure, *setting[:2]), ends, LEAST)
+    yield _held(f"net_benefit{more}", rows, setting, _true(measure, *setting[:2]), ends, least)
     patterns = [one for _, one in counts]
     _, cells = end_to_end(dict(enumerate(map(ConfusionCounts.of_patterns, patterns))))
     many, size = [0.0 if one.clusters is None else one.clusters.size for one in patterns], len(made)
@@ -101,7 +101,7 @@ def measures(
 
         true = _true(replace(measure, of=of), *setting[:2])
         found = map(estimate, measured_hard(Asked(name, measure, {}), cells, sure).values)
-        yield _held(f"{name}{more}", rows, setting, true, _ends(found), LEAST)
+        yield _held(f"{name}{more}", rows, setting, true, _ends(found), least)
 
 
 def _ends(found: Iterable[Estimate]) -> Arrays:

@@ -7,6 +7,7 @@ measure of the population; limits are found as the report finds them.
 
 By clusters, alike as in `probabilities`: of each cluster about ten rows are kept in either way, or
 whole clusters are, five times as many of those that have more positives than most (by cluster).
+Twenty of unlike weight tell as much as fewer: a note says so, and nothing is promised of them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from clfeval.methods.clustered import ENOUGH
 from tests.benchmarks.coverage import Line
-from tests.benchmarks.coverage.probabilities import CLUSTERS, MEMBERS, _probabilities
+from tests.benchmarks.coverage.probabilities import CLUSTERS, LEAST, MEMBERS, _probabilities
 from tests.benchmarks.coverage.reporting import APART, Owning, measures
 
 PREVALENCES, SIZES, KEPT = (0.5, 0.1), (200, 1000), ("score", "class")
@@ -41,7 +43,8 @@ def lines(replicates: int) -> list[Line]:
                 rng = np.random.default_rng([18, clusters, round(100 * prevalence), len(by)])
                 made = [_clustered(rng, by, prevalence, clusters) for _ in range(replicates)]
                 told = f", by {by}, {clusters} clusters"
-                found += measures(told, clusters * MEMBERS, prevalence, made, UNIT)
+                rows, least = clusters * MEMBERS, LEAST if clusters > ENOUGH else None
+                found += measures(told, rows, prevalence, made, UNIT, least)
     return found
 
 
