@@ -206,6 +206,15 @@ def cluster_notes(counted: Counted) -> list[Warn]:
         if len(clusters) < ENOUGH:
             text = f"{len(clusters)} clusters tell little of how others differ: intervals are rough"
             return [Warn("few-clusters", text)]
+        n = counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
+        if alike < ENOUGH:
+            size = "weight" if counted.patterns.fractional else "size"
+            text = (
+                f"{len(clusters)} clusters so unlike in {size} tell as much of how others differ "
+                f"as {alike:.0f} alike: intervals are rough"
+            )
+            return [Warn("few-clusters", text)]
         return []
     name = counted.kept.shared()
     if name is None:
