@@ -181,7 +181,9 @@ def clustered_auc(
             return replace(plain, low=bound / 2, high=1 - bound / 2)
         low, high = (bound, 1.0) if plain.value == 1 else (0.0, 1 - bound)
         return replace(plain, low=low, high=high)
-    products, kurtosis = clusters.moments(np.array([*weights, weights[0] + weights[1]]))
+    if not alone:
+        weights.append(weights[0] + weights[1])
+    products, kurtosis = clusters.moments(np.array(weights))
     g = [p**2 / float(products[2, 2]), n**2 / float(products[3, 3])]
     if min(g) <= 1 or math.isnan(plain.variance):
         return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)

@@ -133,8 +133,8 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     by the design effect, the ratio to the variance of rows, where that is more than 1; Student's t
     with g - 1 degrees of freedom stands for the normal quantile. Weights are clusters of one row.
 
-    Range -t/(1-t)..1, in hits a row; no threshold helps who has no positives. Undefined unless
-    0 < t < 1; no limits with level None, or in one cluster.
+    Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
+    rows; no limits with level None, or in one cluster.
     Errors: ValueError unless 0 < level < 1.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565; the design effect: Korn and
     Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
