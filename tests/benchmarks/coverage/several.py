@@ -71,7 +71,7 @@ def _measured(
     truth: Arrays, odds: Arrays, n: Arrays, owners: Owning, unit: float
 ) -> Iterator[tuple[str, Estimate]]:
     """Yield what the report says of a table by default."""
-    names, options = tuple(map(str, range(odds.shape[1]))), ReportOptions()
+    names, wanted = tuple(map(str, range(odds.shape[1]))), ReportOptions().certainty
     asked = [one for one in asked_of_classes((), names, ordered=False) if one.name in WANTED]
     said = odds.argmax(axis=1)[:, None]
     patterns = ClassPatterns.of(["m"], names, truth, said, n, unit, owners=owners)
@@ -79,8 +79,8 @@ def _measured(
     p /= p.sum(axis=1, keepdims=True)
     scores = ClassScores.of(names, truth, p, n, unit, owners=owners)
     for row in (
-        *label_rows(None, patterns, asked, options),
-        *probability_rows(None, "m", scores, asked, options),
+        *label_rows(None, patterns, asked, wanted),
+        *probability_rows(None, "m", scores, asked, wanted),
     ):
         if row["estimator"] == WANTED[str(row["metric"])]:
             yield str(row["metric"]), estimate(row["value"])
