@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import comb, isfinite
 
 from clfeval.inference.best import POWER, detectable
 from clfeval.measures.catalog import CATALOG
@@ -13,6 +13,8 @@ from clfeval.words import between, exact, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
+SENTENCES = 5
+LEAST = ("resolution", "same-answers")  # what is left out first
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
 FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a word
@@ -22,12 +24,13 @@ def report_answer(
     models: Sequence[Row], lead: str, race: Race | None, decision: Sequence[Row],
     level: float | None, lost: Mapping[str, float] | None = None, *,
     same: Sequence[Sequence[str]] = (), of: str = "labels", worth: Race | None = None,
+    bins: Sequence[Row] = (),
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in a few sentences: best, luck, twins, probabilities, decisions, limits.
+    """Say it in at most five sentences: best, luck, twins, probabilities, decisions, limits.
 
     lost: how many rows of each model had probability 0 for what they are. same: models whose
     labels, or `of` what, are alike in every row. worth: who has the largest net benefit at one
-    threshold.
+    threshold. bins: the table of calibration.
     """
     ranked = _ranked(models, lead)
     if not ranked:
@@ -38,11 +41,20 @@ def report_answer(
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
     said += _twins(same, of)
-    said += _believable(ranked, race, {} if lost is None else lost)
+    said += _believable(ranked, race, {} if lost is None else lost, whole(bins), level)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
     said += _cannot_tell(race, lead, level)
-    return tuple(said)
+    return _at_most(said)
+
+
+def _at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Leave out what matters least, where there is more to say than people read."""
+    left = list(said)
+    for code in LEAST:
+        if len(left) > SENTENCES:
+            left = [one for one in left if one.code != code]
+    return tuple(left)
 
 
 def _ranked(rows: Sequence[Row], name: str) -> list[Row]:
@@ -110,8 +122,9 @@ def _luck(first: Row, lead: str, race: Race) -> Answer:
 
 
 def _believable(
-    ranked: Sequence[Row], race: Race | None, lost: Mapping[str, float]
-) -> list[Answer]:
+    ranked: Sequence[Row], race: Race | None, lost: Mapping[str, float], bins: Sequence[Row],
+    level: float | None,
+) -> list[Answer]:  # fmt: skip
     """Say whether the probabilities of the best model can be believed: Cox's slope and level.
 
     Also whose cannot of those that may be the best as well.
@@ -122,7 +135,7 @@ def _believable(
         return [_no_slope(ranked[0], wrong)]
     if slope.value is None or estimate(ranked[0].get("calibration_in_the_large")).value is None:
         return []
-    facts, name = f"slope {between(slope.value, slope.low, slope.high)}", quoted(first)
+    facts, name, off = _facts(ranked[0]), quoted(first), _off(first, bins, level)
     vague = slope.low is not None and slope.low < VAGUE[0] and (slope.high or 0.0) > VAGUE[1]
     if slope.value < 0 and _outside(slope, 0):
         text = f"{name} ranks the wrong way round: higher scores are positive less often ({facts})"
@@ -138,17 +151,51 @@ def _believable(
         text = f"The probabilities of {name} cannot be taken as they are: {wrong} ({facts})"
     elif vague:
         text = f"So few rows cannot tell whether to believe the probabilities of {name} ({facts})"
+    elif off:
+        text = f"The probabilities of {name} cannot be taken as they are: level and slope fit "
+        text += f"({facts}), but not what came in {off} of its rows (--show calibration)"
     else:
         text = f"Nothing here speaks against the probabilities of {name} ({facts})"
     may = {} if race is None else race.may_be_best
-    others = [
-        row for row in ranked[1:] if may.get(str(row["model"])) and _wrong(row) and not _close(row)
-    ]
-    if others and not wrong:
-        whose = named([str(row["model"]) for row in others])
-        text += f"; those of {whose} cannot be taken as they are"
+    others = [row for row in ranked[1:] if may.get(str(row["model"]))]
+    if wrong and not _close(ranked[0]):
+        some = [str(row["model"]) for row in others if _fits(row, bins, level, lost)]
+        text += f"; nothing here speaks against those of {named(some)}" if some else ""
+    elif not wrong:
+        some = [str(row["model"]) for row in others if _wrong(row) and not _close(row)]
+        text += f"; those of {named(some)} cannot be taken as they are" if some else ""
     return [Answer("probabilities", f"{text}.", (first,), "calibration_slope",
                    slope.value, slope.low, slope.high)]  # fmt: skip
+
+
+def _facts(row: Row) -> str:
+    """Write the slope, or the level where that alone is wrong."""
+    slope, level = (estimate(row[f"calibration_{name}"]) for name in ("slope", "in_the_large"))
+    if _outside(level, 0) and not _outside(slope, 1):
+        return f"in the large {between(level.value or 0.0, level.low, level.high)}"
+    return f"slope {between(slope.value or 0.0, slope.low, slope.high)}"
+
+
+def _fits(row: Row, bins: Sequence[Row], level: float | None, lost: Mapping[str, float]) -> bool:
+    """Tell whether slope, level and every tenth of the rows were tested, and are as they should."""
+    slope, name = estimate(row.get("calibration_slope")), str(row["model"])
+    tested = slope.low is not None and slope.low >= VAGUE[0] and (slope.high or 0.0) <= VAGUE[1]
+    return tested and not (_wrong(row) or lost.get(name) or _off(name, bins, level))
+
+
+def _off(model: str, bins: Sequence[Row], level: float | None) -> str:
+    """Say in how many tenths of the rows what came is surely not what was given; or nothing.
+
+    In so many that it is no chance: of b bins with limits of their own more than would be off in
+    a share 1 - level of tables.
+    """
+    mine = [(estimate(row["observed"]), row["mean_score"]) for row in bins if row["model"] == model]
+    if level is None:
+        return ""
+    off = sum(_outside(one, float(str(mean))) for one, mean in mine)
+    b, p = len(mine), 1 - level
+    chance = sum(comb(b, i) * p**i * (1 - p) ** (b - i) for i in range(off, b + 1))
+    return f"{off} of {b} parts" if off and chance < p else ""
 
 
 def _no_slope(row: Row, wrong: str) -> Answer:
@@ -197,10 +244,10 @@ def _worth(ranked: Sequence[Row], worth: Race | None) -> list[Answer]:
         return []
     most = worth.models[worth.found.winner]
     row = next(row for row in ranked if row["model"] == most)
-    one = estimate(row["net_benefit"])
+    one, own = estimate(row["net_benefit"]), estimate(ranked[0]["net_benefit"]).value or 0.0
     value, at = between(one.value or 0.0, one.low, one.high), exact(float(str(row["threshold"])))
-    text = f"At threshold {at} the net benefit of {quoted(best)} surely is not the largest: "
-    text += f"{quoted(most)} has {value}."
+    text = f"At threshold {at} the net benefit of {quoted(best)}, {number(own)}, surely is not the "
+    text += f"largest: {quoted(most)} has {value}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
@@ -215,8 +262,9 @@ def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answ
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]
     name = quoted(best)
     if not at:
-        text = f"Acting on {name} is surely better than treating all or none at no threshold " \
-               "of risk."  # fmt: skip
+        text = (
+            f"At no threshold of risk is acting on {name} surely better than treating all and none."
+        )
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
     ranges = _ranges(at)
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
@@ -240,17 +288,17 @@ def _ranges(at: Sequence[float]) -> list[tuple[float, float]]:
 
 def _cannot_tell(race: Race | None, lead: str, level: float | None) -> list[Answer]:
     """Say which difference from the next best model is too small to be seen in this table."""
-    if race is None or level is None:
-        return []
+    if race is None or level is None or sum(race.may_be_best.values()) == 1:
+        return []  # where one is surely the best, the question has its answer
     least = detectable(race.found.error, level=level, df=race.df)
     if not (isfinite(least) and least):
         return []
-    second = race.models[race.found.second]
+    pair = [race.models[place] for place in (race.found.winner, race.found.second)]
     measure = CATALOG[lead]
     text = (
-        f"Differences of {measure.title} from {quoted(second)} below {number(least)} are "
-        f"seldom seen here (power {POWER:g})."
+        f"Between {named(pair)} a difference of {measure.title} of {number(least)} would be seen "
+        f"with power {POWER:g}, a smaller one less often."
     )
     if least >= measure.high - measure.low:
-        text = f"So few rows hardly show any difference of {measure.title} from {quoted(second)}."
+        text = f"So few rows hardly show any difference of {measure.title} between {named(pair)}."
     return [Answer("resolution", text, (), lead, least)]

@@ -92,7 +92,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     first, *others = report_answer(
         firsts, lead, contestants, tables.get("decision", ()), options.confidence, lost,
         same=same, of="scores" if lead == LEAD_OF_SCORES else "labels",
-        worth=_by_worth(sample, firsts, options),
+        worth=_by_worth(sample, firsts, options), bins=tables.get("calibration", ()),
     )  # fmt: skip
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),

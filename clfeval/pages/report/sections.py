@@ -137,8 +137,8 @@ def _spread(result: Result, model: str) -> Shown:
         lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
     columns: dict[str, Source] = {"class": "class", "rows by score": "scores"}
     return Shown(
-        "distribution", f"Scores of {quoted(model)} in each class", columns, lines, rank="main",
-        more="", whole=True,
+        "distribution", f"Scores of {quoted(model)} in each class, each to its largest bar",
+        columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 
 
