@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb, isfinite
+from math import ceil, comb, isfinite
 
 from clfeval.inference.best import POWER, detectable
 from clfeval.measures.catalog import CATALOG
@@ -13,7 +13,7 @@ from clfeval.words import between, exact, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
-SENTENCES = 5
+SENTENCES, LINES, LINE = 5, 9, 78  # at most, of a screen of 80 columns
 LEAST = ("resolution", "same-answers")  # what is left out first
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
@@ -52,7 +52,7 @@ def _at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
     """Leave out what matters least, where there is more to say than people read."""
     left = list(said)
     for code in LEAST:
-        if len(left) > SENTENCES:
+        if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
             left = [one for one in left if one.code != code]
     return tuple(left)
 

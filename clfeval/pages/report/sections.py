@@ -15,15 +15,8 @@ from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = (
-    "calibration_slope",
-    "calibration_in_the_large",
-    "net_benefit",
-    "brier",
-    "mcc",
-    "precision",
-    "npv",
-)
+LEGEND = ("net_benefit", "mcc", "precision", "npv")
+CALIBRATED = "slope < 1: probabilities too extreme; in the large (at slope 1) > 0: too low"
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
     "in the\nlarge → 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
@@ -102,7 +95,7 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         at = ", each model at a threshold of its own"
         errors = {"model": "model", "threshold": "threshold", **RATES}
         words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
-    title, columns, note = "Ranking and probabilities", PROBABLE, ""
+    title, columns, note = "Ranking and probabilities", PROBABLE, CALIBRATED
     if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         title, columns = "Ranking", {"model": "model", "AUC ↑": "roc_auc"}
         note = "of scores outside 0..1 there is no Brier score, calibration, net benefit"
@@ -113,9 +106,8 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         note=note,
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
-        note = without_model([result.summary.get("prevalence")])
         yield Shown(
-            "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main", note=note,
+            "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main",
             name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
         )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
