@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from clfeval.measures.catalog import find_measure
 from clfeval.pages.columns import MODEL, SLICE
 from clfeval.pages.write import INFINITE, REASONS
 from clfeval.result import Result, Row, estimate
@@ -27,6 +28,24 @@ MEANINGS: Mapping[str, str] = {
 }
 
 
+def named_rows(result: Result) -> list[Row]:
+    """Return the measures of a report that were asked for by name, or are only in a set that was.
+
+    Those of single classes are left out.
+    """
+    known = result.tables["models"][0]
+    found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
+    ids = {measure.id for measure in found if measure is not None}
+    metrics = [
+        (row, str(row["metric"])) for row in result.whole("metrics") if row["estimator"] != "class"
+    ]
+    return [
+        row
+        for row, name in metrics
+        if name.partition(":")[0] in ids or (None in found and name not in known)
+    ]
+
+
 def shown_measures(
     result: Result, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[Shown]:
@@ -36,7 +55,8 @@ def shown_measures(
     mine = result.tables[MEASURED.name] if rows is None else rows
     if not mine:
         return
-    columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric value method"
+    columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric "
+    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value method"
     whys: dict[str, dict[str, None]] = {}
     for row in mine[:LISTED]:
         reason = estimate(row["value"]).reason

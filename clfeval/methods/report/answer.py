@@ -14,6 +14,8 @@ from clfeval.words import between, exact, many, named, number, quoted
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
 SENTENCES, LINES, LINE = 5, 9, 78  # at most, of a screen of 80 columns
+SCORED = "roc_auc"  # of models with scores
+LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
 LEAST = ("resolution", "same-answers")  # what is left out first
 LISTED = 6  # models that may be as good, by name
 MOST_RANGES = 3  # of risks at which acting helps, listed
@@ -41,6 +43,8 @@ def report_answer(
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
     said += _twins(same, of)
+    if not any(SCORED in row for row in models):
+        said.append(Answer("labels-only", LABELS))
     said += _believable(ranked, race, {} if lost is None else lost, whole(bins), level)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
@@ -205,9 +209,9 @@ def _no_slope(row: Row, wrong: str) -> Answer:
         text = f"{name} gives every row the same score: no slope tells whether to believe its "
         text += "probabilities"
     else:
-        ties = "" if area in (0, 1) else ", ties aside"
-        text = f"No slope tells whether to believe the probabilities of {name}: they part the "
-        text += f"classes{ties}"
+        how = {1.0: "they part the classes", 0.0: "they part the classes, the wrong way round"}
+        what = how.get(area or 0.0, "they part the classes, ties aside, or hardly differ")
+        text = f"No slope tells whether to believe the probabilities of {name}: {what}"
     text += f"; they are {wrong}" if wrong else ""
     return Answer("probabilities", f"{text}.", (str(row["model"]),), "calibration_slope")
 

@@ -52,7 +52,8 @@ def asked_of_classes(
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
                 hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
                 raise UsageError.of(what, "needs-order", hint=hint)
-            found.setdefault(one.name, one)
+            if one.by == "name" or one.name not in found:
+                found[one.name] = one
     return tuple(found.values())
 
 

@@ -17,6 +17,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals, fewest
 from clfeval.methods.document import clipped_note, counting_notes
+from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
@@ -79,6 +80,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         answer=answer,
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
+            *caveats(asked),
         ),
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import exact
 from clfeval.result import Result, Row, estimate, value_of
@@ -38,6 +39,7 @@ WORDS = {
 
 def shown_classes(result: Result) -> Iterator[Shown]:
     """Yield the tables in reading order."""
+    yield from shown_measures(result, named_rows(result), name="asked")
     models = result.whole("models")
     scored = "roc_auc" in models[0]
     lead = result.answer[0].measure or BALANCED

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.measures.catalog import find_measure
-from clfeval.pages.asked import shown_measures
+from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
@@ -91,7 +90,10 @@ def _slices(result: Result, lead: str) -> Shown:
 
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     at, errors, words = at_cut(rows), RATES, dict[str, str]()
-    if not at and any(row["threshold"] is not None for row in rows):
+    scored = [row for row in rows if row["threshold"] is not None]
+    if not at and at_cut(scored):
+        at = f"{at_cut(scored)}, of labels as they are"
+    elif not at and scored:
         at = ", each model at a threshold of its own"
         errors = {"model": "model", "threshold": "threshold", **RATES}
         words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
@@ -150,19 +152,10 @@ def _confusion(result: Result, rows: Sequence[Row]) -> Shown:
                  places=[""] * len(rows[:LISTED]))  # fmt: skip
 
 
-def _asked(result: Result) -> list[Row]:
-    """Return the measures that an option asked for."""
-    rows, known = result.whole("metrics"), result.tables["models"][0]
-    named = {find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())}
-    ids = {measure.id for measure in named if measure is not None}
-    metrics = ((row, str(row["metric"])) for row in rows)
-    return [row for row, name in metrics if name not in known or name.partition(":")[0] in ids]
-
-
 def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
     columns = "model metric value method"
-    yield from shown_measures(result, _asked(result), name="asked")
+    yield from shown_measures(result, named_rows(result), name="asked")
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
     if tables["confusion"]:
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
