@@ -1,23 +1,60 @@
-"""What models share on the same rows: one covariance of the measure that decides, and who leads."""
+"""What models share on the same rows, measure by measure, and who leads by one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.arrays import Bools, Floats, Influence, Ints
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.weights import Owned
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.rows import ScoredRows
 from clfeval.inference.best import Leaders, contest
-from clfeval.inference.influence import corrected
 from clfeval.inference.resampling import stream
+from clfeval.inference.shared import Pairs, Shared, of_kinds, of_rows
 from clfeval.measures.record import Measure
+from clfeval.methods.clustered import fewest
+from clfeval.methods.estimates import Cells
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.hard import influence, table_of
 
+BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
+EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
 _BLOCK = 2**16
-DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """k models by one measure on the same rows: values (k,), and what is known of their errors.
+
+    metric: the measure with its parameters. pairs: whose differences `shared` tells, by place.
+    fewest: rows of the smaller class, or clusters of which it is.
+    """
+
+    metric: str
+    measure: Measure
+    models: tuple[str, ...]
+    values: Floats
+    shared: Shared
+    pairs: Pairs
+    fewest: float
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is, 0 where neither is."""
+        return {"max": 1, "min": -1}.get(self.measure.best, 0)
+
+    def race(self, *, level: float, seed: int) -> Race:
+        """Compare the models by the measure, on the same rows."""
+        rng, df = stream(seed, f"best\0{self.metric}"), self.fewest - 1
+        found = contest(
+            self.sign * self.values, self.shared.covariance, level=level, rng=rng, df=df
+        )
+        return Race(self.models, found, df)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,86 +74,79 @@ class Race:
         return dict(zip(self.models, self.found.may_be_best.tolist(), strict=True))
 
 
-def race(
-    models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,
-    level: float, seed: int, fewest: float,
-) -> Race:  # fmt: skip
-    """Compare models by a measure of which more is better, on the same rows.
+def pairs_of(reference: str | None, models: Sequence[str]) -> Pairs:
+    """Return which models are compared, by place: each with the reference, or any two."""
+    if reference is None:
+        return ()
+    if reference in EVERY:
+        return list(combinations(range(len(models)), 2))
+    if reference not in models:
+        return ()
+    place = list(models).index(reference)
+    return [(i, place) for i in range(len(models)) if i != place]
 
-    fewest: rows of the smaller class, or clusters of which it is.
+
+def by_votes(
+    patterns: PatternCounts, asked: Asked, reference: str | None = None,
+    without: Collection[str] = (),
+) -> Together | None:  # fmt: skip
+    """Return how models stand by a measure of 2 x 2 tables; None where a class has no row.
+
+    without: models that are not among them, for want of a threshold.
     """
-    rng, df = stream(seed, f"best\0{measure}"), fewest - 1
-    return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=df), df)
+    if patterns.truth.all() or not patterns.truth.any():
+        return None
+    table = table_of(Cells.at_prevalence(ConfusionCounts.of_patterns(patterns)))
+    of = asked.measure.function
+    each, values = influence(of, table), np.asarray(of(table), np.float64)
+    some = [
+        i
+        for i, model in enumerate(patterns.models)
+        if model not in without and isfinite(values[i])
+    ]
+    # TP, FP, FN, TN, as `influence` has them
+    cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
+                    np.where(patterns.votes, 1, 3))  # fmt: skip
+    moved = each[cell[:, some], some].T
+    names, least = [patterns.models[i] for i in some], fewest(patterns)
+    pairs = pairs_of(reference, names)
+    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
+    return known(asked, names, values[some], shared, pairs, least)
 
 
-def of_rows(
-    each: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False
-) -> Floats:
-    """Return the covariance of k estimates from their influence on rows, (k, n): (k, k).
-
-    sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M², of weights sum w² f f'
-    g / (g-1) / M². sampling: whether weights are such, and no numbers of rows.
-    """
-    rows = len(each[0])
-    n = np.ones(rows) if weights is None else weights.astype(np.float64)
-    total = float(n.sum())
-    if owners is None:
-        sums = np.zeros((len(each), len(each)))
-        squares = n**2 if sampling else n
-        for start in range(0, rows, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            block = np.array([one[part] for one in each])
-            sums += (block * squares[part]) @ block.T
-        if not sampling:
-            return _rounded(sums / total**2)
-        return _rounded(corrected(sums, total, total**2 / float(squares.sum())))
-    c = int(owners.max()) + 1
-    parts = np.array([np.bincount(owners, one * n, c) for one in each])
-    return _rounded(corrected(parts @ parts.T, total, c))
+def by_scores(
+    every: ScoredRows, asked: Asked, values: Mapping[str, float], moved: Sequence[Floats],
+    reference: str | None, least: float,
+) -> Together | None:  # fmt: skip
+    """Return how models stand by a measure of scores; moved: f of the rows, (n,) each."""
+    names = list(values)
+    pairs = pairs_of(reference, names)
+    if not names:
+        return None
+    shared = of_rows(
+        moved, every.weights, every.owners, pairs, sampling=every.weighed, fewest=least
+    )
+    return known(asked, names, np.array([*values.values()]), shared, pairs, least)
 
 
-def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
-    """Return the balanced accuracies of the models of a table of votes, and their covariance.
-
-    f = M / P (tp - sensitivity) / 2 of a positive row, M / N (tn - specificity) / 2 of a negative
-    """
-    n, truth = patterns.n.astype(np.float64), patterns.truth
-    right = (patterns.votes == truth[:, None]).astype(np.float64)
-    total = n.sum()
-    each, values = np.zeros_like(right), np.zeros(right.shape[1])
-    for rows in (truth, ~truth):
-        many = n[rows].sum()
-        share = n[rows] @ right[rows] / many
-        each[rows] = total / many * (right[rows] - share) / 2
-        values += share / 2
-    return values, _of_kinds(each.T, n, patterns.clusters)
+def known(
+    asked: Asked, models: Sequence[str], values: Floats, shared: Shared, pairs: Pairs, least: float
+) -> Together | None:
+    """Return what is known of the models together; None where nothing is of their errors."""
+    if not models or not np.isfinite(shared.covariance).all():
+        return None
+    return Together(asked.name, asked.measure, tuple(models), values, shared, pairs, least)
 
 
-def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Floats]:
-    """Return a measure of the tables of models, (k,), and its covariance, (k, k), of C classes."""
+def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Shared]:
+    """Return a measure of the tables of models, (k,), and what they share, of C classes."""
     form = measure.classes
     if form is None or form.of is None or form.influence is None:
         raise ValueError(f"{measure.id} is not smooth in the table of many classes")
     tables = patterns.tables
     each = form.influence(tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return form.of(tables), _of_kinds(moved, patterns.n, patterns.clusters)
-
-
-def _of_kinds(each: Floats, n: Counts, clusters: Owned | None) -> Floats:
-    """Return the covariance of k estimates from their influence on m kinds of rows, (k, m)."""
-    total = float(n.sum())
-    if clusters is None:
-        return _rounded((each * n) @ each.T / total**2)
-    return _rounded(corrected(clusters.products(each), total, clusters.size))
-
-
-def _rounded(covariance: Floats) -> Floats:
-    """Round to so many digits of the largest, so that the order of rows does not show."""
-    largest = float(np.abs(covariance).max(initial=0.0))
-    if not largest or not np.isfinite(largest):
-        return covariance
-    return np.asarray(np.round(covariance, DIGITS - int(np.floor(np.log10(largest)))))
+    return form.of(tables), of_kinds(moved, patterns.n, patterns.clusters)
 
 
 def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
@@ -128,3 +158,19 @@ def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
             rows = np.flatnonzero(truth[part] == y)
             found[rows + start] = each.at(place[part][rows], y)
     return found
+
+
+def as_delong(moved: Floats, every: ScoredRows) -> Floats:
+    """Scale the influence on areas, (n,), for variances within a class to be those of DeLong.
+
+    He divides sums of squares by P - 1 and N - 1, not P and N. Not of clusters, nor of weights.
+    """
+    if not every.alike:
+        return moved
+    n = np.ones(len(moved)) if every.weights is None else every.weights.astype(np.float64)
+    total = float(n.sum())
+    for rows in (every.truth, ~every.truth):
+        size = float(n[rows].sum())
+        with np.errstate(divide="ignore"):
+            moved[rows] *= np.sqrt(np.divide(size, size - 1) * (total - 1) / total)
+    return moved

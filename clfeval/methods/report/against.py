@@ -1,0 +1,159 @@
+"""Models against a reference, or any two, by each measure: differences, p-values, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.units import shown
+from clfeval.inference.best import detectable
+from clfeval.inference.chance import mid_p
+from clfeval.inference.shares import clopper_pearson, holm
+from clfeval.methods.report.together import BEST, Together
+from clfeval.methods.verdict import UNDECIDED, verdict
+from clfeval.result import Estimate, Row
+
+DELONG, INFLUENCE_T, NONE = "DeLong", "influence, t", "none"
+MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
+# shares of rows that both models are judged on: which class is wanted, None for both
+OF_ROWS: Mapping[str, bool | None] = {
+    "accuracy": None, "error_rate": None, "sensitivity": True, "recall": True, "fnr": True,
+    "specificity": False, "fpr": False,
+}  # fmt: skip
+
+
+def comparison_rows(
+    one: Together, patterns: PatternCounts, reference: str, level: float, margin: float | None
+) -> Iterator[Row]:  # fmt: skip
+    """Yield how far models lie from a reference by a measure, on the same rows.
+
+    difference = the model's value - the reference's, with its own interval: d -+ t s, s² = V_ii +
+    V_jj - 2 V_ij. difference_adjusted: at 1 - (1 - level) / comparisons, so that all hold together.
+    p_adjusted: by Holm's rule over all comparisons by this measure: with `best`, which is chosen on
+    these rows, over any two models. detectable: the smallest difference seen with a power of .8.
+    verdict: better or worse where p_adjusted is below 1 - level; else by the margin and the
+    adjusted interval; None where neither more nor less is better.
+    """
+    if not one.pairs:
+        return
+    first, second = (np.array([pair[at] for pair in one.pairs], np.int64) for at in (0, 1))
+    apart, together = one.values[first] - one.values[second], 1 - (1 - level) / len(one.pairs)
+    changed = [Changed.of(patterns, one.models[i], one.models[j]) for i, j in one.pairs]
+    share = patterns is not None and patterns.clusters is None and one.measure.id in OF_ROWS
+    p = one.shared.chances(apart).tolist()
+    if share:
+        p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
+    adjusted = p if any(map(isnan, p)) else holm(p)
+    ends = [np.stack(one.shared.limits(apart, level=at)) for at in (level, together)]
+    if share:
+        for both, at in zip(ends, (level, together), strict=True):
+            _unseen(both, changed, OF_ROWS[one.measure.id], at)
+    best = None if reference != BEST else int((one.sign * one.values).argmax())
+    for q, pair in enumerate(one.pairs):
+        if best not in (None, *pair):
+            continue
+        i, j = pair if best != pair[0] else pair[::-1]  # the best one is the reference
+        turn = 1 if i == pair[0] else -1
+        own, adjusted_too = (
+            _estimate(turn * float(apart[q]), *(turn * both[::turn, q]).tolist()) for both in ends
+        )
+        told = one.sign * int(np.sign(own.value)) if adjusted[q] < 1 - level and _sure(own) else 0
+        error, df = float(one.shared.errors[q]), float(one.shared.df[q])
+        yield {
+            "metric": one.metric, "model": one.models[i], "reference": one.models[j],
+            "difference": own, "p": _or_none(p[q]), "p_adjusted": _or_none(adjusted[q]),
+            "difference_adjusted": adjusted_too,
+            "verdict": _verdict(one.sign, adjusted_too, told, margin),
+            "newly_right": changed[q].right(turn), "newly_wrong": changed[q].right(-turn),
+            "detectable": detectable(error, level=level, df=df) if error else None,
+            "method": _method(one, share, error),
+        }  # fmt: skip
+
+
+def _sure(one: Estimate) -> bool:
+    """Tell whether an interval of a difference excludes 0."""
+    return one.low is not None and one.high is not None and not one.low <= 0 <= one.high
+
+
+def _verdict(sign: int, together: Estimate, told: int, margin: float | None) -> str | None:
+    """Name what is known of a difference, by its interval; None where neither side is better."""
+    if not sign:
+        return None
+    if together.low is None or together.high is None:
+        return UNDECIDED
+    low, high = sorted((sign * together.low, sign * together.high))
+    return verdict(low, high, told, margin)
+
+
+def _method(one: Together, share: bool, error: float) -> str:
+    if not error:
+        return NO_CHANGE if share else NONE
+    if one.measure.interval == "delong":
+        return DELONG
+    return MCNEMAR if share else INFLUENCE_T
+
+
+def _estimate(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value, _or_none(low), _or_none(high))
+
+
+def _or_none(number: float) -> float | None:
+    return None if isnan(number) else number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changed:
+    """How two models differ: rows that one of them alone has right, in units of `unit` rows.
+
+    better, worse (2,): rows which the first model has right and the second wrong, and the other way
+    round, of negatives and of positives; rows (2,): all of them.
+    """
+
+    better: Counts
+    worse: Counts
+    rows: Counts
+    unit: float
+
+    @classmethod
+    def of(cls, patterns: PatternCounts, model: str, reference: str) -> Changed:
+        """Compare the labels of two models of a table."""
+        places = [patterns.models.index(name) for name in (model, reference)]
+        mine, theirs = (patterns.votes[:, place] == patterns.truth for place in places)
+        n, truth = patterns.n, patterns.truth
+        sides = [[n[which & (truth == y)].sum() for y in (False, True)]
+                 for which in (mine & ~theirs, theirs & ~mine, mine | True)]  # fmt: skip
+        return cls(*map(np.array, sides), patterns.unit)
+
+    def right(self, turn: int) -> float:
+        """Return how many rows the first has right and the second wrong; turn -1: the other."""
+        found: float = shown((self.better if turn > 0 else self.worse).sum(), self.unit).item()
+        return found
+
+    def chance(self, wanted: bool | None) -> float:
+        """Return McNemar's mid-p in rows of one class, or of both."""
+        b, c = (int(part.sum() if wanted is None else part[int(wanted)])
+                for part in (self.better, self.worse))  # fmt: skip
+        return mid_p(b, c)
+
+    def unseen(self, wanted: bool | None, level: float) -> float | None:
+        """Return what share of rows may differ where none does; None where some do."""
+        parts = (self.better + self.worse, self.rows)
+        k, n = (int(part.sum() if wanted is None else part[int(wanted)]) for part in parts)
+        if k or not n:
+            return None
+        return float(clopper_pearson(0, n, level=level)[1])
+
+
+def _unseen(
+    ends: Floats, changed: Sequence[Changed], wanted: bool | None, level: float
+) -> None:
+    """Set the limits of shares where no row differs, (2, q), to how many rows may."""
+    for q, each in enumerate(changed):
+        most = each.unseen(wanted, level)
+        if most is not None:
+            ends[:, q] = -most, most
