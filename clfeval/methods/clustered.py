@@ -16,7 +16,9 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.weights import Owned, RowWeights
 from clfeval.inference.clusters import design, paired_divisors
+from clfeval.inference.influence import uncertainty
 from clfeval.inference.shares import Fourfold
+from clfeval.measures.classes import accuracy_influence
 from clfeval.result import Warn
 from clfeval.shell import given
 
@@ -146,11 +148,12 @@ def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
     return float(min(sizes[sizes > 0].min(), most))
 
 
-def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
-    """Return the number of clusters and the largest design effect of sensitivity or specificity.
+def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
+    """Return the number of clusters and the largest design effect of a model's rates.
 
-    Of the models whose rate is neither 0 nor 1, which alone show it; None where there is none, and
-    for fractional weights in clusters. Of weighted rows by themselves Kish's effective number.
+    Of sensitivity or specificity, of more classes accuracy, where it is neither 0 nor 1; None where
+    there is none, and for fractional weights in clusters. Of weighted rows by themselves Kish's
+    effective number.
     """
     if patterns is None or patterns.clusters is None:
         return {}
@@ -158,19 +161,35 @@ def cluster_totals(patterns: PatternCounts | None) -> dict[str, Any]:
         return {"effective_rows": patterns.clusters.size}
     if patterns.fractional:
         return {"clusters": len(patterns.clusters), "design_effect": None}
+    effects = (
+        _of_accuracies(patterns)
+        if isinstance(patterns, ClassPatterns)
+        else _of_rates(patterns, patterns.clusters)
+    )
+    effects = effects[np.isfinite(effects)]
+    most = float(effects.max()) if len(effects) else None
+    return {"clusters": len(patterns.clusters), "design_effect": most}
+
+
+def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
+    """Return the design effects of sensitivities and specificities."""
     truth, votes = patterns.truth[:, None], patterns.votes
     found = [
-        share_design(patterns.clusters, (mine & right).T, mine.T, cautious=False)[0]
+        share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
         for mine, right in ((truth, votes), (~truth, ~votes))
     ]
     moves = [
         ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
         for mine, right in ((truth, votes), (~truth, ~votes))
     ]
-    effects = np.concatenate(found)[np.concatenate(moves)]
-    effects = effects[np.isfinite(effects)]
-    most = float(effects.max()) if len(effects) else None
-    return {"clusters": len(patterns.clusters), "design_effect": most}
+    return np.asarray(np.concatenate(found)[np.concatenate(moves)])
+
+
+def _of_accuracies(patterns: ClassPatterns) -> Floats:
+    """Return the design effects of accuracies."""
+    each = accuracy_influence(patterns.tables)
+    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+    return uncertainty(moved, patterns.n, clusters=patterns.clusters).effect
 
 
 def cluster_notes(counted: Counted) -> list[Warn]:

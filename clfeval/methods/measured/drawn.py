@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import nan
 
 import numpy as np
@@ -13,6 +12,7 @@ from clfeval.counts.weights import Owned
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.hard import BOOTSTRAP, NONE
+from clfeval.methods.options import Certainty
 
 MOST_DRAWN = 2**29  # numbers drawn in all: of more, fewer resamples
 LEAST = 100  # resamples that are drawn of however many
@@ -21,37 +21,29 @@ LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
 DrawnLimits = tuple[tuple[float, float], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """At what level limits are, and how often rows are drawn again; name: of their stream."""
-
-    level: float
-    resamples: int
-    seed: int
-    name: str
-
-
 def drawn_limits(
     measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
-    clusters: Owned | None, drawing: Drawing, *, each: int = 1,
+    clusters: Owned | None, wanted: Certainty, name: str, *, each: int = 1,
 ) -> list[DrawnLimits]:  # fmt: skip
     """Return percentile limits of measures, and the method of each; NaN where nothing moves.
 
     n (m,): how often each kind of row occurs, of `each` numbers; every measure goes with what it
     is of counts (..., m), all on the same draws. Replicates that are undefined are left out, and
-    the method says how many.
+    the method says how many. name: of the stream of random numbers.
     """
-    often = max(LEAST, min(drawing.resamples, MOST_DRAWN // max(1, len(n) * each)))
-    rng = stream(drawing.seed, f"report\0{drawing.name}")
+    if wanted.level is None:
+        return [((nan, nan), NONE)] * len(measures)
+    often = max(LEAST, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    rng = stream(wanted.seed, f"report\0{name}")
     draws = _of_rows(n, often, rng)
     if clusters is not None:
         draws = clusters.redraws(len(n), resamples=often, rng=rng)
     values = np.concatenate(
         [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
     )
-    fewer = [f"{often:,} resamples"] if often < drawing.resamples else []
+    fewer = [f"{often:,} resamples"] if often < wanted.resamples else []
     return [
-        _limits(measure, mine, fewer, drawing.level)
+        _limits(measure, mine, fewer, wanted.level)
         for (measure, _), mine in zip(measures, values, strict=True)
     ]
 

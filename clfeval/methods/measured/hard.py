@@ -20,6 +20,7 @@ from clfeval.methods.clustered import Redrawn
 from clfeval.methods.divided import of_share
 from clfeval.methods.estimates import Cells, Design, Estimates, Limits, column, exact_limits, limits
 from clfeval.methods.measured.asked import Asked
+from clfeval.methods.options import Certainty
 from clfeval.result import Estimate
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
@@ -43,11 +44,7 @@ class HardLimits:
     differently, and how many these are; None and 0 where rows are equal.
     """
 
-    level: float | None
-    how: str
-    design: Design
-    resamples: int
-    seed: int
+    wanted: Certainty
     names: Sequence[str]
     clusters: Sequence[Redrawn | None]
     many: Sequence[float]
@@ -98,7 +95,7 @@ def table_of(cells: Cells) -> Confusion:
 def _bounds(
     asked: Asked, counts: ConfusionCounts, values: Floats, errors: Floats, sure: HardLimits
 ) -> tuple[Limits | None, str]:
-    measure, level, how = asked.measure, sure.level, sure.how
+    measure, level, how = asked.measure, sure.wanted.level, sure.wanted.how
     if level is None:
         return None, NONE
     if how == "bootstrap":
@@ -113,11 +110,11 @@ def _bounds(
 
 def _by_record(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> tuple[Limits, str]:
     """Return the limits that a measure has by its record, and what they are called."""
-    measure, settings, level = asked.measure, asked.settings, sure.level or 0.95
+    measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
     if measure.id in AT_PREVALENCE:  # where the class ratio is known
         name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
         return limits(name, there, level=level), OF_KIND[measure.interval]
-    cells, design = Cells.at_prevalence(counts), sure.design
+    cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
     beta = settings.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
@@ -170,24 +167,24 @@ def _around(measure: Measure, values: Floats, errors: Floats, sure: HardLimits) 
     df = [many - 1 if many else np.inf for many in sure.many]
     return limits_on(
         values, errors, scale=measure.set_on, low=measure.low, high=measure.high,
-        level=sure.level or 0.0, df=df,
+        level=sure.wanted.level or 0.0, df=df,
     )  # fmt: skip
 
 
 def _resampled(of: Function, cells: Cells, sure: HardLimits, level: float) -> Limits:
     """Return percentile limits of tables drawn again: one multinomial of the four cells each."""
-    ends = np.full((2, len(cells.tp)), np.nan)
+    ends, often = np.full((2, len(cells.tp)), np.nan), sure.wanted.resamples
     for i, name in enumerate(sure.names):
-        rng = stream(sure.seed, f"report\0{name}")
+        rng = stream(sure.wanted.seed, f"report\0{name}")
         each = sure.clusters[i]
         if each is None:
             four = np.array([cells.tp[i], cells.fp[i], cells.fn[i], cells.tn[i]], np.float64)
             if not four.sum():
                 continue
-            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=sure.resamples)
+            draws = rng.multinomial(int(four.sum()), four / four.sum(), size=often)
             tp, fp, fn, tn = draws.T.astype(np.float64)
         else:
-            tp, fp, fn, tn = each.tables(sure.resamples, rng)
+            tp, fp, fn, tn = each.tables(often, rng)
         low, high, _ = percentiles(of(Confusion(tp, fp, fn, tn)), level=level)
         ends[:, i] = low, high
     return ends[0], ends[1]

@@ -8,7 +8,6 @@ from math import isnan, nan
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.clustered import Redrawn
-from clfeval.methods.estimates import Design
 from clfeval.methods.measured import hard, scored
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.decisions import net_benefit
@@ -29,7 +28,7 @@ def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list
         owned = None if patterns is None else patterns.clusters
         models = counts.models
         sure = hard.HardLimits(
-            wanted.level, wanted.how, Design(wanted.totals), wanted.resamples, wanted.seed,
+            wanted,
             [f"{model}\0{label or ''}" for model in models],
             [Redrawn.of(patterns, model) for model in models],
             [0.0 if owned is None else owned.size] * len(models),
@@ -47,17 +46,14 @@ def score_rows(
     asked: Iterable[Asked], wanted: Certainty,
 ) -> list[Row]:  # fmt: skip
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
-    sure = scored.ScoreLimits(
-        wanted.level, wanted.how, wanted.resamples, wanted.seed, f"{model}\0{label or ''}"
-    )
-    rows = []
+    rows, name = [], f"{model}\0{label or ''}"
     for one in asked:
         if one.name == NET_BENEFIT:
             known = _worth(counts, threshold, wanted.level)
         elif one.measure.id == AT_RISK:
             known = _worth(counts, one.settings.get("t"), wanted.level)
         elif one.needs in ("scores", "probabilities"):
-            known = scored.measured(one.measure, counts, sure)
+            known = scored.measured(one.measure, counts, wanted, name)
         else:
             continue
         rows.append(_row(label, model, one.name, known.value, known.error, known.method))

@@ -14,8 +14,9 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
 from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
-from clfeval.methods.measured.drawn import Drawing, DrawnLimits, drawn_limits
+from clfeval.methods.measured.drawn import DrawnLimits, drawn_limits
 from clfeval.methods.measured.hard import INFLUENCE, NONE
+from clfeval.methods.options import Certainty
 from clfeval.methods.roc import area_of
 from clfeval.result import Estimate
 
@@ -31,19 +32,11 @@ class Known:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreLimits:
-    """How sure numbers of scores are to be: level None for no intervals; name: of the stream."""
+def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str) -> Known:
+    """Return a measure of scores, with limits by the method of its record or the one asked for.
 
-    level: float | None
-    how: str
-    resamples: int
-    seed: int
-    name: str
-
-
-def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Known:
-    """Return a measure of scores, with limits by the method of its record or the one asked for."""
+    name: of the stream of random numbers.
+    """
     m = len(counts.scores)
     if (
         measure.needs == "probabilities"
@@ -56,7 +49,7 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
     if isnan(value):
         return Known(Estimate(None, reason=_why(measure, counts)), nan, NONE)
     if measure.interval == "delong":
-        return _area(measure, counts, value, wanted)
+        return _area(measure, counts, value, wanted, name)
     error, found = nan, None
     if measure.influence is not None:
         found = _uncertainty(measure.influence(*parts), counts)
@@ -71,7 +64,7 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: ScoreLimits) -> Know
         low, high = (float(end[0]) for end in ends)
         method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
         return Known(estimate(value, low, high), error, method)
-    (low, high), method = resampled(measure, counts, wanted, wanted.level)
+    (low, high), method = _resampled(measure, counts, wanted, name)
     return Known(estimate(value, low, high), error, method)
 
 
@@ -92,7 +85,9 @@ def _rows(positives: Counts, negatives: Counts) -> Floats:
     return np.concatenate([positives, negatives], dtype=np.float64)
 
 
-def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimits) -> Known:
+def _area(
+    measure: Measure, counts: ScoreCounts, value: float, wanted: Certainty, name: str
+) -> Known:
     """Return the area under the curve, or what is linear in it, by DeLong."""
     double = measure.low < 0  # gini = 2 AUC - 1
     found = area_of(counts, wanted.level or 0.95)
@@ -100,23 +95,20 @@ def _area(measure: Measure, counts: ScoreCounts, value: float, wanted: ScoreLimi
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
     if wanted.how == "bootstrap":
-        (low, high), method = resampled(measure, counts, wanted, wanted.level)
+        (low, high), method = _resampled(measure, counts, wanted, name)
         if not isnan(low):
             return Known(estimate(value, low, high), error, method)
     low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
     return Known(estimate(value, low, high), error, found.method)
 
 
-def resampled(
-    measure: Measure, counts: ScoreCounts, wanted: ScoreLimits, level: float
-) -> DrawnLimits:
+def _resampled(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str) -> DrawnLimits:
     """Return percentile limits over resampled rows, weights or clusters: draws of the counts."""
     m = len(counts.scores)
-    drawing = Drawing(level, wanted.resamples, wanted.seed, f"{measure.id}\0{wanted.name}")
 
     def of(drawn: Counts) -> Floats:
         return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
 
     n = np.concatenate([counts.positives, counts.negatives])
-    (found,) = drawn_limits([(measure, of)], n, counts.clusters, drawing)
+    (found,) = drawn_limits([(measure, of)], n, counts.clusters, wanted, f"{measure.id}\0{name}")
     return found

@@ -19,13 +19,13 @@ from clfeval.inference.shares import NEAR, clopper_pearson
 from clfeval.measures.averages import Average, against_rest, average, average_influence
 from clfeval.measures.record import Measure, OfClasses
 from clfeval.methods.clustered import Redrawn
-from clfeval.methods.estimates import Design, Limits, estimate
+from clfeval.methods.estimates import Limits, estimate
 from clfeval.methods.measured import hard
 from clfeval.methods.measured.asked import Asked
-from clfeval.methods.measured.drawn import Drawing, drawn_limits
+from clfeval.methods.measured.drawn import drawn_limits
 from clfeval.methods.measured.hard import EXACT, INFLUENCE, NONE
 from clfeval.methods.measured.scored import Known
-from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.options import Certainty
 from clfeval.result import Estimate, Row
 
 FEW = 10  # rows of a class below which influence values of areas say too little
@@ -81,28 +81,28 @@ class Kinds:
 
 
 def label_rows(
-    label: str | None, patterns: ClassPatterns, asked: Sequence[Asked], options: ReportOptions
+    label: str | None, patterns: ClassPatterns, asked: Sequence[Asked], wanted: Certainty
 ) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
-    wanted = [one for one in asked if one.needs in ("confusion", "classes")]
-    rest = [one for one in wanted if _form(one).of is None]
+    hard_ones = [one for one in asked if one.needs in ("confusion", "classes")]
+    rest = [one for one in hard_ones if _form(one).of is None]
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
         n, place = table.reshape(-1), np.arange(table.size)
         if patterns.clusters is not None:
             n, place = patterns.n, patterns.cells(i)
         name = f"{model}\0{label or ''}"
         kinds = Kinds(n, patterns.clusters, name, 1, table, place)
-        found = [part for one in wanted for part in _of_table(one, table, place)]
-        for part, value in zip(found, _known(found, kinds, options), strict=True):
+        found = [part for one in hard_ones for part in _of_table(one, table, place)]
+        for part, value in zip(found, _known(found, kinds, wanted), strict=True):
             yield _row(label, model, part.metric, part.estimator, None, value)
-        for metric, values in _each_class(patterns, i, table, rest, options, name).items():
+        for metric, values in _each_class(patterns, i, table, rest, wanted, name).items():
             for class_name, value in zip(patterns.classes, values, strict=True):
                 yield _row(label, model, metric, CLASS, class_name, value)
 
 
 def probability_rows(
     label: str | None, model: str, counts: ClassScores, asked: Sequence[Asked],
-    options: ReportOptions,
+    wanted: Certainty,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the measures of the class probabilities of a model in a slice."""
     found = [
@@ -115,7 +115,7 @@ def probability_rows(
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
     kinds = Kinds(counts.n, counts.clusters, name, c, smallest=fewest)
-    for part, value in zip(found, _known(found, kinds, options), strict=True):
+    for part, value in zip(found, _known(found, kinds, wanted), strict=True):
         yield _row(label, model, part.metric, part.estimator, None, value)
 
 
@@ -167,7 +167,7 @@ def _of_probabilities(one: Asked, counts: ClassScores) -> Iterator[Measured]:
         )  # fmt: skip
 
 
-def _known(parts: Sequence[Measured], kinds: Kinds, options: ReportOptions) -> list[Known]:
+def _known(parts: Sequence[Measured], kinds: Kinds, wanted: Certainty) -> list[Known]:
     """Return each with its limits and error."""
     if not parts:
         return []
@@ -175,7 +175,7 @@ def _known(parts: Sequence[Measured], kinds: Kinds, options: ReportOptions) -> l
     none = np.full(len(n), np.nan)
     f = np.array([none if part.moved is None else part.moved for part in parts])
     found = uncertainty(f, n, clusters=clusters)
-    drawn = _drawn(parts, kinds, options)
+    drawn = _drawn(parts, kinds, wanted)
     known = []
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
@@ -183,40 +183,39 @@ def _known(parts: Sequence[Measured], kinds: Kinds, options: ReportOptions) -> l
             continue
         (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
         if isnan(low):
-            (low, high), method = _limits(part, error, freedom, kinds, options)
+            (low, high), method = _limits(part, error, freedom, kinds, wanted)
         known.append(Known(estimate(part.value, low, high), error, method))
     return known
 
 
 def _drawn(
-    parts: Sequence[Measured], kinds: Kinds, options: ReportOptions
+    parts: Sequence[Measured], kinds: Kinds, wanted: Certainty
 ) -> dict[int, tuple[tuple[float, float], str]]:
     """Return the limits of what is resampled: all that was asked for, or what is not smooth."""
-    every, level = options.interval == "bootstrap", options.confidence
-    wanted = [
+    every = wanted.how == "bootstrap"
+    some = [
         part
         for part in parts
         if not isnan(part.value) and (every or (part.moved is None and part.share is None))
     ]
-    if not wanted or level is None:
+    if not some:
         return {}
-    drawing = Drawing(level, options.resamples, options.seed, kinds.name)
-    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in wanted]
-    found = drawn_limits(measures, kinds.n, kinds.clusters, drawing, each=kinds.numbers)
-    return {id(part): limits for part, limits in zip(wanted, found, strict=True)}
+    measures = [(part.measure, lambda n, of=part.of: of(kinds.shaped(n))) for part in some]
+    found = drawn_limits(measures, kinds.n, kinds.clusters, wanted, kinds.name, each=kinds.numbers)
+    return {id(part): limits for part, limits in zip(some, found, strict=True)}
 
 
 def _limits(
-    part: Measured, error: float, df: float, kinds: Kinds, options: ReportOptions
+    part: Measured, error: float, df: float, kinds: Kinds, wanted: Certainty
 ) -> tuple[tuple[float, float], str]:
     """Return the limits of one value by the method asked for, or of its record."""
-    level, rows = options.confidence, kinds.clusters is None
+    level, rows = wanted.level, kinds.clusters is None
     total = float(kinds.n.sum())
     size = total if kinds.clusters is None else kinds.clusters.size
     if level is None:
         return (nan, nan), NONE
-    if rows and options.interval != "influence" and part.share is not None:
-        return _share(part.share, level, options)
+    if rows and wanted.how != "influence" and part.share is not None:
+        return _share(part.share, level, wanted)
     low, high = (
         float(end)
         for end in limits(
@@ -226,7 +225,7 @@ def _limits(
     )  # fmt: skip
     # of weights or clusters, as many rows alike as there are parts
     if not rows and isnan(low) and part.share is not None:
-        ends, method = _share([one / total * size for one in part.share], level, options)
+        ends, method = _share([one / total * size for one in part.share], level, wanted)
         return ends, f"{method}, of {size:,.0f} rows"
     near = part.measure.high == 1 and not 1 - part.value > NEAR * error
     if near and kinds.table is not None and part.influence is not None:
@@ -284,18 +283,18 @@ def _near_best(
 
 
 def _share(
-    share: Sequence[float], level: float, options: ReportOptions
+    share: Sequence[float], level: float, wanted: Certainty
 ) -> tuple[tuple[float, float], str]:
     k, m = (np.array([one]) for one in share)
-    of = hard.OF_SHARES.get(options.interval)
+    of = hard.OF_SHARES.get(wanted.how)
     ends: Limits = clopper_pearson(k, m, level=level) if of is None else of(k, m, level)
-    method = EXACT if of is None else options.interval.title()
+    method = EXACT if of is None else wanted.how.title()
     return (float(ends[0][0]), float(ends[1][0])), method
 
 
 def _each_class(
-    patterns: ClassPatterns, i: int, table: Counts, wanted: Sequence[Asked],
-    options: ReportOptions, name: str,
+    patterns: ClassPatterns, i: int, table: Counts, asked: Sequence[Asked],
+    wanted: Certainty, name: str,
 ) -> dict[str, list[Known]]:  # fmt: skip
     """Return measures of each class against the rest, by name: a value a class."""
     each, size = against_rest(table), len(patterns.classes)
@@ -309,11 +308,10 @@ def _each_class(
         each.fp + each.tn, patterns.unit, sums,
     )  # fmt: skip
     sure = hard.HardLimits(
-        options.confidence, options.interval, Design(options.totals), options.resamples,
-        options.seed, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
+        wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
     )  # fmt: skip
     found = {}
-    for one in wanted:
+    for one in asked:
         all_of = hard.measured(one, counts, sure)
         found[one.name] = [
             Known(*three)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,6 @@ from clfeval.methods.document import (
     class_totals,
     clipped_note,
     counting_notes,
-    cuts_in_force,
-    parameters,
-    signature,
 )
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import HARD, OF_SCORES, Asked, asked_of
@@ -51,21 +47,11 @@ from clfeval.methods.report.curves import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
+from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import exact, many
 
-INTERVAL_METHODS = {
-    "shares of rows": "Clopper-Pearson, or as --interval says",
-    "other measures of the 2 x 2 table": "range over the score region, class totals random",
-    "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, out to Newcombe's score limits",
-    "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
-    "where there are none",
-    "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
-    "at which risks acting helps": "the same, wide enough to hold at all thresholds together "
-    "(Naiman's bound)",
-    "who may be the best": "multiple comparisons with the best (Hsu)",
-}
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
@@ -98,32 +84,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         [row for row in models if row["slice"] is None], lead, contestants,
         tables.get("decision", ()), options.confidence, lost,
     )  # fmt: skip
-    said = sample.roles
-    statistics = digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
-    found: dict[str, Any] = {
-        "positive": sample.positive,
-        "negative": list(sample.negative),
-        "by": list(said.by),
-        "interval_methods": {} if options.confidence is None else INTERVAL_METHODS,
-    }
     return Result(
-        command="report",
-        signature=signature(
-            "cmd pos cut miss weight by cluster ci level totals resamples seed measures",
-            {
-                "cmd": "report", "pos": sample.positive, "cut": cuts_in_force(sample.thresholds),
-                "miss": said.missing, "weight": "yes" if said.weight else None,
-                "by": ",".join(said.by), "ci": options.interval,
-                "level": f"{options.level:g}", "seed": options.seed,
-                "measures": ",".join(options.measure),
-            },
-            said, options, files=sample.files, statistics=statistics,
-        ),
-        inputs=sample.files,
-        parameters=parameters(
-            "positive negative level interval totals interval_methods missing by cluster measure",
-            found, said, options, weighed=counts.fractional,
-        ),
+        **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
@@ -158,7 +120,7 @@ def _of_scores(
         if found.moved is not None:
             values[found.model] = found.area
             moved.append(found.moved)
-    return measures, _race(sample, every, values, moved, options), sorted(digests), lost
+    return measures, _race(sample, every, values, moved, options), digests, lost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,8 +171,6 @@ def _race(
     if not values or options.confidence is None:
         return None
     covariance = of_rows(moved, every.weights, every.owners, sampling=every.weighed)
-    if not np.isfinite(covariance).all():
-        return None
     return race(
         list(values), LEAD_OF_SCORES, list(values.values()), covariance, level=options.level,
         seed=options.seed, fewest=fewest(sample.patterns[None]),
@@ -224,15 +184,21 @@ def _curves(
     if not len(here.scores):
         return
     level, design = options.confidence, Design(options.totals)
-    negative = sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
-    classes = (sample.positive, negative)
-    yield "distribution", distribution_rows(label, model, here, classes)
+    yield (
+        "distribution",
+        distribution_rows(label, model, here, (sample.positive, _negative(sample))),
+    )
     yield "curves", curve_rows(label, model, here, options.points)
     cuts = cuts_asked(here, options.thresholds)
     yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
         yield "calibration", calibration_rows(label, model, here, level, design)
         yield "decision", decision_rows(label, model, here, level)
+
+
+def _negative(sample: Sample) -> str:
+    """Name what is not positive."""
+    return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
 
 
 def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
@@ -243,8 +209,6 @@ def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
     if not (patterns.truth.any() and not patterns.truth.all()):
         return None
     values, covariance = of_patterns(patterns)
-    if not np.isfinite(covariance).all():
-        return None
     return race(
         patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
         seed=options.seed, fewest=fewest(patterns),
@@ -276,8 +240,7 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) ->
 
 def _confusion_rows(sample: Sample) -> list[Row]:
     """Return how often each answer was given to each truth."""
-    negative = sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
-    rows: list[Row] = []
+    negative, rows = _negative(sample), list[Row]()
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -13,28 +12,20 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
-from clfeval.counts.weights import RowWeights
 from clfeval.errors import UsageError
-from clfeval.inference.influence import uncertainty
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows
-from clfeval.measures.classes import accuracy_influence
-from clfeval.methods.clustered import class_sizes, fewest
-from clfeval.methods.document import clipped_note, counting_notes, parameters, signature
+from clfeval.methods.clustered import class_sizes, cluster_totals, fewest
+from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import Race, of_classes, of_rows, race
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
-INTERVAL_METHODS = {
-    "shares of rows": "Clopper-Pearson, or as --interval says",
-    "other measures": "influence values, on the logit or Fisher scale; bootstrap where there are "
-    "none",
-    "who may be the best": "multiple comparisons with the best (Hsu)",
-}
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
@@ -53,14 +44,14 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     whole, digests = every[None], [every[None].digest()]
     metrics: dict[tuple[str | None, str], list[Row]] = {}
     for label, patterns in every.items():
-        for row in label_rows(label, patterns, asked, options):
+        for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
     lost = dict[str, float]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
         for label, counts in counted.class_scores(i).items():
-            found = probability_rows(label, model.name, counts, asked, options)
+            found = probability_rows(label, model.name, counts, asked, options.certainty)
             metrics[label, model.name] += found
             if label is None:
                 digests.append(f"{model.name}{counts.digest()}")
@@ -77,37 +68,11 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     answer = report_answer(firsts, lead, leaders, (), options.confidence)
-    first, *others = digests
-    statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
-    said = sample.roles
-    details: dict[str, Any] = {
-        "positive": None, "negative": [], "classes": list(counted.order),
-        "ordered": counted.ordered, "by": list(said.by),
-    }  # fmt: skip
-    if options.confidence is not None:
-        details["interval_methods"] = INTERVAL_METHODS
     return Result(
-        command="report",
-        signature=signature(
-            "cmd pos classes miss weight by cluster ci level totals resamples seed measures",
-            {
-                "cmd": "report", "pos": None, "classes": len(counted.order),
-                "miss": said.missing, "weight": "yes" if said.weight else None,
-                "by": ",".join(said.by), "ci": options.interval,
-                "level": f"{options.level:g}", "seed": options.seed,
-                "measures": ",".join(options.measure),
-            },
-            said, options, files=sample.files, statistics=statistics if others else first,
-        ),
-        inputs=sample.files,
-        parameters=parameters(
-            "positive negative classes ordered level interval totals interval_methods missing by "
-            "cluster measure",
-            details, said, options, weighed=whole.fractional,
-        ),
+        **stated(sample, options, digests, weighed=whole.fractional),
         summary={
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
-            **_cluster_totals(whole), "models": len(whole.models),
+            **cluster_totals(whole), "models": len(whole.models),
         },
         tables={"models": models, "metrics": rows, "confusion": confusion},
         answer=answer,
@@ -144,8 +109,6 @@ def _race(
     if options.confidence is None:
         return lead, None
     values, covariance = _of_areas(counted) if lead == AREA else of_classes(patterns, CATALOG[lead])
-    if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
-        return lead, None
     return lead, race(
         patterns.models, lead, values.tolist(), covariance, level=options.level,
         seed=options.seed, fewest=fewest(patterns, len(patterns.classes)),
@@ -204,23 +167,6 @@ def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]
                 "rows": shown(table[i, j], patterns.unit).item(),
                 "share": float(table[i, j] / totals[i]),
             }  # fmt: skip
-
-
-def _cluster_totals(patterns: ClassPatterns) -> dict[str, Any]:
-    """Return the number of clusters and the largest design effect of an accuracy."""
-    clusters = patterns.clusters
-    if clusters is None:
-        return {}
-    if isinstance(clusters, RowWeights):
-        return {"effective_rows": clusters.size}
-    if patterns.fractional:
-        return {"clusters": len(clusters), "design_effect": None}
-    each = accuracy_influence(patterns.tables)
-    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    effects = uncertainty(moved, patterns.n, clusters=clusters).effect
-    effects = effects[np.isfinite(effects)]
-    most = float(effects.max()) if len(effects) else None
-    return {"clusters": len(clusters), "design_effect": most}
 
 
 def _warnings(patterns: ClassPatterns) -> Iterator[Warn]:

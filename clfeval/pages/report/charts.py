@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from clfeval.pages.report.order import ranked
 from clfeval.result import Result, Row, value_of
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
@@ -20,8 +21,7 @@ def charts(result: Result) -> Iterator[Chart]:
     """Yield the curves there are, the best model first."""
     if "curves" not in result.tables:
         return
-    order = sorted(result.whole("models"), key=lambda row: -(value_of(row["roc_auc"]) or 0.0))
-    names = [str(row["model"]) for row in order]
+    names = [str(row["model"]) for row in ranked(result.whole("models"), "roc_auc")]
     points = _by_model(result.whole("curves"))
     for name, title, x, y, label in CURVES:
         series = tuple(

@@ -181,7 +181,7 @@ def _details(result: Result) -> Iterator[Shown]:
         if name in tables:
             rows = _some(result.whole(name)) if name == "decision" else result.whole(name)
             yield Shown(name, title, columns, rows, most, total=len(result.whole(name)),
-                        name=f"{name}" if name != "distribution" else "spread")  # fmt: skip
+                        name="spread" if name == "distribution" else name)  # fmt: skip
 
 
 def _some(rows: Sequence[Row]) -> list[Row]:

@@ -22,12 +22,13 @@ from clfeval.inference.delong import delong_auc
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.ranking import roc_auc, roc_auc_influence
-from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import net_benefit
 from clfeval.methods.measured.hard import HardLimits
 from clfeval.methods.measured.hard import measured as measured_hard
-from clfeval.methods.measured.scored import ScoreLimits, measured
+from clfeval.methods.measured.scored import measured
+from clfeval.methods.options import Certainty
 from clfeval.methods.report.together import of_rows
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
@@ -45,7 +46,7 @@ from tests.benchmarks.coverage.probabilities import (
 
 APART, PREVALENCES = 1.3, (0.5, 0.05)
 SCORED, HARD = ("roc_auc", "brier", "log_loss", "calibration_slope"), ("mcc", "f1", "sensitivity")
-SURE = ScoreLimits(LEVEL, "exact", 300, 0, "")
+SURE = Certainty(LEVEL, resamples=300)
 EQUAL, CORRELATION = (3, 10), 0.5
 Arrays = Any
 
@@ -74,7 +75,7 @@ def _of_scores(
 ) -> Iterator[Line]:
     for name in SCORED:
         measure = CATALOG[name]
-        found = [measured(measure, one, SURE).value for one in counts]
+        found = [measured(measure, one, SURE, "").value for one in counts]
         yield _held(
             f"{name}{more}", rows, setting, _true(measure, *setting[:2]), _ends(found), LEAST
         )
@@ -94,9 +95,7 @@ def _of_votes(rows: int, setting: tuple[float, ...], made: Arrays) -> Iterator[L
         cells.append([int(tp), int(fp), int(pos.sum() - tp), int(neg.sum() - fp)])
     names = [f"m{i}" for i in range(len(cells))]
     counts = Cells.at_prevalence(ConfusionCounts.of_cells(names, cells))
-    sure = HardLimits(
-        LEVEL, "exact", Design(), 300, 0, names, [None] * len(names), [0] * len(names)
-    )
+    sure = HardLimits(SURE, names, [None] * len(names), [0] * len(names))
     for name in HARD:
         measure = CATALOG[name]
 

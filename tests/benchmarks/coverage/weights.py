@@ -20,7 +20,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Design, end_to_end
+from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import net_benefit
 from clfeval.methods.measured.hard import HardLimits
@@ -61,7 +61,7 @@ def _lines(by: str, prevalence: float, rows: int, replicates: int) -> Iterator[L
         patterns.append(PatternCounts.of(["m"], truth, votes, n, UNIT, owners=n * 1.0 * n))
     setting = (APART, prevalence, prevalence)
     for name in SCORED:
-        found = [measured(CATALOG[name], one, SURE).value for one in scores]
+        found = [measured(CATALOG[name], one, SURE, "").value for one in scores]
         yield _held(f"{name}, by {by}", rows, setting, _true(CATALOG[name], *setting[:2]),
                     _ends(found), LEAST)  # fmt: skip
     measure = CATALOG["net_benefit@t"].given(t=prevalence)
@@ -70,7 +70,7 @@ def _lines(by: str, prevalence: float, rows: int, replicates: int) -> Iterator[L
     _, counts = end_to_end(dict(enumerate(map(ConfusionCounts.of_patterns, patterns))))
     size = len(patterns)
     many = [0.0 if one.clusters is None else one.clusters.size for one in patterns]
-    sure = HardLimits(LEVEL, "exact", Design(), 300, 0, counts.models, [None] * size, many)
+    sure = HardLimits(SURE, counts.models, [None] * size, many)
     for name in HARD:
         measure = CATALOG[name]
 

@@ -15,9 +15,10 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
-from clfeval.methods.estimates import Cells, Design
+from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import DEFAULT, Asked, asked_of
 from clfeval.methods.measured.hard import HardLimits, influence, measured, standard_errors
+from clfeval.methods.options import Certainty
 
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
 GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": Stakes(1, 10, 0.5, 0.1)}
@@ -43,7 +44,7 @@ def named(name: str) -> Asked:
 
 def sure(how: str = "exact", many: int = 1, level: float | None = 0.95) -> HardLimits:
     names = [f"m{i}" for i in range(many)]
-    return HardLimits(level, how, Design(), 4000, 0, names, [None] * many, [0] * many)
+    return HardLimits(Certainty(level, how, resamples=4000), names, [None] * many, [0] * many)
 
 
 @pytest.mark.parametrize("name", SMOOTH)

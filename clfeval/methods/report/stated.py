@@ -1,0 +1,72 @@
+"""What a report says of how it was made: signature and parameters, of two classes or of more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from clfeval.counts.count import Sample
+from clfeval.methods.document import cuts_in_force, parameters, signature
+from clfeval.methods.report.options import ReportOptions
+
+_SHARES = {"shares of rows": "Clopper-Pearson, or as --interval says"}
+_BEST = {"who may be the best": "multiple comparisons with the best (Hsu)"}
+INTERVAL_METHODS = {
+    **_SHARES,
+    "other measures of the 2 x 2 table": "range over the score region, class totals random",
+    "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, out to Newcombe's score limits",
+    "means over rows, and what is made of them": "influence values with Student's t; bootstrap "
+    "where there are none",
+    "net_benefit": "square-and-add of Wilson's limits of TP and FP, by design effect in clusters",
+    "at which risks acting helps": "the same, wide enough to hold at all thresholds together "
+    "(Naiman's bound)",
+    **_BEST,
+}
+OF_MORE_CLASSES = {
+    **_SHARES,
+    "other measures": "influence values, on the logit or Fisher scale; bootstrap where there are "
+    "none",
+    **_BEST,
+}
+
+
+def stated(
+    sample: Sample, options: ReportOptions, digests: Sequence[str], *, weighed: bool
+) -> dict[str, Any]:
+    """Return what a Result says of how it was made.
+
+    digests: of the labels, then of the scores of models. weighed: whether weights are no rows.
+    """
+    said, counted = sample.roles, sample.counted
+    first, *others = digests
+    statistics = sha256("".join([first, *sorted(others)]).encode()).hexdigest()
+    signed: dict[str, Any] = {"pos": sample.positive, "cut": cuts_in_force(sample.thresholds)}
+    found: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
+    methods = INTERVAL_METHODS
+    if counted is not None and counted.several:
+        order, methods = counted.order, OF_MORE_CLASSES
+        signed = {"classes": len(order)}
+        found = {
+            "positive": None, "negative": [], "classes": list(order), "ordered": counted.ordered,
+        }  # fmt: skip
+    signed |= {
+        "cmd": "report", "miss": said.missing, "weight": "yes" if said.weight else None,
+        "by": ",".join(said.by), "ci": options.interval, "level": f"{options.level:g}",
+        "seed": options.seed, "measures": ",".join(options.measure),
+    }  # fmt: skip
+    found["by"] = list(said.by)
+    found["interval_methods"] = {} if options.confidence is None else methods
+    return {
+        "command": "report",
+        "signature": signature(
+            "cmd pos classes cut miss weight by cluster ci level totals resamples seed measures",
+            signed, said, options, files=sample.files, statistics=statistics if others else first,
+        ),
+        "inputs": sample.files,
+        "parameters": parameters(
+            "positive negative classes ordered level interval totals interval_methods missing by "
+            "cluster measure",
+            found, said, options, weighed=weighed,
+        ),
+    }  # fmt: skip
