@@ -7,6 +7,7 @@ from math import isnan, nan
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import Redrawn
 from clfeval.methods.measured import hard, scored
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
@@ -49,9 +50,9 @@ def score_rows(
     rows, name = [], f"{model}\0{label or ''}"
     for one in asked:
         if one.name == NET_BENEFIT:
-            known = _worth(counts, threshold, wanted.level)
+            known = _worth(counts, 0.5 if threshold is None else threshold, wanted, name)
         elif one.measure.id == AT_RISK:
-            known = _worth(counts, one.settings.get("t"), wanted.level)
+            known = _worth(counts, one.settings["t"], wanted, name)
         elif one.needs in ("scores", "probabilities"):
             known = scored.measured(one.measure, counts, wanted, name)
         else:
@@ -72,13 +73,20 @@ def without_scores(
     ]
 
 
-def _worth(counts: ScoreCounts, threshold: float | None, level: float | None) -> scored.Known:
-    """Return the net benefit of acting on scores from the threshold on, as on probabilities."""
+def _worth(counts: ScoreCounts, t: float, wanted: Certainty, name: str) -> scored.Known:
+    """Return the net benefit of acting on scores from t on, as on probabilities.
+
+    Where influence or a bootstrap was asked for and knows nothing, limits are the default ones.
+    """
     m = len(counts.scores)
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
         return scored.Known(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
-    value, error = net_benefit(counts, 0.5 if threshold is None else threshold, level)
+    value, error = net_benefit(counts, t, wanted.level)
     method = hard.NONE
+    if value.value is not None and wanted.how in ("influence", "bootstrap"):
+        known = scored.measured(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
+        if known.value.low is not None:
+            return known
     if value.low is not None:
         method = hard.WEIGHED if counts.clusters is None else f"{hard.WEIGHED}, design effect"
     return scored.Known(value, error, method)

@@ -29,6 +29,11 @@ OF_MORE_CLASSES = {
     "none",
     **_BEST,
 }
+_EVERY = "every measure in `metrics`"
+ASKED_FOR = {  # ahead of these, which hold where it knows nothing
+    "influence": {_EVERY: "influence values; of the area DeLong's"},
+    "bootstrap": {_EVERY: "percentiles of rows drawn again"},
+}
 
 
 def stated(
@@ -56,7 +61,8 @@ def stated(
         "seed": options.seed, "measures": ",".join(options.measure),
     }  # fmt: skip
     found["by"] = list(said.by)
-    found["interval_methods"] = {} if options.confidence is None else methods
+    asked_for = ASKED_FOR.get(options.interval, {})
+    found["interval_methods"] = {} if options.confidence is None else {**asked_for, **methods}
     return {
         "command": "report",
         "signature": signature(

@@ -1,0 +1,104 @@
+"""What acting on scores is worth, by influence values and by drawing again, written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import clfeval
+from clfeval.arrays import Floats
+from clfeval.result import Estimate
+
+T, ROWS, PATIENTS = 0.3, 240, 40
+ODDS = T / (1 - T)
+MEASURES = (
+    f"net_benefit@t:t={T}", f"net_benefit_standardised:t={T}", f"interventions_avoided:t={T}",
+)  # fmt: skip
+RNG = np.random.default_rng(8)
+OWNER = np.repeat(np.arange(PATIENTS), ROWS // PATIENTS)
+LOGIT = RNG.standard_normal(ROWS) + RNG.standard_normal(PATIENTS)[OWNER] - 0.7
+TRUTH = (RNG.random(ROWS) < 1 / (1 + np.exp(-LOGIT))).astype(np.int64)
+SCORES = np.round(1 / (1 + np.exp(-LOGIT - RNG.standard_normal(ROWS))), 2)
+CALLED = (SCORES >= T).astype(np.int64)
+TABLE = pl.DataFrame({"truth": TRUTH, "patient": [f"p{i}" for i in OWNER], "m": SCORES})
+
+
+def worth(at: Any) -> Floats:
+    """Return the three measures of rows, picked in the last axis, from their definitions."""
+    truth, called = TRUTH[at], CALLED[at]
+    rows, positives = truth.shape[-1], truth.sum(axis=-1)
+    tp, fp = (truth & called).sum(axis=-1), ((1 - truth) & called).sum(axis=-1)
+    mine = tp / rows - fp / rows * ODDS
+    every = positives / rows - (rows - positives) / rows * ODDS
+    return np.array([mine, mine / (positives / rows), 100 * (mine - every) / ODDS])
+
+
+def asked(interval: str, **options: Any) -> dict[str, tuple[Estimate, float, str]]:
+    table = TABLE if "cluster" in options else TABLE.drop("patient")
+    result = clfeval.report(
+        table, positive="1", threshold=T, interval=interval, measure=MEASURES, **options
+    )
+    return {str(row["metric"]): (row["value"], row["se"], str(row["method"]))  # type: ignore[misc]
+            for row in result.tables["metrics"]}  # fmt: skip
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_limits_are_the_quantiles_of_what_is_drawn_again(clustered: bool) -> None:
+    """Rows, or whole patients of six, with replacement; within four Monte Carlo errors."""
+    rng, often = np.random.default_rng(1), 4000
+    at = rng.integers(0, ROWS, (often, ROWS))
+    if clustered:
+        mine = np.arange(ROWS).reshape(PATIENTS, -1)
+        at = mine[rng.integers(0, PATIENTS, (often, PATIENTS))].reshape(often, ROWS)
+    draws = worth(at)
+    found = asked("bootstrap", resamples=often, **({"cluster": "patient"} if clustered else {}))
+    for name, values in zip(MEASURES, draws, strict=True):
+        value, _, method = found[name]
+        near = 4 * np.sqrt(2) * 0.0423 * values.std()  # sqrt(.025 .975 / 4000) / density at -1.96
+        assert (value.low, value.high) == pytest.approx(
+            tuple(np.quantile(values, [0.025, 0.975])), abs=near), name  # fmt: skip
+        assert method == "bootstrap"
+    assert found["net_benefit"] == found[MEASURES[0]]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_limits_are_those_of_the_influence_of_rows(clustered: bool) -> None:
+    """se² = g / (g - 1) sum F² / M², F the sum of f in each of g rows or patients."""
+    net, ratio, avoided = worth(np.arange(ROWS))
+    share = TRUTH.mean()
+    brings = TRUTH * CALLED - ODDS * (1 - TRUTH) * CALLED
+    spared = 100 * ((1 - TRUTH) * (1 - CALLED) - TRUTH * (1 - CALLED) / ODDS)
+    each = (brings - net, (brings - ratio * TRUTH) / share, spared - avoided)
+    found = asked("influence", **({"cluster": "patient"} if clustered else {}))
+    for name, f, value in zip(MEASURES, each, (net, ratio, avoided), strict=True):
+        parts = np.bincount(OWNER, f) if clustered else f
+        g = len(parts)
+        error = np.sqrt(g / (g - 1) * (parts**2).sum()) / ROWS
+        kurtosis = g * (parts**4).sum() / (parts**2).sum() ** 2
+        sizes = np.array([TRUTH.sum(), ROWS - TRUTH.sum()], float)
+        if clustered:
+            sums = np.array([np.bincount(OWNER, one) for one in (TRUTH, 1 - TRUTH)])
+            sizes = np.minimum(sums.sum(axis=1) ** 2 / (sums**2).sum(axis=1), g)
+        reach = stats.t.ppf(0.975, min(2 * g / (kurtosis - 1), sizes.min() - 1)) * error
+        got, se, method = found[name]
+        assert (got.value, se) == pytest.approx((value, error), rel=1e-12), name
+        assert (got.low, got.high) == pytest.approx((value - reach, value + reach), rel=1e-9), name
+        assert method == "influence, identity"
+    assert found["net_benefit"] == found[MEASURES[0]]
+
+
+@pytest.mark.parametrize("interval", ["influence", "bootstrap"])
+def test_where_nobody_is_called_positive_the_default_limits_stay(interval: str) -> None:
+    """No row differs from another, which does not make the net benefit of others surely 0."""
+    table = pl.DataFrame({"truth": [0, 1] * 10, "m": [0.1, 0.2] * 10})
+    rows = [
+        next(row for row in clfeval.report(table, positive="1", threshold=0.5, interval=how)
+             .tables["metrics"] if row["metric"] == "net_benefit")
+        for how in (interval, "exact")
+    ]  # fmt: skip
+    assert rows[0] == rows[1]
+    assert rows[0]["method"] == "square-and-add of Wilson's limits"
