@@ -112,7 +112,7 @@ def of_rows(
 def _shared(
     products: Floats, fourth: Floats, pairs: Pairs, total: float, parts: float, fewest: float
 ) -> Shared:
-    """Put it together: products (k, k) and, of differences, fourth powers (q,), summed over parts."""
+    """Put together sums over parts: products (k, k), and fourth powers of differences, (q,)."""
     v = _rounded(corrected(products, total, parts))
     first, second = (np.array([pair[at] for pair in pairs], np.int64) for at in (0, 1))
     one, other = np.diag(products)[first], np.diag(products)[second]
@@ -131,4 +131,3 @@ def _rounded(covariance: Floats) -> Floats:
     if not largest or not np.isfinite(largest):
         return covariance
     return np.asarray(np.round(covariance, DIGITS - int(np.floor(np.log10(largest)))))
-

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
@@ -28,7 +29,8 @@ OF_ROWS: Mapping[str, bool | None] = {
 
 
 def comparison_rows(
-    one: Together, patterns: PatternCounts, reference: str, level: float, margin: float | None
+    one: Together, patterns: PatternCounts | ClassPatterns, reference: str, level: float,
+    margin: float | None,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield how far models lie from a reference by a measure, on the same rows.
 
@@ -44,7 +46,9 @@ def comparison_rows(
     first, second = (np.array([pair[at] for pair in one.pairs], np.int64) for at in (0, 1))
     apart, together = one.values[first] - one.values[second], 1 - (1 - level) / len(one.pairs)
     changed = [Changed.of(patterns, one.models[i], one.models[j]) for i, j in one.pairs]
-    share = patterns is not None and patterns.clusters is None and one.measure.id in OF_ROWS
+    share = patterns.clusters is None and one.measure.id in OF_ROWS
+    if isinstance(patterns, ClassPatterns) and OF_ROWS.get(one.measure.id) is not None:
+        share = False  # a mean over classes
     p = one.shared.chances(apart).tolist()
     if share:
         p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
@@ -59,17 +63,17 @@ def comparison_rows(
             continue
         i, j = pair if best != pair[0] else pair[::-1]  # the best one is the reference
         turn = 1 if i == pair[0] else -1
-        own, adjusted_too = (
-            _estimate(turn * float(apart[q]), *(turn * both[::turn, q]).tolist()) for both in ends
-        )
-        told = one.sign * int(np.sign(own.value)) if adjusted[q] < 1 - level and _sure(own) else 0
+        d = turn * float(apart[q])
+        own, adjusted_too = (_estimate(d, *(turn * both[::turn, q]).tolist()) for both in ends)
+        told = one.sign * int(np.sign(d)) if adjusted[q] < 1 - level and _sure(own) else 0
         error, df = float(one.shared.errors[q]), float(one.shared.df[q])
         yield {
             "metric": one.metric, "model": one.models[i], "reference": one.models[j],
             "difference": own, "p": _or_none(p[q]), "p_adjusted": _or_none(adjusted[q]),
             "difference_adjusted": adjusted_too,
             "verdict": _verdict(one.sign, adjusted_too, told, margin),
-            "newly_right": changed[q].right(turn), "newly_wrong": changed[q].right(-turn),
+            "newly_right": shown(changed[q].right(turn), patterns.unit),
+            "newly_wrong": shown(changed[q].right(-turn), patterns.unit),
             "detectable": detectable(error, level=level, df=df) if error else None,
             "method": _method(one, share, error),
         }  # fmt: skip
@@ -108,52 +112,46 @@ def _or_none(number: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changed:
-    """How two models differ: rows that one of them alone has right, in units of `unit` rows.
+    """Which of m kinds of rows each of two models has right: all (m,).
 
-    better, worse (2,): rows which the first model has right and the second wrong, and the other way
-    round, of negatives and of positives; rows (2,): all of them.
+    n: how many rows are of each kind, in units.
     """
 
-    better: Counts
-    worse: Counts
-    rows: Counts
-    unit: float
+    truth: Bools | Ints
+    n: Counts
+    first: Bools
+    second: Bools
 
     @classmethod
-    def of(cls, patterns: PatternCounts, model: str, reference: str) -> Changed:
+    def of(cls, patterns: PatternCounts | ClassPatterns, model: str, reference: str) -> Changed:
         """Compare the labels of two models of a table."""
         places = [patterns.models.index(name) for name in (model, reference)]
         mine, theirs = (patterns.votes[:, place] == patterns.truth for place in places)
-        n, truth = patterns.n, patterns.truth
-        sides = [[n[which & (truth == y)].sum() for y in (False, True)]
-                 for which in (mine & ~theirs, theirs & ~mine, mine | True)]  # fmt: skip
-        return cls(*map(np.array, sides), patterns.unit)
+        return cls(patterns.truth, patterns.n, mine, theirs)
 
-    def right(self, turn: int) -> float:
-        """Return how many rows the first has right and the second wrong; turn -1: the other."""
-        found: float = shown((self.better if turn > 0 else self.worse).sum(), self.unit).item()
-        return found
+    def right(self, turn: int = 1, wanted: bool | None = None) -> int:
+        """Return how many rows the first alone has right; turn -1: the second. In units."""
+        alone = self.first & ~self.second if turn > 0 else self.second & ~self.first
+        return self._rows(alone, wanted)
 
     def chance(self, wanted: bool | None) -> float:
-        """Return McNemar's mid-p in rows of one class, or of both."""
-        b, c = (int(part.sum() if wanted is None else part[int(wanted)])
-                for part in (self.better, self.worse))  # fmt: skip
-        return mid_p(b, c)
+        """Return McNemar's mid-p in rows of one class, or of all."""
+        return mid_p(self.right(1, wanted), self.right(-1, wanted))
 
-    def unseen(self, wanted: bool | None, level: float) -> float | None:
-        """Return what share of rows may differ where none does; None where some do."""
-        parts = (self.better + self.worse, self.rows)
-        k, n = (int(part.sum() if wanted is None else part[int(wanted)]) for part in parts)
-        if k or not n:
-            return None
+    def unseen(self, wanted: bool | None, level: float) -> float:
+        """Return what share of rows may differ where none does; NaN where some do."""
+        if self._rows(self.first != self.second, wanted):
+            return nan
+        n = self._rows(np.ones(len(self.n), bool), wanted)
         return float(clopper_pearson(0, n, level=level)[1])
 
+    def _rows(self, which: Bools, wanted: bool | None) -> int:
+        some = which if wanted is None else which & (self.truth == wanted)
+        found: int = self.n[some].sum().item()
+        return found
 
-def _unseen(
-    ends: Floats, changed: Sequence[Changed], wanted: bool | None, level: float
-) -> None:
+
+def _unseen(ends: Floats, changed: Sequence[Changed], wanted: bool | None, level: float) -> None:
     """Set the limits of shares where no row differs, (2, q), to how many rows may."""
-    for q, each in enumerate(changed):
-        most = each.unseen(wanted, level)
-        if most is not None:
-            ends[:, q] = -most, most
+    most = np.array([each.unseen(wanted, level) for each in changed])
+    ends[:] = np.where(np.isnan(most), ends, [-most, most])

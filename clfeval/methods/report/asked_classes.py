@@ -46,19 +46,20 @@ def asked_of_classes(
         else:
             several = [_named(text, name, settings)]
         for one in several:
+            if one.by == "name" or one.name not in found:
+                found[one.name] = one
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
                 hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
                 raise UsageError.of(what, "needs-order", hint=hint)
-            found.setdefault(one.name, one)
     return tuple(found.values())
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str], flag: str = FLAG) -> None:
     """Raise UsageError for what is no measure of two classes, and none of more."""
     for name in names:
         try:
-            asked_of((name,))
+            asked_of((name,), flag)
         except UsageError as error:
             try:
                 asked_of_classes((name,), (), ordered=True)

@@ -48,5 +48,7 @@ def winner_rows(
 
 def less(value: Estimate, luck: float) -> Estimate:
     """Return an estimate and its limits less the luck that it holds."""
-    moved = (None if end is None else end - luck for end in (value.value, value.low, value.high))
-    return Estimate(*moved, reason=value.reason)
+    value_, low, high = (
+        None if end is None else end - luck for end in (value.value, value.low, value.high)
+    )
+    return Estimate(value_, low, high, value.reason)

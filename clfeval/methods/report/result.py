@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
@@ -15,7 +13,6 @@ from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.probability import clipped
 from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
@@ -26,7 +23,7 @@ from clfeval.methods.document import (
     counting_notes,
 )
 from clfeval.methods.estimates import Design
-from clfeval.methods.measured.asked import HARD, OF_SCORES, Asked, asked_of
+from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import (
     any_scored,
@@ -39,6 +36,7 @@ from clfeval.methods.measured.metrics import (
 )
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.calibration import calibration_rows
+from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
@@ -48,7 +46,15 @@ from clfeval.methods.report.curves import (
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, of_patterns, of_rows, race, spread
+from clfeval.methods.report.together import (
+    Race,
+    Together,
+    as_delong,
+    by_rows,
+    by_votes,
+    of_scores,
+    spread,
+)
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import exact, many
 
@@ -60,24 +66,29 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
-    asked = asked_of(("default", *options.measure))
+    patterns = sample.patterns.get(None)
+    check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    asked = asked_of(("default", *options.measure, *options.margin))
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {
         name: []
         for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
     }
+    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
+    held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
-    counted, contestants, digests = sample.counted, None, [counts.digest()]
-    lost = dict[str, float]()
+    counted, digests, lost = sample.counted, [counts.digest()], dict[str, float]()
+    stood = _by_votes(sample, held, options)
     if counted is not None and any_scored(sample):
-        more, contestants, scores, lost = _of_scores(sample, counted, asked, options, tables)
+        more, scored, scores, lost = _of_scores(sample, counted, asked, held, options, tables)
         rows += more
+        stood |= scored
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
-    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
-    if lead == LEAD_OF_LABELS:
-        contestants = _by_votes(sample, options)
+    margins = {one.name: most for text, most in options.margin.items() for one in asked_of((text,))}
+    contests = held_together(stood, held, tables["metrics"], patterns, margins, options)
+    contestants = contests.races.get(lead)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
     first, *others = report_answer(
@@ -87,7 +98,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, "confusion": confusion},
+        tables={"models": models, **tables, **contests.tables, "confusion": confusion},
         answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
                 *others),
         warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
@@ -96,10 +107,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
 
 
 def _of_scores(
-    sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
-    tables: dict[str, list[Row]],
-) -> tuple[list[Row], Race | None, list[str], dict[str, float]]:  # fmt: skip
-    """Add what scores tell, one model at a time, and return their measures and who leads.
+    sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
+    options: ReportOptions, tables: dict[str, list[Row]],
+) -> tuple[list[Row], dict[str, Together], list[str], dict[str, float]]:  # fmt: skip
+    """Add what scores tell, one model at a time; return their measures, and how models stand.
 
     Also the digests of the scores, and of each model the rows whose class had probability 0.
     """
@@ -107,25 +118,32 @@ def _of_scores(
     names = [counted.models[i].name for i in every.models]
 
     def one(j: int) -> _Scored:
-        return _of_model(sample, every, j, names[j], asked, options)
+        return _of_model(sample, every, j, names[j], asked, held, options)
 
     measures, digests, lost = list[Row](), list[str](), dict[str, float]()
-    values, moved = dict[str, float](), list[Floats]()
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
         lost[found.model] = shown(found.lost, every.unit)
-        if found.moved is not None:
-            values[found.model] = found.area
-            moved.append(found.moved)
-    return measures, _race(sample, every, values, moved, options), digests, lost
+        for name, influence in found.moved.items():
+            moved[name][found.model] = influence
+    stood = dict[str, Together]()
+    for each in held:
+        together = by_rows(
+            every.weights, every.owners, each, moved.pop(each.name), options.reference,
+            fewest(sample.patterns[None]), sampling=every.weighed,
+        )  # fmt: skip
+        if together is not None:
+            stood[each.name] = together
+    return measures, stood, digests, lost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """What the scores of one model tell; moved: the influence of each row on its area.
+    """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
     lost: rows whose class has probability 0.
     """
@@ -134,47 +152,35 @@ class _Scored:
     digest: str
     measures: list[Row]
     tables: dict[str, list[Row]]
-    area: float
     lost: float
-    moved: Floats | None
+    moved: dict[str, tuple[float, Floats]]
 
 
 def _of_model(
     sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
-    options: ReportOptions,
+    held: Sequence[Asked], options: ReportOptions,
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
     measures, tables = list[Row](), dict[str, list[Row]]()
+    cut = sample.thresholds.get(model)
     for label in sample.slices:
         here = (whole if label is None else every.within(j, label)).frozen()
-        cut = sample.thresholds.get(model)
         measures += score_rows(label, model, here, cut, asked, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
-    area = CATALOG[LEAD_OF_SCORES]
-    value = float(area.function(whole.scores, whole.positives, whole.negatives))
-    moved = None
-    if np.isfinite(value) and area.influence is not None and options.confidence is not None:
-        each = area.influence(whole.scores, whole.positives, whole.negatives)
-        moved = spread(each, place, every.truth)
+    moved = dict[str, tuple[float, Floats]]()
+    for one in held:
+        found = of_scores(one, cut, whole)
+        if found is not None:
+            value, each = found
+            each_row = spread(each, place, every.truth)
+            area = one.measure.interval == "delong"
+            moved[one.name] = value, as_delong(each_row, every) if area else each_row
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, value, lost, moved)
-
-
-def _race(
-    sample: Sample, every: ScoredRows, values: Mapping[str, float], moved: Sequence[Floats],
-    options: ReportOptions,
-) -> Race | None:  # fmt: skip
-    if not values or options.confidence is None:
-        return None
-    covariance = of_rows(moved, every.weights, every.owners, sampling=every.weighed)
-    return race(
-        list(values), LEAD_OF_SCORES, list(values.values()), covariance, level=options.level,
-        seed=options.seed, fewest=fewest(sample.patterns[None]),
-    )  # fmt: skip
+    return _Scored(model, whole.digest(), measures, tables, lost, moved)
 
 
 def _curves(
@@ -201,18 +207,18 @@ def _negative(sample: Sample) -> str:
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
 
 
-def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
-    """Return who leads by balanced accuracy; None where nobody knows what rows models share."""
-    patterns = sample.patterns.get(None)
-    if patterns is None or options.confidence is None:
-        return None
-    if not (patterns.truth.any() and not patterns.truth.all()):
-        return None
-    values, covariance = of_patterns(patterns)
-    return race(
-        patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=fewest(patterns),
-    )  # fmt: skip
+def _by_votes(sample: Sample, held: Sequence[Asked], options: ReportOptions) -> dict[str, Together]:
+    """Return how models stand by measures of their labels; none where rows may differ."""
+    patterns, stood = sample.patterns.get(None), dict[str, Together]()
+    if patterns is None:
+        return stood
+    uncut = {} if sample.counted is None else sample.counted.uncut
+    for one in held:
+        if one.needs == "confusion" and one.name != NET_BENEFIT:
+            found = by_votes(patterns, one, options.reference, uncut)
+            if found is not None:
+                stood[one.name] = found
+    return stood
 
 
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Influence, Ints
+from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.counts.class_rows import ProbabilityRows
 from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.rows import ScoredRows
+from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
 from clfeval.inference.shared import Pairs, Shared, of_kinds, of_rows
+from clfeval.measures.averages import average, average_influence
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from clfeval.methods.clustered import fewest
 from clfeval.methods.estimates import Cells
-from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.hard import influence, table_of
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
@@ -100,9 +106,7 @@ def by_votes(
     of = asked.measure.function
     each, values = influence(of, table), np.asarray(of(table), np.float64)
     some = [
-        i
-        for i, model in enumerate(patterns.models)
-        if model not in without and isfinite(values[i])
+        i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
     ]
     # TP, FP, FN, TN, as `influence` has them
     cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
@@ -114,19 +118,39 @@ def by_votes(
     return known(asked, names, values[some], shared, pairs, least)
 
 
-def by_scores(
-    every: ScoredRows, asked: Asked, values: Mapping[str, float], moved: Sequence[Floats],
-    reference: str | None, least: float,
+def by_rows(
+    weights: Counts | None, owners: Ints | None, asked: Asked,
+    moved: Mapping[str, tuple[float, Floats]], reference: str | None, least: float, *,
+    sampling: bool,
 ) -> Together | None:  # fmt: skip
-    """Return how models stand by a measure of scores; moved: f of the rows, (n,) each."""
-    names = list(values)
-    pairs = pairs_of(reference, names)
+    """Return how models stand by a measure of scores; moved: its value, f of the rows (n,)."""
+    names = list(moved)
     if not names:
         return None
-    shared = of_rows(
-        moved, every.weights, every.owners, pairs, sampling=every.weighed, fewest=least
-    )
-    return known(asked, names, np.array([*values.values()]), shared, pairs, least)
+    pairs = pairs_of(reference, names)
+    values, each = zip(*moved.values(), strict=True)
+    shared = of_rows(each, weights, owners, pairs, sampling=sampling, fewest=least)
+    return known(asked, names, np.array(values), shared, pairs, least)
+
+
+def of_scores(
+    asked: Asked, threshold: float | None, counts: ScoreCounts
+) -> tuple[float, Influence] | None:
+    """Return a measure of the scores of a model, and its influence; None where it has none.
+
+    threshold: that in force, for a net benefit; None for 0.5.
+    """
+    measure = asked.measure
+    if asked.name == NET_BENEFIT:
+        measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
+    if measure.influence is None or measure.needs not in ("scores", "probabilities"):
+        return None
+    x = counts.scores
+    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return None
+    parts = (x, counts.positives, counts.negatives)
+    value = float(measure.function(*parts))
+    return (value, measure.influence(*parts)) if isfinite(value) else None
 
 
 def known(
@@ -138,15 +162,71 @@ def known(
     return Together(asked.name, asked.measure, tuple(models), values, shared, pairs, least)
 
 
-def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Shared]:
-    """Return a measure of the tables of models, (k,), and what they share, of C classes."""
-    form = measure.classes
-    if form is None or form.of is None or form.influence is None:
-        raise ValueError(f"{measure.id} is not smooth in the table of many classes")
+def by_labels(
+    patterns: ClassPatterns, asked: Asked, reference: str | None = None
+) -> Together | None:
+    """Return how models stand by a measure of the tables of C classes, or its mean over them."""
+    form = asked.measure.classes
+    if form is None or (form.of is not None and form.influence is None):
+        return None
+    of, influence = form.of, form.influence
+    if of is None or influence is None:
+        of, influence = (partial(one, asked.measure, by="macro")
+                         for one in (average, average_influence))  # fmt: skip
     tables = patterns.tables
-    each = form.influence(tables)
-    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return form.of(tables), of_kinds(moved, patterns.n, patterns.clusters)
+    values = np.array([float(of(table)) for table in tables])
+    some = np.flatnonzero(np.isfinite(values)).tolist()
+    if not some:
+        return None
+    moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
+    names, least = [patterns.models[i] for i in some], fewest(patterns, len(patterns.classes))
+    pairs = pairs_of(reference, names)
+    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
+    return known(asked, names, values[some], shared, pairs, least)
+
+
+def by_probabilities(
+    counted: Counted, patterns: ClassPatterns, held: Sequence[Asked], reference: str | None
+) -> dict[str, Together]:
+    """Return how models stand by measures of class probabilities, of models that have some."""
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    first: ProbabilityRows | None = None
+    for i, model in enumerate(counted.models):
+        if model.kind != "classes":
+            continue
+        rows = counted.class_rows(i)
+        first = rows if first is None else first
+        if not np.array_equal(rows.truth, first.truth):
+            raise RuntimeError("rows come in another order the second time")
+        parts = (rows.truth, rows.p, rows.n)
+        for one in held:
+            form = one.measure.classes
+            if form is None:
+                continue
+            made = form.given(by="macro")
+            if made.of is None or made.influence is None:
+                continue
+            value = float(made.of(*parts))
+            if isfinite(value):
+                moved[one.name][model.name] = value, made.influence(*parts)
+    stood = dict[str, Together]()
+    for one in held:
+        found = (
+            None
+            if first is None
+            else by_rows(
+                first.weights,
+                first.owners,
+                one,
+                moved[one.name],
+                reference,
+                fewest(patterns, len(patterns.classes)),
+                sampling=counted.patterns.fractional,
+            )
+        )
+        if found is not None:
+            stood[one.name] = found
+    return stood
 
 
 def spread(each: Influence, place: Ints, truth: Bools) -> Floats:

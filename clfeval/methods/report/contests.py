@@ -1,0 +1,90 @@
+"""Which measures models are compared by, and all that this says: who is best, by how much, luck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.patterns import PatternCounts
+from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.report.against import comparison_rows
+from clfeval.methods.report.best import best_rows, winner_rows
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.together import EVERY, Race, Together
+from clfeval.result import Row, estimate
+
+# what the first screen has, and is compared with a reference by
+ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
+             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
+
+ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contests:
+    """Who leads by each measure, and the tables of that."""
+
+    races: Mapping[str, Race]
+    tables: Mapping[str, Sequence[Row]]
+
+
+def compared(asked: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
+    """Return the measures models are compared by: what leads, and what was asked for.
+
+    With a reference those of the first screen too. None without intervals.
+    """
+    if options.confidence is None:
+        return []
+    screen = ON_SCREEN if options.reference is not None else ()
+    return sorted(
+        (one for one in asked if one.name == lead or one.by != "default" or one.name in screen),
+        key=lambda one: one.name != lead,
+    )
+
+
+def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
+    """Raise for a reference that is no model, or that nothing can be compared with."""
+    reference = options.reference
+    if reference is None:
+        return
+    if reference not in (*models, *EVERY):
+        raise unknown_model("--reference", reference, [*models, *EVERY])
+    if len(models) == 1:
+        raise bad_option(f"--reference {reference}: '{models[0]}' is the only model here")
+    if not same_rows:
+        raise UsageError.of(
+            "--reference compares models on the same rows, and nobody knows which rows these "
+            "models share",
+            "needs-predictions", hint="give the predictions of every model in every row",
+        )  # fmt: skip
+
+
+def held_together(
+    stood: Mapping[str, Together], held: Sequence[Asked], metrics: Sequence[Row],
+    patterns: PatternCounts | ClassPatterns | None, margins: Mapping[str, float],
+    options: ReportOptions,
+) -> Contests:  # fmt: skip
+    """Return what is known of models together, in the order of the measures, with their values."""
+    every = [stood[one.name] for one in held if one.name in stood]
+    ranked = [one for one in every if one.sign]
+    races = {one.metric: one.race(level=options.level, seed=options.seed) for one in ranked}
+    values = {
+        (str(row["model"]), str(row["metric"])): estimate(row["value"])
+        for row in metrics
+        if row["slice"] is None and row["estimator"] in ESTIMATORS
+    }
+    tables = {
+        "best": [row for name, race in races.items() for row in best_rows(name, race)],
+        "winner": [*winner_rows(((one, races[one.metric]) for one in ranked), values)],
+    }
+    if options.reference is not None and patterns is not None:
+        tables["comparisons"] = [
+            row
+            for one in every
+            for row in comparison_rows(
+                one, patterns, options.reference, options.level, margins.get(one.metric)
+            )
+        ]
+    return Contests(races, {name: rows for name, rows in tables.items() if rows})
