@@ -13,12 +13,14 @@ from clfeval.methods.report.against import comparison_rows
 from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import EVERY, Race, Together
-from clfeval.result import Row, estimate
+from clfeval.methods.report.verdicts import compared_answer
+from clfeval.result import Answer, Row, estimate
 
 # what the first screen has, and is compared with a reference by
 ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
              "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
 
+SAID_BETTER = ("luck", "resolution")  # by a comparison that was asked for
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
 
@@ -28,6 +30,13 @@ class Contests:
 
     races: Mapping[str, Race]
     tables: Mapping[str, Sequence[Row]]
+    answer: tuple[Answer, ...] = ()
+
+    def before(self, *others: Answer) -> tuple[Answer, ...]:
+        """Put what was asked of models first; what it says better is left out then."""
+        if not self.answer:
+            return others
+        return (*self.answer, *(one for one in others if one.code not in SAID_BETTER))
 
 
 def compared(asked: Sequence[Asked], lead: str, options: ReportOptions) -> list[Asked]:
@@ -79,6 +88,7 @@ def held_together(
         "best": [row for name, race in races.items() for row in best_rows(name, race)],
         "winner": [*winner_rows(((one, races[one.metric]) for one in ranked), values)],
     }
+    answer: tuple[Answer, ...] = ()
     if options.reference is not None and patterns is not None:
         tables["comparisons"] = [
             row
@@ -87,4 +97,9 @@ def held_together(
                 one, patterns, options.reference, options.level, margins.get(one.metric)
             )
         ]
-    return Contests(races, {name: rows for name, rows in tables.items() if rows})
+        if held:
+            lead = held[0].name
+            answer = compared_answer(
+                tables["comparisons"], lead, options.reference, margins.get(lead)
+            )
+    return Contests(races, {name: rows for name, rows in tables.items() if rows}, answer)

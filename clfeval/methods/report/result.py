@@ -95,12 +95,13 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         [row for row in models if row["slice"] is None], lead, contestants,
         tables.get("decision", ()), options.confidence, lost,
     )  # fmt: skip
+    if lead == LEAD_OF_LABELS:
+        first = at_threshold(first, sample.thresholds)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
-                *others),
+        answer=contests.before(first, *others),
         warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
                   *caveats(asked)),
     )  # fmt: skip

@@ -84,7 +84,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={"models": models, "metrics": rows, **contests.tables, "confusion": confusion},
-        answer=answer,
+        answer=contests.before(*answer),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
         ),

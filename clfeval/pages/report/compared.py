@@ -1,0 +1,90 @@
+"""Who may be the best by each measure, the winner less its luck, and differences of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clfeval.pages.columns import MODEL, VERDICTS
+from clfeval.result import Result
+from clfeval.schema import Column, Shown, Source, Table, of
+from clfeval.words import many, quoted
+
+FEW = 15  # comparisons shown where an option asks for them
+METRIC = of("text", "metric")
+TABLES = (
+    Table("best", (
+        *METRIC, MODEL, *of("flag", "may_be_best"), Column("p_first", "part", "P(first)"),
+        *of("rank", "rank_low rank_high"),
+    )),
+    Table("winner", (*METRIC, MODEL, *of("estimate", "value"), *of("number", "optimism"),
+                     *of("estimate", "corrected"))),
+    Table("comparisons", (
+        *METRIC, MODEL, *of("text", "reference"), *of("estimate", "difference"),
+        Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
+        Column("difference_adjusted", "estimate", "difference, all together"),
+        Column("verdict", "text", among=(None, *VERDICTS)),
+        Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"),
+        Column("detectable", "number?"), *of("text", "method"),
+    ), "reference?"),
+)  # fmt: skip
+MEANINGS: Mapping[str, str] = {
+    "p_first": "how often it is the first, of samples like this one",
+    "rank_low": "the best place it may have, by the confidence of --level",
+    "rank_high": "the last place it may have, by the confidence of --level",
+    "optimism": "by how much the best of so many looks better than it is, on average",
+    "corrected": "the value less the optimism, and its limits",
+    "difference": "of the model's value less the reference's, on the same rows",
+    "difference_adjusted": "the same with an interval so wide that those of all comparisons by the "
+    "measure hold together",
+    "p": "chance of a difference as large, were there none",
+    "p_adjusted": "the same by Holm's rule: for all comparisons by the measure together",
+    "verdict": "better or worse by Holm's rule; equivalent, not worse: the interval of all "
+    "together lies within the margin, or above it; else undecided",
+    "newly_right": "rows that the model has right and the reference wrong",
+    "newly_wrong": "rows that the model has wrong and the reference right",
+    "detectable": "the smallest difference that is seen with a power of 0.8",
+}
+SHORT: Mapping[str, Source] = {
+    "difference": "difference", "p, Holm": "p_adjusted", "verdict": "verdict",
+}  # fmt: skip
+CHANGES = {"newly right": "newly_right", "newly wrong": "newly_wrong"}
+
+
+def shown_comparisons(result: Result) -> Iterator[Shown]:
+    """Yield the differences that an option asks for, by the measures that decide first."""
+    rows = result.tables.get("comparisons", ())
+    if not rows:
+        return
+    pairs = {(row["model"], row["reference"]): row for row in rows}
+    references = {str(reference) for _, reference in pairs}
+    columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
+    title = "Differences of any two models, on the same rows"
+    note = "intervals: each by itself" * (len(pairs) > 1)
+    if len(pairs) > 1:
+        note += f"; p and verdict for {many(len(pairs), 'comparison')} by each measure together"
+    if len(references) == 1:
+        title = f"Difference from {quoted(*references)}, on the same rows"
+    else:
+        columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
+    if len(pairs) == 1:
+        title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)}, on the same rows"
+        columns.pop("model")
+        note = "; ".join(f"{name}: {rows[0][column]:,} rows" for name, column in CHANGES.items())
+    yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
+                lead="difference")  # fmt: skip
+    if len(references) == 1 < len(pairs):
+        yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
+                    {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
+                    rank="asked")  # fmt: skip
+
+
+def shown_best(result: Result) -> Iterator[Shown]:
+    """Yield who may be the best by each measure, and the winners less their luck."""
+    for name, title, columns in (
+        ("best", "Who may be the best", "metric model may_be_best p_first rank_low rank_high"),
+        ("winner", "The winner's value, and less its luck",
+         "metric model value optimism corrected"),
+    ):  # fmt: skip
+        if name in result.tables:
+            yield Shown(name, title, columns)
