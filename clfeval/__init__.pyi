@@ -213,6 +213,8 @@ def report(
     measure: str | Sequence[str] = ...,
     thresholds: int | Literal["all"] | Sequence[float] | None = ...,
     points: int | Literal["all"] | None = ...,
+    reference: str | None = ...,
+    margin: Mapping[str, float] | None = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
     ] = ...,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
@@ -30,7 +30,7 @@ OF_ROWS: Mapping[str, bool | None] = {
 
 def comparison_rows(
     one: Together, patterns: PatternCounts | ClassPatterns, reference: str, level: float,
-    margin: float | None,
+    margin: float | None, without: Collection[str] = (),
 ) -> Iterator[Row]:  # fmt: skip
     """Yield how far models lie from a reference by a measure, on the same rows.
 
@@ -38,6 +38,7 @@ def comparison_rows(
     V_jj - 2 V_ij. difference_adjusted: at 1 - (1 - level) / comparisons, so that all hold together.
     p_adjusted: by Holm's rule over all comparisons by this measure: with `best`, which is chosen on
     these rows, over any two models. detectable: the smallest difference seen with a power of .8.
+    without: models without a threshold, whose answers nobody knows.
     verdict: better or worse where p_adjusted is below 1 - level; else by the margin and the
     adjusted interval; None where neither more nor less is better.
     """
@@ -66,17 +67,23 @@ def comparison_rows(
         d = turn * float(apart[q])
         own, adjusted_too = (_estimate(d, *(turn * both[::turn, q]).tolist()) for both in ends)
         told = one.sign * int(np.sign(d)) if adjusted[q] < 1 - level and _sure(own) else 0
+        known = not {one.models[i], one.models[j]} & {*without}
         error, df = float(one.shared.errors[q]), float(one.shared.df[q])
         yield {
             "metric": one.metric, "model": one.models[i], "reference": one.models[j],
             "difference": own, "p": _or_none(p[q]), "p_adjusted": _or_none(adjusted[q]),
             "difference_adjusted": adjusted_too,
             "verdict": _verdict(one.sign, adjusted_too, told, margin),
-            "newly_right": shown(changed[q].right(turn), patterns.unit),
-            "newly_wrong": shown(changed[q].right(-turn), patterns.unit),
+            "se": error or None, **_newly(changed[q], turn, patterns.unit, known),
             "detectable": detectable(error, level=level, df=df) if error else None,
             "method": _method(one, share, error),
         }  # fmt: skip
+
+
+def _newly(changed: Changed, turn: int, unit: float, known: bool) -> dict[str, float | None]:
+    """Return how many rows change sides; None where a model has no threshold, and no answers."""
+    sides = {"newly_right": turn, "newly_wrong": -turn}
+    return {name: shown(changed.right(at), unit) if known else None for name, at in sides.items()}
 
 
 def _sure(one: Estimate) -> bool:

@@ -11,11 +11,13 @@ FEW = 3  # models, from which on the best one looks too good
 
 
 def best_rows(metric: str, race: Race) -> Iterator[Row]:
-    """Yield, for each model, whether it may be the best, and the limits of its place.
+    """Yield, for each of several models, whether it may be the best, and the limits of its place.
 
     may_be_best: it is in the set that holds the best one with the probability of the level (Hsu).
     p_first, rank_low, rank_high: of draws of all values together, with their covariance.
     """
+    if len(race.models) < 2:
+        return
     found = race.found
     columns = (found.may_be_best, found.first, found.low_rank, found.high_rank)
     for model, may, first, low, high in zip(

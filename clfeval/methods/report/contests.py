@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from clfeval.counts.classes import ClassPatterns
@@ -73,9 +73,12 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 def held_together(
     stood: Mapping[str, Together], held: Sequence[Asked], metrics: Sequence[Row],
     patterns: PatternCounts | ClassPatterns | None, margins: Mapping[str, float],
-    options: ReportOptions,
+    options: ReportOptions, uncut: Collection[str] = (),
 ) -> Contests:  # fmt: skip
-    """Return what is known of models together, in the order of the measures, with their values."""
+    """Return what is known of models together, in the order of the measures, with their values.
+
+    uncut: models without a threshold.
+    """
     every = [stood[one.name] for one in held if one.name in stood]
     ranked = [one for one in every if one.sign]
     races = {one.metric: one.race(level=options.level, seed=options.seed) for one in ranked}
@@ -94,7 +97,7 @@ def held_together(
             row
             for one in every
             for row in comparison_rows(
-                one, patterns, options.reference, options.level, margins.get(one.metric)
+                one, patterns, options.reference, options.level, margins.get(one.metric), uncut
             )
         ]
         if held:

@@ -87,7 +87,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
     margins = {one.name: most for text, most in options.margin.items() for one in asked_of((text,))}
-    contests = held_together(stood, held, tables["metrics"], patterns, margins, options)
+    uncut = {} if counted is None else counted.uncut
+    contests = held_together(stood, held, tables["metrics"], patterns, margins, options, uncut)
     contestants = contests.races.get(lead)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)

@@ -251,6 +251,6 @@ def as_delong(moved: Floats, every: ScoredRows) -> Floats:
     total = float(n.sum())
     for rows in (every.truth, ~every.truth):
         size = float(n[rows].sum())
-        with np.errstate(divide="ignore"):
-            moved[rows] *= np.sqrt(np.divide(size, size - 1) * (total - 1) / total)
+        if size > 1:
+            moved[rows] *= np.sqrt(size / (size - 1) * (total - 1) / total)
     return moved

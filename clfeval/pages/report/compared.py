@@ -20,15 +20,17 @@ TABLES = (
                      *of("estimate", "corrected"))),
     Table("comparisons", (
         *METRIC, MODEL, *of("text", "reference"), *of("estimate", "difference"),
+        Column("se", "number?", "standard error"),
         Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
         Column("difference_adjusted", "estimate", "difference, all together"),
         Column("verdict", "text", among=(None, *VERDICTS)),
-        Column("newly_right", "weight", "newly right"),
-        Column("newly_wrong", "weight", "newly wrong"),
+        Column("newly_right", "weight?", "newly right"),
+        Column("newly_wrong", "weight?", "newly wrong"),
         Column("detectable", "number?"), *of("text", "method"),
     ), "reference?"),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
+    "reference": "the model that it is compared with",
     "p_first": "how often it is the first, of samples like this one",
     "rank_low": "the best place it may have, by the confidence of --level",
     "rank_high": "the last place it may have, by the confidence of --level",
@@ -39,8 +41,9 @@ MEANINGS: Mapping[str, str] = {
     "measure hold together",
     "p": "chance of a difference as large, were there none",
     "p_adjusted": "the same by Holm's rule: for all comparisons by the measure together",
-    "verdict": "better or worse by Holm's rule; equivalent, not worse: the interval of all "
-    "together lies within the margin, or above it; else undecided",
+    "verdict": "better or worse by Holm's rule; equivalent, not worse by the margin and the "
+    "interval of all together; else undecided",
+    "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
     "detectable": "the smallest difference that is seen with a power of 0.8",
@@ -70,10 +73,11 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     if len(pairs) == 1:
         title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)}, on the same rows"
         columns.pop("model")
-        note = "; ".join(f"{name}: {rows[0][column]:,} rows" for name, column in CHANGES.items())
+        counts = {name: rows[0][column] for name, column in CHANGES.items()}
+        note = "; ".join(f"{name}: {n:,} rows" for name, n in counts.items() if n is not None)
     yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
                 lead="difference")  # fmt: skip
-    if len(references) == 1 < len(pairs):
+    if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
         yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
                     {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
                     rank="asked")  # fmt: skip
