@@ -215,6 +215,8 @@ def report(
     points: int | Literal["all"] | None = ...,
     reference: str | None = ...,
     margin: Mapping[str, float] | None = ...,
+    list_changes: int | None = ...,
+    resolution: Mapping[str, float] | None = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
     ] = ...,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import ceil, isnan, nan
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from clfeval.methods.report.together import BEST, Together
 from clfeval.methods.verdict import UNDECIDED, verdict
 from clfeval.result import Estimate, Row
 
-DELONG, INFLUENCE_T, NONE = "DeLong", "influence, t", "none"
+DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
 # shares of rows that both models are judged on: which class is wanted, None for both
 OF_ROWS: Mapping[str, bool | None] = {
@@ -78,6 +78,26 @@ def comparison_rows(
             "detectable": detectable(error, level=level, df=df) if error else None,
             "method": _method(one, share, error),
         }  # fmt: skip
+
+
+def resolution_rows(
+    compared: Sequence[Row], wanted: Mapping[str, float], rows: float, level: float
+) -> Iterator[Row]:
+    """Yield at how many rows a difference of a measure would be seen, of models as these are.
+
+    rows needed = rows (detectable / wanted)², detectable = (z at (1 + level) / 2 + z at .8) s, the
+    smallest difference seen with a power of .8. With the classes, and clusters, of this table.
+    Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2.
+    """
+    for row in compared:
+        least, error = wanted.get(str(row["metric"])), row["se"]
+        if least is not None and isinstance(error, float):
+            seen = detectable(error, level=level)
+            yield {
+                "metric": row["metric"], "model": row["model"], "reference": row["reference"],
+                "detectable": seen, "wanted": least,
+                "rows_needed": ceil(rows * (seen / least) ** 2),
+            }  # fmt: skip
 
 
 def _newly(changed: Changed, turn: int, unit: float, known: bool) -> dict[str, float | None]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clfeval.counts.changes import list_changes
 from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.units import shown
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.asked import Asked
-from clfeval.methods.report.against import comparison_rows
+from clfeval.methods.report.against import comparison_rows, resolution_rows
 from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import EVERY, Race, Together
@@ -72,12 +75,12 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
 
 def held_together(
     stood: Mapping[str, Together], held: Sequence[Asked], metrics: Sequence[Row],
-    patterns: PatternCounts | ClassPatterns | None, margins: Mapping[str, float],
-    options: ReportOptions, uncut: Collection[str] = (),
+    patterns: PatternCounts | ClassPatterns | None, called: Callable[[str], Iterable[str]],
+    options: ReportOptions, counted: Counted | None, uncut: Collection[str] = (),
 ) -> Contests:  # fmt: skip
     """Return what is known of models together, in the order of the measures, with their values.
 
-    uncut: models without a threshold.
+    called: what the measures are called that an option names. uncut: models without a threshold.
     """
     every = [stood[one.name] for one in held if one.name in stood]
     ranked = [one for one in every if one.sign]
@@ -92,17 +95,25 @@ def held_together(
         "winner": [*winner_rows(((one, races[one.metric]) for one in ranked), values)],
     }
     answer: tuple[Answer, ...] = ()
-    if options.reference is not None and patterns is not None:
-        tables["comparisons"] = [
+    if options.reference is not None and patterns is not None and counted is not None and held:
+        margins, wanted = (
+            {name: most for text, most in given.items() for name in called(text)}
+            for given in (options.margin, options.resolution)
+        )
+        compared = [
             row
             for one in every
             for row in comparison_rows(
                 one, patterns, options.reference, options.level, margins.get(one.metric), uncut
             )
         ]
-        if held:
-            lead = held[0].name
-            answer = compared_answer(
-                tables["comparisons"], lead, options.reference, margins.get(lead)
-            )
+        tables["comparisons"] = compared
+        rows = float(shown(patterns.n.sum(), patterns.unit))
+        tables["resolution"] = [*resolution_rows(compared, wanted, rows, options.level)]
+        if options.list_changes is not None:
+            pairs = dict.fromkeys((str(row["model"]), str(row["reference"])) for row in compared
+                                  if row["newly_right"] is not None)  # fmt: skip
+            tables["changes"] = [*list_changes(counted, [*pairs], options.list_changes)]
+        lead = held[0].name
+        answer = compared_answer(compared, lead, options.reference, margins.get(lead))
     return Contests(races, {name: rows for name, rows in tables.items() if rows}, answer)

@@ -79,6 +79,26 @@ class ReportOptions(Sure):
             "repeat.",
             COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
             takes=Mapping[str, float] | None, signed="margin", stated=True,
+            needs=("reference", "judges differences from a reference"),
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    list_changes: Annotated[
+        int | None,
+        Opt(
+            "List so many rows that a model has wrong and the reference right, and as many the "
+            "other way round.",
+            COMPARING, metavar="N", least=1, outside="is not a whole number of rows from 1 up",
+            needs=("reference", "lists rows that models answer otherwise than a reference"),
+        ),
+    ] = None  # fmt: skip
+    resolution: Annotated[
+        Mapping[str, float],
+        Opt(
+            "How many rows it takes to see so large a difference of a measure (roc_auc=0.01); "
+            "repeat.",
+            COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
+            takes=Mapping[str, float] | None, signed="resolution", stated=True,
+            needs=("reference", "is about differences from a reference"),
         ),
     ] = field(default_factory=dict)  # fmt: skip
     interval: Annotated[
@@ -101,19 +121,22 @@ class ReportOptions(Sure):
     ] = 0
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures that options of comparisons name."""
+        return (*self.margin, *self.resolution)
+
+    @property
     def certainty(self) -> Certainty:
         """How sure the measures are to be."""
         return Certainty(self.confidence, self.interval, self.totals, self.resamples, self.seed)
 
     def check(self) -> None:
         """Refuse measures that are none, before anything is counted; UsageError."""
-        if self.measure or self.margin:
+        if self.measure or self.compared:
             from clfeval.methods.report.asked_classes import check_names
 
             check_names(self.measure)
-            check_names(tuple(self.margin), "--margin")
-        if self.margin and self.reference is None:
-            raise bad_option("--margin judges differences of models: add --reference MODEL")
+            check_names(self.compared, "--margin" if self.margin else "--resolution")
         if self.reference is not None and self.confidence is None:
             raise bad_option("--reference compares by intervals: leave --interval none out")
 

@@ -68,7 +68,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
-    asked = asked_of(("default", *options.measure, *options.margin))
+    asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {
         name: []
@@ -86,9 +86,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
-    margins = {one.name: most for text, most in options.margin.items() for one in asked_of((text,))}
     uncut = {} if counted is None else counted.uncut
-    contests = held_together(stood, held, tables["metrics"], patterns, margins, options, uncut)
+    contests = held_together(
+        stood, held, tables["metrics"], patterns, _called, options, counted, uncut
+    )
     contestants = contests.races.get(lead)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
@@ -106,6 +107,11 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
                   *caveats(asked)),
     )  # fmt: skip
+
+
+def _called(text: str) -> Iterator[str]:
+    """Yield what the measures are called in tables that a name means."""
+    yield from (one.name for one in asked_of((text,)))
 
 
 def _of_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ LISTED = 3  # such classes by name
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
     """Compute every table of a report on more than two classes, none of them positive."""
     asked = asked_of_classes(
-        (*options.measure, *options.margin), counted.order, ordered=counted.ordered
+        (*options.measure, *options.compared), counted.order, ordered=counted.ordered
     )
     _refuse(counted)
     every = counted.labels()
@@ -68,9 +69,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
+    stood = _stood(whole, counted, held, options)
     contests = held_together(
-        _stood(whole, counted, held, options), held, rows, whole,
-        _margins(counted, options), options,
+        stood, held, rows, whole, partial(_called, counted), options, counted
     )  # fmt: skip
     leaders = contests.races.get(lead)
     models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
@@ -91,14 +92,10 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     )  # fmt: skip
 
 
-def _margins(counted: Counted, options: ReportOptions) -> dict[str, float]:
-    """Return the smallest differences that matter by the names of measures."""
-    return {
-        one.name: most
-        for text, most in options.margin.items()
-        for one in asked_of_classes((text,), counted.order, ordered=counted.ordered)
-        if one.by == "name"
-    }
+def _called(counted: Counted, text: str) -> Iterator[str]:
+    """Yield what the measures are called in tables that a name means."""
+    found = asked_of_classes((text,), counted.order, ordered=counted.ordered)
+    yield from (one.name for one in found if one.by == "name")
 
 
 def _refuse(counted: Counted) -> None:

@@ -28,6 +28,14 @@ TABLES = (
         Column("newly_wrong", "weight?", "newly wrong"),
         Column("detectable", "number?"), *of("text", "method"),
     ), "reference?"),
+    Table("resolution", (
+        *METRIC, MODEL, *of("text", "reference"), *of("number", "detectable wanted"),
+        Column("rows_needed", "count", "rows needed"),
+    ), "reference?"),
+    Table("changes", (
+        MODEL, *of("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *of("text", "truth before after"),
+    ), "reference?"),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
     "reference": "the model that it is compared with",
@@ -46,6 +54,13 @@ MEANINGS: Mapping[str, str] = {
     "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
+    "wanted": "the difference that --resolution asks about",
+    "rows_needed": "rows like these at which it is seen with a power of 0.8",
+    "before": "what the reference says",
+    "after": "what the model says",
+    "changes.id": "the observation, as the column of --id calls it",
+    "changes.row": "its row in the file; the header is row 1",
+    "file": "the file it stands in",
     "detectable": "the smallest difference that is seen with a power of 0.8",
 }
 SHORT: Mapping[str, Source] = {
@@ -81,6 +96,18 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
                     {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
                     rank="asked")  # fmt: skip
+    yield from _asked(result)
+
+
+def _asked(result: Result) -> Iterator[Shown]:
+    """Yield what further options ask of comparisons."""
+    for name, title, columns in (
+        ("resolution", "Rows it takes to see a difference (power 0.8)",
+         "metric model reference wanted rows_needed detectable"),
+        ("changes", "Answers that change", "model reference id? row? truth before after"),
+    ):  # fmt: skip
+        if name in result.tables:
+            yield Shown(name, title, columns, rank="asked")
 
 
 def shown_best(result: Result) -> Iterator[Shown]:

@@ -50,8 +50,9 @@ def test_areas_differ_as_r_prints_it() -> None:
     assert apart(row).value == pytest.approx(0.8236789 - 0.7313686, abs=1e-7)
     assert row["se"] == pytest.approx(0.041788584787, rel=1e-9)
     assert apart(row).value / row["se"] == pytest.approx(2.2089835914, rel=1e-9)
-    assert 0.02718 < row["p"] < 0.035
-    assert row["method"] == "DeLong"
+    assert 2 * stats.norm.sf(apart(row).value / row["se"]) == pytest.approx(0.0271757822, rel=1e-8)
+    assert 0.02718 < row["p"] < 0.05
+    assert row["method"] == "DeLong, t"
     found = clfeval.report(patients(), positive="1", reference="ndka", threshold=cuts)
     other = rows(found, "roc_auc")["wfns"]
     assert apart(other).value / other["se"] == pytest.approx(2.7977759187, rel=1e-9)
