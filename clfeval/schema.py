@@ -121,7 +121,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Something with a name in a chart: values, or points in parts that are not connected."""
+    """Something with a name in a chart: values, or points in parts that are not connected.
+
+    letter: in a chart of lines, of one that others are held against.
+    """
 
     name: str
     parts: tuple[tuple[Point, ...], ...] = ()
@@ -151,8 +154,8 @@ class Note:
 class Chart:
     """A chart as data: what a terminal draws in characters a picture may draw in lines.
 
-    bars: a value for each series. lines: points over x, of many curves the
-    best first. points: a letter for each series.
+    bars: a value for each series. lines: points over x, of many curves the best first, which
+    is drawn on top. points: a letter for each series.
     cells: a matrix of values, a series a row. profile, radar: values by their `names`.
     name: what asks for it. rank: one that is no detail is drawn where plots are.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are known
     full = config.getoption("full")
     settings.load_profile("full" if full else "gate")
     if full and config.getoption("hypothesis_seed", None) is None:
@@ -39,6 +41,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         config.stash[LEFT_OUT] = len(slow)
+
+
+def pytest_collection_finish() -> None:
+    """Spare every look for garbage the million objects of the tests, which stay to the end."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

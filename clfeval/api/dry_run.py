@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clfeval import __version__
-from clfeval.errors import ClfevalError, joined
+from clfeval.errors import SHOWN, ClfevalError, joined
 from clfeval.options import Command, Option, changed, plain
 from clfeval.pages import DRY_RUN
 from clfeval.result import Answer, Result, Row
@@ -26,11 +27,7 @@ def dry_result(
     (column taken why), `doubts` (code file row column text hint), `plan` (what value).
     """
     parts = (asked.parts or (asked,)) if asked else ()
-    doubts: list[Row] = [
-        {"code": one.code, "file": one.file, "row": one.row, "column": one.column,
-         "text": one.what, "hint": part.hint}
-        for part in parts for one in part.problems
-    ]  # fmt: skip
+    doubts = [row for part in parts for row in _doubts(part)]
     reading: list[Row] = [
         {"column": one.column, "taken": one.role, "why": one.why}
         for table in read
@@ -42,7 +39,7 @@ def dry_result(
     ]
     said = Answer("readable", f"Nothing is doubtful: {command.name} would compute on this reading.")
     if asked:
-        them = many(len(doubts), "question")
+        them = many(len(parts), "question")
         text = f"{them} must be answered before {command.name} computes."
         said = Answer("doubtful", text)
     return Result(
@@ -50,10 +47,21 @@ def dry_result(
         signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
         inputs=(),
         parameters={"of": command.name, "offer": asked and asked.offer},
-        summary={"doubts": len(doubts)},
+        summary={"doubts": len(parts)},
         tables={"reading": reading, "doubts": doubts, "plan": plan},
         answer=(said,),
     )
+
+
+def _doubts(part: ClfevalError) -> Iterator[Row]:
+    """Yield the first problems of one question, and how many more there are."""
+    shown = part.problems[:SHOWN]
+    for one in shown:
+        yield {"code": one.code, "file": one.file, "row": one.row, "column": one.column,
+               "text": one.what, "hint": part.hint}  # fmt: skip
+    for code, left in (part.totals - Counter(one.code for one in shown)).items():
+        yield {"code": code, "file": None, "row": None, "column": None,
+               "text": f"and {left:,} more", "hint": None}  # fmt: skip
 
 
 def _typed(option: Option, value: Any) -> str:

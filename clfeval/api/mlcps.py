@@ -17,7 +17,7 @@ from clfeval.methods.mlcps.asked import DEFAULT, measure_names
 from clfeval.methods.mlcps.given import Given, of_predictions, only_ranks
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
-from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of
+from clfeval.methods.mlcps.scale import RAYS, check_ahead, scaled_alike, scales_of, unfit
 from clfeval.options import changed
 from clfeval.result import InputFile, Warn
 from clfeval.shell import word
@@ -102,12 +102,24 @@ def _read(
 ) -> Given:
     """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
     check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
-    found = read_metrics(table, said, wanted=wanted, transpose=options.transpose, check=check)
+    groups = (options.weight, options.direction, options.rescale)
+    named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
+    chosen = named | {measure_of(name) for name in named}
+
+    def left_out(metric: str) -> bool:
+        return bool(unfit(metric)) and metric not in chosen and measure_of(metric) not in chosen
+
+    found = read_metrics(
+        table, said, wanted=wanted, transpose=options.transpose, check=check, unfit=left_out
+    )
     on_open(found)
     notes = [Warn("partly-read", note) for note in found.notes]
     if found.dropped:
         models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
         notes.append(Warn("dropped", f"{models} with missing values left out"))
+    for why in dict.fromkeys(map(unfit, found.unfit)):
+        names = [name for name in found.unfit if unfit(name) == why]
+        notes.append(Warn("left-out", f"no rays of the polygon: {listing(names)}: {why}"))
     if found.splits:
         text = (
             f"means over {len(found.splits)} splits are scored; splits share training rows, so "

@@ -108,7 +108,7 @@ def stdout_pieces(result: Result, wanted: Wanted, output: Output, screen: Screen
     def text(plots: str = "") -> str:
         return as_text(
             result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
-            names=wanted.names, only=wanted.table,
+            names=wanted.names, only=wanted.table, height=screen.height if screen.tty else None,
         )  # fmt: skip
 
     bare = text()

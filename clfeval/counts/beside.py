@@ -15,7 +15,7 @@ from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 
 def threshold_beside(
-    files: Sequence[TableFile], columns: Columns, model: ModelColumns, positive: str,
+    files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
     write: Callable[..., list[str]],
 ) -> tuple[float, float, float] | None:  # fmt: skip
     """Return a threshold at which the scores of a model say what its labels say, and which do.
@@ -24,11 +24,12 @@ def threshold_beside(
     third. None where the scores cannot be read, which is told later. write: numbers as the column
     of scores has them. Raises DataError where no threshold does.
     """
-    score, label = model.columns[0], str(model.beside)
+    label = str(model.beside)
     chosen = columns.readings("plain")
     readings: dict[str, Reading] = {label: chosen[columns.truth], score: chosen[score]}
     # positives score this or more, all others this or less
-    least, most = inf, -inf
+    least, most, lowest = inf, -inf, inf
+    labels = set()
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         number = nw.col(score).cast(nw.Float64)
@@ -41,6 +42,8 @@ def threshold_beside(
         for row in found:
             if is_absent(row[label]):
                 continue
+            labels.add(as_text(row[label]))
+            lowest = min(lowest, row["least"])
             if as_text(row[label]) == positive:
                 least = min(least, row["least"])
             else:
@@ -51,13 +54,49 @@ def threshold_beside(
             f"its labels are not '{score}' cut at one threshold: '{positive}' from {cuts[0]} on, "
             f"others up to {cuts[1]}"
         )
-        without = given("--ignore", label), given("--ignore", score)
-        hint = f"{without[0]} takes the scores, {without[1]} takes the labels"
-        fixes = {"ignore": (label,)}
-        raise DataError.of(
-            what, "labels-differ", files[0].name, None, label, hint=hint, fixes=fixes
-        )
+        sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
+        if lowest >= DEFAULT_THRESHOLD:
+            what += "; none is below 0.5, as if each were of the class that is said"
+        raise _differ(what, model, files[0].name, sure=sure)
     return _between(most, least), most, least
+
+
+def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColumns) -> None:
+    """Raise DataError where a label beside class probabilities is not the most probable class."""
+    label, chosen = str(model.beside), columns.readings("plain")
+    readings: dict[str, Reading] = {label: chosen[columns.truth]}
+    readings |= {name: chosen[name] for name in model.columns}
+    other = rows = 0
+    for file in files:
+        frame = scan(file, readings, null_values=columns.null_values)
+        largest = nw.max_horizontal(*model.columns)
+        said = [
+            (nw.col(label).cast(nw.String) == name) & (nw.col(column) >= largest)
+            for name, column in zip(model.classes, model.columns, strict=True)
+        ]
+        frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
+        differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
+        try:
+            found = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
+        except engine_errors():
+            return
+        other, rows = other + (found[0] or 0), rows + found[1]
+    if other:
+        what = f"its labels are not the most probable class in {other:,} of {rows:,} rows"
+        raise _differ(what, model, files[0].name)
+
+
+def _differ(what: str, model: ModelColumns, file: str, *, sure: bool = False) -> DataError:
+    """Build the error of labels that do not follow from what they stand beside.
+
+    sure: that is how sure the model is of them, and no score of the positive class.
+    """
+    label, many = str(model.beside), len(model.columns) > 1
+    others = " ".join(given("--ignore", name) for name in model.columns[:2])
+    hint = f"{given('--ignore', label)} takes the {'probabilities' if many else 'scores'}, "
+    hint += f"{others}{' and so on' * (len(model.columns) > 2)} takes the labels"
+    fixes = {"ignore": model.columns if sure else (label,)}
+    return DataError.of(what, "labels-differ", file, None, label, hint=hint, fixes=fixes)
 
 
 def _between(above: float, up_to: float) -> float:

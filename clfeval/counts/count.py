@@ -70,7 +70,14 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
         check_structure(settled.files, settled.tasks)
         strange = {settled.column(model): labels for model, labels in settled.strange.items()}
         classes = dict.fromkeys(settled.classes, 0)
-        refuse_twins(settled.name, settled.columns.truth, classes, settled.roles, strange)
+        refuse_twins(
+            settled.name,
+            settled.columns.truth,
+            classes,
+            settled.roles,
+            settled.columns.models,
+            strange,
+        )
         raise_culprits(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:
@@ -82,7 +89,8 @@ def _count(settled: Settled, *, any_range: bool, top: Top | None = None) -> Coun
             break
         settled = better
     accept(judged, settled, any_range=any_range)
-    if judged.grouped.n.dtype.kind == "f":  # sums of fractions are taken in whole units
+    sampling = settled.columns.weight is not None and settled.roles.sampling_weights
+    if sampling or judged.grouped.n.dtype.kind == "f":  # sums of fractions, in whole units
         unit, off = _unit(settled)
         settled = replace(settled, unit=unit, rounding=off)
         judged = judge(group(settled), settled)

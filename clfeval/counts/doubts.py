@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import add, or_
 from typing import Any
 
 from clfeval.counts.scales import OVER, half_way, shares, taken_for, ways_of
 from clfeval.counts.settle import Settled
+from clfeval.counts.slips import refuse_slips
 from clfeval.errors import DataError, Problem, listing
 from clfeval.late import pl
 from clfeval.shell import given
@@ -22,6 +25,7 @@ from clfeval.tables.prediction import ModelColumns
 # as flags are written; a tree that is sure of everything says 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
 FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
+TOLD = 5  # different rows that are no chance
 HALF = 0.005  # of the last of two decimal places
 
 
@@ -61,6 +65,52 @@ def refuse_stray(
             hint="--ignore leaves it out; --model, once for each model, says that it is one",
             fixes={"ignore": tuple(strays)},
         )
+
+
+def refuse_bits(settled: Settled, classes: Collection[str]) -> None:
+    """Raise where all that models say is 0 and 1, and truth has other labels.
+
+    As scores they would have a calibration and a net benefit, which no labels have.
+    """
+    roles, columns = settled.roles, settled.columns
+    bits = [
+        columns.source(model)
+        for model in columns.models
+        if model.kind == "score" and settled.texts(model) == {"0", "1"}
+    ]
+    if not bits or not roles.ranks or roles.kind or roles.threshold:
+        return
+    what = f"only 0 and 1, and truth has {listing(sorted(classes), 3)}: labels or scores?"
+    alone = all(model.kind == "score" for model in columns.models)
+    hint = "labels are written in the file as truth writes them; --kind score takes them as scores"
+    raise DataError(
+        [Problem(what, "stray-labels", settled.name, None, name) for name in dict.fromkeys(bits)],
+        hint=hint,
+        fixes={"kind": "score"} if alone else {"ignore": tuple(bits)},
+    )
+
+
+def refuse_complements(settled: Settled) -> None:
+    """Raise for neighbours whose scores are 1 together in every row: two classes of one model.
+
+    Which of them is the positive class's their names may tell; else it is the second.
+    """
+    roles, columns = settled.roles, settled.columns
+    if roles.model or roles.kind or columns.answer:
+        return
+    names = [model.columns[0] for model in columns.models if model.kind == "score"]
+    for one, two in pairwise(names):
+        pairs = zip(settled.peeks[one].first, settled.peeks[two].first, strict=True)
+        rows = {(a, b) for a, b in pairs if a and b and is_score(a) and is_score(b)}
+        if len(rows) >= TOLD and all(abs(float(a) + float(b) - 1) < 2 * HALF for a, b in rows):
+            first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
+            guess, why = guess_positive({first: 1, second: 1})
+            spare = two if why != NO_REASON and guess == first != second else one
+            what = f"1 less '{two if spare == one else one}' in every row: the other class of it?"
+            hint = f"{given('--ignore', spare)} leaves it out; --model, once for each model, says "
+            hint += "that it is one"
+            raise DataError.of(what, "complements", settled.name, None, spare, hint=hint,
+                               fixes={"ignore": (spare,)})  # fmt: skip
 
 
 def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:
@@ -184,6 +234,7 @@ def refuse_unbounded(
     if not found or any_range:
         return
     scaled = {models[name]: ends for name, ends in found.items()}
+    refuse_slips(settled, scaled)
     alone = settled.roles.ranks and len(found) == len(models)
     if not (alone and {*taken_for(settled, scaled)[1]} <= {"threshold"}):
         what = "scores from {} to {} are no probabilities, so no threshold is understood"

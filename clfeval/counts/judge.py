@@ -12,6 +12,8 @@ import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.counts.doubts import (
+    refuse_bits,
+    refuse_complements,
     refuse_disjoint,
     refuse_foreign,
     refuse_mixed,
@@ -23,6 +25,7 @@ from clfeval.counts.doubts import (
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
+from clfeval.counts.several import refuse_joined
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.weights import Owners, picked
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
@@ -96,15 +99,17 @@ def raise_found(
 
 
 def raise_culprits(
-    settled: Settled, classes: Iterable[str], unknown: Collection[str], *,
+    settled: Settled, classes: Iterable[str], unknown: Mapping[str, Collection[str]], *,
     wrong: bool = False, weights: bool = False, lost: bool = False,
 ) -> None:  # fmt: skip
     """Find the rows to blame in every file and raise them all; return if there is none.
 
     lost: some rows lack their cluster.
     """
+    classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural)
     refuse_mixed(settled, known)
+    refuse_joined(settled, classes, unknown.values())
     refuse_foreign(settled, known, unknown)
     refuse_disjoint(settled, known, unknown)
     suspicion = Suspicion(
@@ -237,8 +242,8 @@ def otherwise(judged: Judged, settled: Settled) -> Settled | None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
     positive = settled.positive
     if judged.classes:
-        refuse_twins(settled.name, settled.columns.truth, judged.rows, settled.roles)
         models = settled.columns.models
+        refuse_twins(settled.name, settled.columns.truth, judged.rows, settled.roles, models)
         positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None
@@ -263,8 +268,10 @@ def accept(judged: Judged, settled: Settled, *, any_range: bool) -> None:
         ],
         judged.unbounded,
     )
+    refuse_bits(settled, judged.classes)
+    refuse_complements(settled)
     refuse_twins(
-        name, settled.columns.truth, judged.rows, settled.roles,
+        name, settled.columns.truth, judged.rows, settled.roles, settled.columns.models,
         {settled.column(model): labels for model, labels in judged.unknown.items()},
     )  # fmt: skip
     if surely or (missing and (strict or grouped.mode == "loose")):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isnan
 from typing import Any, TypeAlias
 
-from clfeval.counts.beside import threshold_beside
+from clfeval.counts.beside import check_largest, threshold_beside
 from clfeval.counts.twins import refuse_twins
 from clfeval.errors import DataError, Problem, joined, listing, suggestion
 from clfeval.late import nw
@@ -251,7 +252,7 @@ def settle(opened: Predictions) -> Settled:
     classes = tuple(sorted(everywhere, key=natural))
     rows = {name: everywhere[name] for name in classes}
     if classes:
-        refuse_twins(settled.name, columns.truth, rows, roles)
+        refuse_twins(settled.name, columns.truth, rows, roles, columns.models)
     labels = known_labels(classes, roles)
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
@@ -270,9 +271,18 @@ def with_related(settled: Settled) -> Settled:
     columns, cuts = settled.columns, dict(settled.thresholds)
     related = {}
     for model in columns.models:
-        if model.beside and not settled.roles.has_threshold(model.name):
+        if model.beside and isnan(cuts[model.name]):
+            check_largest(settled.files, columns, model)
+        elif model.beside and not settled.roles.has_threshold(model.name):
+            classes = dict(zip(model.classes, model.columns, strict=False))
+            score = classes.get(settled.positive, model.columns[0])
             found = threshold_beside(
-                settled.files, columns, model, settled.positive, partial(settled.ends, model)
+                settled.files,
+                columns,
+                model,
+                score,
+                settled.positive,
+                partial(settled.ends, model),
             )
             if found is not None:
                 cuts[model.name], above, up_to = found

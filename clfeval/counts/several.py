@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from clfeval.counts.counted import Counted
-from clfeval.counts.settle import refuse_other_classes
+from clfeval.counts.settle import Settled, refuse_other_classes
 from clfeval.errors import DataError, listing
-from clfeval.late import pl
-from clfeval.tables.diagnose import FILE, ROW, numbered
+from clfeval.tables.diagnose import FILE, ROW, numbered, text_of
 
-SEPARATORS = re.compile(r"\s*[;|,]\s*")
+if TYPE_CHECKING:
+    from clfeval.counts.counted import Counted
+
+SEPARATORS, COMMAS = re.compile(r"\s*[;|,]\s*"), re.compile(",")
 RECIPE = (
     "make it long, one label a line: columns row, label, truth and prediction (1 where the row has "
     "it), then --by label --cluster row --positive 1"
@@ -19,17 +23,37 @@ RECIPE = (
 
 
 def refuse_several(counted: Counted) -> None:
-    """Raise for cells of truth with several classes, as `a;b`, and for columns of other classes."""
+    """Raise for cells with several classes, as `a;b`, and for columns of other classes."""
     classes = [*counted.classes]
-    joined = [name for name in classes if _parts(name) and {*_parts(name)} <= {*classes}]
+    refuse_joined(counted.kept.settled, classes)
+    declared = (name for name in counted.roles.labels if name not in classes)
+    refuse_other_classes(counted.name, counted.models, [*classes, *declared])
+
+
+def refuse_joined(
+    settled: Settled, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
+) -> None:
+    """Raise for cells of truth or of answers that hold several labels, as `a;b`.
+
+    Their parts are labels themselves somewhere, or between semicolons or bars parts of other cells.
+    Labels that are declared are meant as they are. others: what models say beside the classes.
+    """
+    roles, columns = settled.roles, settled.columns
+    models = [model for model in columns.models if model.kind == "label"]
+    every = {*classes}.union(*others, *(settled.texts(model) for model in models))
+    meant = {*roles.labels, roles.positive}
+    cells = {name: {*_parts(name)} for name in sorted(every) if _parts(name) and name not in meant}
+    known = every - cells.keys()
+    held = Counter(chain.from_iterable(p for name, p in cells.items() if not COMMAS.search(name)))
+    known |= {part for part, times in held.items() if times > 1}
+    joined = [name for name, parts in cells.items() if parts <= known]
     if joined:
-        file, row = _first(counted, joined)
+        names = [columns.truth, *(columns.source(model) for model in models)]
+        file, row, column = _first(settled, joined, list(dict.fromkeys(names)))
         what = (
             f"{listing(joined, 3)}: several of the classes {listing(_parts(joined[0]), 3)} in one"
         )
-        raise DataError.of(what, "multi-label", file, row, counted.truth, hint=RECIPE)
-    declared = (name for name in counted.roles.labels if name not in classes)
-    refuse_other_classes(counted.name, counted.models, [*classes, *declared])
+        raise DataError.of(what, "multi-label", file, row, column, hint=RECIPE)
 
 
 def _parts(name: str) -> Sequence[str]:
@@ -38,16 +62,15 @@ def _parts(name: str) -> Sequence[str]:
     return parts if len(parts) > 1 else ()
 
 
-def _first(counted: Counted, names: Sequence[str]) -> tuple[str, int]:
-    """Return the file and the row of the first cell that is one of the names."""
-    settled = counted.kept.settled
-    text = pl.col(counted.truth).cast(pl.String).str.strip_chars()
-    rows = [
-        numbered(file, settled.columns.null_values)
-        .filter(text.is_in([name.strip() for name in names]))
-        .select(FILE, ROW)
-        .head(1)
-        for file in settled.files
-    ]
-    file, row = pl.concat(rows).head(1).collect().row(0)
-    return file, row
+def _first(
+    settled: Settled, names: Sequence[str], columns: Sequence[str]
+) -> tuple[str, int | None, str]:
+    """Return file, row and column of the first cell that is one of the names."""
+    wanted = [name.strip() for name in names]
+    for column in columns:
+        text = text_of(column).str.strip_chars()
+        for file in settled.files:
+            frame = numbered(file, settled.columns.null_values).filter(text.is_in(wanted))
+            for place in frame.select(FILE, ROW).head(1).collect().rows():
+                return (*place, column)
+    return settled.name, None, columns[0]

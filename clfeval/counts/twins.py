@@ -8,16 +8,19 @@ from clfeval.errors import DataError, Problem, bad_option, joined, listing
 from clfeval.shell import given, word
 from clfeval.tables.cells import means_missing
 from clfeval.tables.input import Input
+from clfeval.tables.prediction import ModelColumns
 
 NAMED = 4  # labels in a hint
 
 
-def refuse_gaps(file: str, truth: str, classes: Mapping[str, int], roles: Input) -> None:
+def refuse_gaps(
+    file: str, truth: str, classes: Mapping[str, int], roles: Input, models: Iterable[ModelColumns]
+) -> None:
     """Raise for a word of missing values that would be a class beside two others.
 
-    One that is declared, or the positive one, is meant to be a class.
+    One that is declared, or the positive one, or has a column of probabilities, is a class.
     """
-    said = {*roles.labels, roles.positive}
+    said = {*roles.labels, roles.positive}.union(*(model.classes for model in models))
     words = [name for name in classes if means_missing(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = joined([f"'{word}' ({classes[word]:,})" for word in words])
@@ -42,7 +45,7 @@ def refuse_joined(classes: Collection[str], roles: Input) -> None:
 
 def refuse_twins(
     file: str, truth: str, classes: Mapping[str, int], roles: Input,
-    others: Mapping[str, Collection[str]] | None = None,
+    models: Iterable[ModelColumns] = (), others: Mapping[str, Collection[str]] | None = None,
 ) -> None:  # fmt: skip
     """Raise for labels that differ only by capitals or by spaces around them.
 
@@ -50,7 +53,7 @@ def refuse_twins(
     Labels that are all declared are meant to be apart.
     """
     refuse_joined(classes, roles)
-    refuse_gaps(file, truth, classes, roles)
+    refuse_gaps(file, truth, classes, roles, models)
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         alike: dict[str, list[str]] = {}

@@ -50,9 +50,10 @@ def contest(
 
     The set holds the largest true value with probability `level` at least. Where two estimates
     cannot differ (s_ij = 0), the larger one is larger. df: degrees of freedom of the covariance,
-    by which d is as much larger as the quantile of Student's t is. In simulations of areas of 3
-    and 10 equal models, 50 to 1,000 rows, 5 to 50 % of them positive, with those of the smaller
-    class less 1 the set held a given model in 94 % at least, without in as few as 82 %.
+    by which d is as much larger as the quantile of Student's t is; with none any may be the best.
+    In simulations of areas of 3 and 10 equal models, 50 to 1,000 rows, 5 to 50 % of them positive,
+    with those of the smaller class less 1 the set held a given model in 94 % at least, without in
+    as few as 82 %.
 
     Shapes: values (k,), covariance (k, k). The set is never empty: the largest is in it.
     Errors: ValueError unless 0 < level < 1, and for values that are not finite.
@@ -69,7 +70,9 @@ def contest(
     least = _ROUNDING * (variance[:, None] + variance[None])
     apart = np.sqrt(np.where(squares > least, squares, 0.0))
     z = _normal(v, draws, rng)
-    wider = float(student_quantile(df, level=level)) / critical_value(level)
+    wider = np.inf
+    if df > 0:
+        wider = float(student_quantile(df, level=level)) / critical_value(level)
     may = np.empty(k, bool)
     for i in range(k):
         s = apart[i]
@@ -78,7 +81,8 @@ def contest(
         reach = 0.0
         if moves.any():
             most = ((z[:, moves] - z[:, i : i + 1]) / s[moves]).max(axis=1)
-            reach = max(0.0, float(np.quantile(most, level))) * wider
+            reach = max(0.0, float(np.quantile(most, level)))
+            reach = reach * wider if reach else 0.0
         may[i] = bool(known.all() and (x[i] - x[moves] + reach * s[moves] >= 0).all())
     drawn = x + z
     at = drawn.argmax(axis=1)

@@ -22,6 +22,7 @@ from clfeval.inference.special import critical_value, student_quantile
 
 _LEAST, _MOST = 0.05, 2.0  # of what two shares may take off, or add, by going together
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
+_ROUNDING = 1e-9  # of the largest difference: what rounding of weights leaves
 
 
 def design(
@@ -236,25 +237,26 @@ def flip_test(differences: ArrayLike) -> float:
 
     p = P(|sum of s_c |d_c|| >= |sum of d_c|) with each sign s_c = 1 or -1 with probability 1/2
 
-    With differences of 1 and -1 it is the sign test. Beyond 20,000 for the sum of all |d_c| the
-    sum is taken for normal, with variance the sum of d_c² and a continuity correction of half its
-    step.
+    With differences of 1 and -1 it is the sign test. Where the sum of all |d_c| is beyond 20,000
+    times the greatest number they are all multiples of, but for rounding, the sum is taken for
+    normal, with variance the sum of d_c² and a continuity correction of half its step. So it is the
+    same of weights in any unit.
 
-    Shapes: (c,), whole numbers; zeros say nothing. Range 0..1, 1 where all are zero.
-    Errors: ValueError for numbers that are not whole.
+    Shapes: (c,); zeros say nothing. Range 0..1, 1 where all are zero.
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
     given = np.asarray(differences, np.float64)
-    if np.any(given != np.floor(given)):
-        raise ValueError("differences must be whole numbers")
-    sizes, many = np.unique(np.abs(given[given != 0]).astype(np.int64), return_counts=True)
-    observed, most = abs(int(given.sum())), int((sizes * many).sum())
+    step = _step(np.unique(np.abs(given)))
+    if not step:
+        return 1.0
+    if np.abs(given).sum() > _MOST_SUMS * step:  # sums lie two steps apart
+        z = (abs(float(given.sum())) - step) / math.sqrt(float((given**2).sum()))
+        return min(1.0, math.erfc(z / math.sqrt(2)))
+    steps = np.rint(given / step).astype(np.int64)
+    sizes, many = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    observed, most = abs(int(steps.sum())), int((sizes * many).sum())
     if not observed:
         return 1.0
-    if most > _MOST_SUMS:
-        step = int(np.gcd.reduce(sizes))  # sums lie two steps apart
-        z = (observed - step) / math.sqrt(float((sizes.astype(np.float64) ** 2 * many).sum()))
-        return min(1.0, math.erfc(z / math.sqrt(2)))
     chances = np.ones(1)  # of (sum + most) / 2 as far as clusters were looked at
     for size, count in zip(sizes.tolist(), many.tolist(), strict=True):
         each = np.zeros(size * count + 1)
@@ -266,3 +268,13 @@ def flip_test(differences: ArrayLike) -> float:
         chances = np.convolve(chances, each)
     ends = (most - observed) // 2  # both tails are alike
     return min(1.0, 2 * float(chances[: ends + 1].sum()))
+
+
+def _step(sizes: Floats) -> float:
+    """Return the greatest number of which all these are multiples but for rounding, as Euclid."""
+    found, least = 0.0, _ROUNDING * float(sizes.max(initial=0.0))
+    for size in sizes.tolist():
+        rest = size
+        while rest > least:
+            found, rest = rest, abs(found - rest * round(found / rest))
+    return found

@@ -77,13 +77,13 @@ def uncertainty(
     products, second, fourth = powers(values, counts, counts)
     covariance = corrected(products, total, total)
     if clusters is None:
-        df = _degrees(total, over(total * fourth, second**2), fewest)
+        df = degrees(total, over(total * fourth, second**2), fewest)
         return Uncertainty(covariance, df, np.ones(len(second)), total)
     products, kurtosis = clusters.moments(values)
     together, size = corrected(products, total, clusters.size), clusters.size
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
-    return Uncertainty(together, _degrees(size, kurtosis, min(fewest, size)), effect, size)
+    return Uncertainty(together, degrees(size, kurtosis, min(fewest, size)), effect, size)
 
 
 def smaller_class(n: ArrayLike, clusters: Independent | None = None) -> float:
@@ -102,8 +102,11 @@ def smaller_class(n: ArrayLike, clusters: Independent | None = None) -> float:
     return float((rows**2 / np.diag(clusters.products(which))).min())
 
 
-def _degrees(parts: float, kurtosis: Floats, fewest: float) -> Floats:
-    """Return the degrees of freedom of variances from so many parts; infinite at kurtosis 1."""
+def degrees(parts: float, kurtosis: Floats, fewest: float) -> Floats:
+    """Return the degrees of freedom of variances from so many parts, 2 parts / (kurtosis - 1).
+
+    At most fewest - 1, and that at kurtosis 1. Shapes: those of kurtosis. Source: `uncertainty`.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
 

@@ -13,7 +13,7 @@ from clfeval.inference.special import critical_value
 
 def weighed_difference(
     a: ArrayLike, first: ArrayLike, b: ArrayLike, second: ArrayLike, rows: ArrayLike, *,
-    level: float, z: float | None = None,
+    level: float, z: ArrayLike | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return a p - b q and its interval, p and q the shares of rows of two kinds.
 

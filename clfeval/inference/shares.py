@@ -360,13 +360,18 @@ def sign_test(a: int, b: int) -> float:
 
 
 def shared_sign_test(a: float, b: float, squares: float) -> float:
-    """Return the p-value of the sign test for weights a and b of rows with these squared weights.
+    """Return the two-sided p-value of the sign test for weights a and b, of these squared weights.
 
-    m = (a + b)² / squares equal rows, Kish's effective number, tell as much, m a / (a + b) of them
-    for a: of these the sum of signs has variance m, as that of the weights has `squares`. The tail
-    of the binomial distribution is that of the beta distribution, for m and its part are fractions.
+    p = min(1, 2 I(1/2; m - x, x + 1))   m = (a + b)² / squares   x = m min(a, b) / (a + b)
 
-    Range 0..1; 1 when a + b = 0.
+    m equal rows, Kish's effective number, tell as much, x of them for the lesser: of m rows the sum
+    of signs has variance m, as that of the weights has `squares`. I is the distribution function of
+    the beta distribution, which is P(X <= x) of the binomial of m and 1/2 where both are whole.
+
+    Shapes: numbers in one unit, none negative; squares in its square, positive where a and b
+    differ. Range 0..1, small values speak against equality; 1 where a = b.
+    Source: Kish 1965, Survey Sampling, section 11.7; the binomial distribution of fractions of rows
+    that tell as much: Korn and Graubard 1998, Survey Methodology 24:193.
     """
     if a == b:
         return 1.0

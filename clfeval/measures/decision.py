@@ -26,9 +26,11 @@ def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float =
 
     Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives.
 
-    Shapes: scores (m,) probabilities; positives and negatives (..., m); result (...). Range up to
-    the share of positives, best high; NaN at t = 1 and without rows.
+    Shapes: scores (m,) probabilities; positives and negatives (..., m); result (...), in true
+    positives per row. Range -t / (1 - t) up to the share of positives, best high; NaN at t = 1 and
+    without rows.
     Errors: ValueError unless 0 <= t <= 1, and for scores outside 0..1.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     over_all = np.sum(totals(positives, negatives), axis=0)
     called = _called(scores, t)

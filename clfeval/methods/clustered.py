@@ -152,15 +152,19 @@ def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, 
     """Return the number of clusters and the largest design effect of a model's rates.
 
     Of sensitivity or specificity, of more classes accuracy, where it is neither 0 nor 1; None where
-    there is none, and for fractional weights in clusters. Of weighted rows by themselves Kish's
-    effective number.
+    there is none. Of sampling weights as how many rows or clusters they count, Kish's (sum w)² /
+    sum w² of rows, of clusters the same of what each weighs.
     """
     if patterns is None or patterns.clusters is None:
         return {}
     if isinstance(patterns.clusters, RowWeights):
         return {"effective_rows": patterns.clusters.size}
     if patterns.fractional:
-        return {"clusters": len(patterns.clusters), "design_effect": None}
+        every = np.ones((1, len(patterns.n)), bool)
+        size = float(share_design(patterns.clusters, every, every)[1][0])
+        return {
+            "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
+        }  # fmt: skip
     effects = (
         _of_accuracies(patterns)
         if isinstance(patterns, ClassPatterns)
@@ -201,6 +205,15 @@ def cluster_notes(counted: Counted) -> list[Warn]:
             return [Warn("few-clusters", text)]
         if len(clusters) < ENOUGH:
             text = f"{len(clusters)} clusters tell little of how others differ: intervals are rough"
+            return [Warn("few-clusters", text)]
+        n = counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
+        if alike < ENOUGH:
+            size = "weight" if counted.patterns.fractional else "size"
+            text = (
+                f"{len(clusters)} clusters so unlike in {size} tell as much of how others differ "
+                f"as {alike:.0f} alike: intervals are rough"
+            )
             return [Warn("few-clusters", text)]
         return []
     name = counted.kept.shared()

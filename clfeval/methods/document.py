@@ -13,7 +13,7 @@ from clfeval import __version__, options
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
-from clfeval.errors import joined, quoted
+from clfeval.errors import joined, listing, quoted
 from clfeval.measures.population import Population
 from clfeval.methods.clustered import (
     CLUSTERED,
@@ -172,9 +172,16 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     said += [Warn("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
-        if model.beside and cut is not None:
-            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-            text = f"{pair}: scores from {exact(cut)} on are positive"
+        if model.beside:
+            pair = f"{listing((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+            if len(model.columns) == 1:
+                pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+            text = f"{pair}: the most probable class is its answer"
+            if cut is not None:
+                what = (
+                    "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+                )
+                text = f"{pair}: {what} from {exact(cut)} on are positive"
             said.append(Warn("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models

@@ -373,7 +373,7 @@ def fractional_weights(*, drawn: bool = False) -> UsageError:
         "no part of a row can be drawn again" if drawn else "exact intervals of features count rows"
     )
     hint = "--interval none computes the values without intervals"
-    return UsageError.of(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
+    return UsageError.of(f"weights are no numbers of rows: {why}", "fractional-weights", hint=hint)
 
 
 def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.columns import MODEL, SLICE
+from clfeval.pages.write import INFINITE, REASONS
 from clfeval.result import Result, Row, estimate
 from clfeval.schema import Column, Shown, Table, of
 
+LABELS = "labels have no scores"
 LISTED = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
     SLICE, MODEL, *of("text", "metric estimator"), *of("text?", "class"), *of("estimate", "value"),
@@ -35,7 +37,16 @@ def shown_measures(
     if not mine:
         return
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model metric value method"
-    lacking = any(estimate(row["value"]).reason == "needs_scores" for row in mine)
-    note = "–: labels have no scores" * lacking
+    whys: dict[str, dict[str, None]] = {}
+    for row in mine[:LISTED]:
+        reason = estimate(row["value"]).reason
+        if reason is not None and reason not in INFINITE:
+            whys.setdefault(reason, {})[str(row["metric"])] = None
+    said = [
+        f"–: {LABELS}" if reason == "needs_scores"
+        else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+        for reason, names in whys.items()
+    ]  # fmt: skip
+    note = "; ".join(said)
     yield Shown(MEASURED.name, "Measures asked for", columns, mine, LISTED, rank="asked", name=name,
                 note=note)  # fmt: skip

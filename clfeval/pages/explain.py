@@ -12,6 +12,7 @@ from clfeval.codes import ANSWERS, ERRORS, WARNINGS
 from clfeval.measures.catalog import CATALOG, find_measure, one_of, same_measure
 from clfeval.measures.record import Measure
 from clfeval.pages.columns import SHARED
+from clfeval.pages.named import names_of
 from clfeval.pages.write import REASONS, heading
 from clfeval.schema import COMMON, Page
 
@@ -71,7 +72,7 @@ def one_line(head: str) -> str:
 
 
 def terms(page: Page) -> list[Term]:
-    """Return every column of a page's tables, and every heading that is made for its screens."""
+    """Return columns of a page's tables, headings made for its screens, and names of --show."""
     places: dict[tuple[str, str, str], list[str]] = {}
     columns: set[str] = set()
     for table in (*page.tables, *COMMON):
@@ -88,7 +89,7 @@ def terms(page: Page) -> list[Term]:
         declared = {column.name for column in page.table(where).columns} if where else columns
         if name not in declared and (entry not in SHARED or entry == _MADE):
             found.append(Term(name, name, meaning, (where,) if where else ()))
-    return found
+    return [*found, *(Term(name, name, words) for name, words in names_of(page.command).items())]
 
 
 def _measure(page: Page, name: str, table: str) -> Measure | None:

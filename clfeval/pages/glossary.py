@@ -330,8 +330,8 @@ REPORT: Mapping[str, str] = {
     "brier_skill": "what of the Brier score of naming the class shares is saved",
     "log_loss": "mean surprise at what happened, in nats; 0 is perfect",
     "calibration_slope": "below 1 probabilities are too extreme, above not enough",
-    "calibration_intercept": "0, beside a slope of 1, where they are calibrated",
-    "calibration_in_the_large": "0 where probabilities are right on average; above, too low",
+    "calibration_intercept": "beside that slope; 0 at a slope of 1 where they are calibrated",
+    "calibration_in_the_large": "intercept at slope 1; above 0 they are too low on average",
     "net_benefit": "hits a row, less false alarms times threshold / (1 - threshold)",
     "sensitivity": "share of the positives that are called positive",
     "specificity": "share of the negatives that are called negative",
@@ -368,7 +368,7 @@ REPORT: Mapping[str, str] = {
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
     "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
-    "intercept": "calibration_intercept", "net benefit": "net_benefit",
+    "in the large": "calibration_in_the_large", "net benefit": "net_benefit",
     "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
     "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
     "places off": "ordinal_mae", "treating all": "treat_all",

@@ -37,7 +37,7 @@ REASONS = {
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
     "certain_threshold": "a threshold of 0 or 1 sets no rate of exchange",
-    "fractional_weights": "weights are fractions, and rows cannot be split",
+    "fractional_weights": "weights are no rows, which cannot be split",
     "too_few_metrics": "fewer than 3 metrics make no polygon",
     "missing_component": "a metric has no value", "zero_weight": "there is no weight above 0",
     "outside_scale": "a value is outside the metric's scale",
@@ -141,9 +141,10 @@ def independence(result: Result) -> str:
         rows = sum(file.rows for file in result.inputs)
         weights = "" if some is None else f", weights count as about {some:,.0f} of {rows:,} rows"
         return f"{said or ''}{weights}"
-    effect = result.summary["design_effect"]
-    largest = "" if effect is None else f", design effect up to {effect:.2g}"
-    return f"{clusters:,} {said}{largest}"
+    effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
+    more = "" if effect is None else f", design effect up to {effect:.2g}"
+    more += "" if equal is None else f", with their weights as about {equal:,.0f} equal ones"
+    return f"{clusters:,} {said}{more}"
 
 
 def without_model(prevalences: Sequence[Cell]) -> str:

@@ -147,6 +147,11 @@ class Input:
             completes="column",
         ),
     ] = None
+    sampling_weights: Annotated[
+        bool,
+        Opt("Whole weights are sampling weights too, and no repeated rows.", COLUMNS,
+            needs=("weight", "says what weights are"), signed="sampling"),
+    ] = False  # fmt: skip
     by: Annotated[
         tuple[str, ...],
         Opt("Also compute every slice of this column; repeat.", COLUMNS, stated=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
-from clfeval.tables.input import Input, Names, find
+from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.peek import Peek
 
 MOST_CLASSES = 20  # of a column that may be truth
@@ -25,7 +25,7 @@ _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "l
 RATES = ("sensitivity", "specificity")
 # of a table with a column of truth for each label
 _OF_LABEL = re.compile(rf"\s*(?:{'|'.join(Names.TRUTH)})[_ .:-]+\S", re.IGNORECASE)
-_ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)|(?:Unnamed: \d+)?", re.IGNORECASE)
+_ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
 
 
 def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
@@ -35,8 +35,11 @@ def likely_id(peeks: Mapping[str, Peek], truth: str) -> str | None:
     if named is not None:
         return named
     known = peeks[truth].texts if truth in peeks else frozenset()
-    called = [name for name in others if name and _ID.fullmatch(name)]
-    ids = (name for name in called if peeks[name].distinct and not peeks[name].texts & known)
+    called = [name for name in others if name and (is_index(name) or _ID.fullmatch(name))]
+    ids = (
+        name for name in called
+        if peeks[name].distinct and (is_index(name) or not peeks[name].texts & known)
+    )  # fmt: skip
     return next(ids, None)
 
 

@@ -16,6 +16,7 @@ _SCORE = re.compile(
 )
 
 
+FIRST = 30  # values that are looked at row by row
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
 
@@ -26,7 +27,7 @@ class Peek:
 
     typed_number: its type is one of numbers. percent: most values have a percent sign, and stand
     here as shares. commas: most are numbers with a decimal comma, which is not said to be one.
-    distinct: no value stands twice.
+    distinct: no value stands twice. first: the first values as they follow, None where missing.
     """
 
     texts: frozenset[str]
@@ -35,22 +36,26 @@ class Peek:
     commas: bool = False
     distinct: bool = False
     mostly_numeric: bool = False
+    first: tuple[str | None, ...] = ()
 
     @classmethod
-    def of(cls, values: Sequence[str], decimal: str, *, typed_number: bool = False) -> Peek:
-        """Look at texts, none of them missing."""
-        texts = frozenset(values)
+    def of(cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False) -> Peek:
+        """Look at the texts of a column."""
+        values = [text for text in column if text is not None]
+        texts, first = frozenset(values), tuple(column[:FIRST])
         percent = _most(_PERCENT, texts)
         commas = decimal == "." and _most(_COMMA, texts)
         if percent or decimal == ",":
             known = (_COMMA, _PERCENT)
-            texts = frozenset(
-                _plain(text) if any(one.fullmatch(text) for one in known) else text
-                for text in texts
-            )
+
+            def plain(text: str) -> str:
+                return _plain(text) if any(one.fullmatch(text) for one in known) else text
+
+            texts = frozenset(map(plain, texts))
+            first = tuple(text and plain(text) for text in first)
         distinct = len(values) == len({*values}) > 1
         numeric = typed_number or outweigh(texts)
-        return cls(texts, typed_number, percent, commas, distinct, numeric)
+        return cls(texts, typed_number, percent, commas, distinct, numeric, first)
 
     @property
     def bit(self) -> bool:
@@ -95,7 +100,7 @@ def peek(
         sample = file.head.sample
         columns = zip(*sample, strict=True) if sample else [()] * len(file.columns)
         found = {
-            name: ([v for v in values if v is not None and v not in without], False)
+            name: ([None if v in without else v for v in values], False)
             for name, values in zip(file.columns, columns, strict=True)
         }
     else:
@@ -112,18 +117,18 @@ def peek(
         }
     return {
         name: Peek.of(
-            [text.strip().lower() for text in values] if fold else values, decimal,
+            [text and text.strip().lower() for text in values] if fold else values, decimal,
             typed_number=typed,
         )
         for name, (values, typed) in found.items()
     }  # fmt: skip
 
 
-def _texts(values: Sequence[Any], without: Collection[str]) -> list[str]:
+def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
     """Return values as texts; none of lists and the like, which are no single values."""
     if any(isinstance(value, (list, dict)) for value in values[:1]):
         return []
-    return [text for text in map(as_text, values) if text is not None and text not in without]
+    return [None if text in without else text for text in map(as_text, values)]
 
 
 def is_score(text: str) -> bool:

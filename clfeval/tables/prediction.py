@@ -301,6 +301,8 @@ class Predictions:
             **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
         }
         for model in columns.models:
+            if model.beside:
+                known[model.beside] = (f"labels of '{model.name}'", "its name")
             for name, label in zip_longest(model.columns, model.classes):
                 what = f"{KINDS[model.kind]} of '{model.name}'"
                 if label is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from math import ceil, cos, floor, log10, pi, sin
+from math import ceil, cos, floor, pi, sin
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -15,6 +15,7 @@ from clfeval.result import Result
 from clfeval.schema import ALL, MOST_NAMED, NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import Canvas, Ink
 from clfeval.views.text import TIE, Entry, apart, beside, hue, key_lines, notes_lines, short
+from clfeval.views.ticks import TENTHS, TICKS, height_ticks, odds_ticks
 from clfeval.words import DIGITS, many, number, plain
 
 MARKERS = "ox+*#@%&$=~^"
@@ -23,7 +24,6 @@ OTHERS = "."  # of curves without a name
 HEIGHT = 20
 USUAL, BROADEST = 80, 120  # columns where nobody says how many, and at most
 FRAME = 10  # columns beside a plot, about
-TICKS = 4  # steps of the vertical axis, about
 ROOM = 0.08  # of the height, on top, for letters
 BESIDE = 0.04  # of an axis, beyond the outermost points
 ALIKE = 0.01  # half an axis where all values are the same
@@ -36,8 +36,6 @@ SMALLEST = 8
 MARGIN = 3  # columns beside the rim, for the numbers of the rays
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2
-
-Ticks = tuple[list[float], list[str]]
 
 
 def plots(
@@ -103,17 +101,17 @@ def bars(chart: Chart, *, width: int, color: bool) -> list[str]:
 def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw named curves, each with a marker of its own, marks over them, and a key below."""
     heights = [y for one in chart.series for part in one.parts for _, y in part]
-    low, high = min(heights), max(heights)
+    low, high = chart.y.ends or (min(heights), max(heights))
     if low == high:
         low, high = low - 0.5, high + 0.5
-    top = high + ROOM * (high - low)
+    top = high if chart.y.ends else high + ROOM * (high - low)
     figure = _figure(chart.title, width, HEIGHT)
     for mark in chart.marks:
         if mark.y is None:
             dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
             figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
     named, others = _markers(chart)
-    for marker, one in (*((OTHERS, one) for one in others), *named):
+    for marker, one in (*_against(chart), *((OTHERS, one) for one in others), *named[::-1]):
         for part in one.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
@@ -128,16 +126,25 @@ def lines(chart: Chart, *, width: int, color: bool) -> list[str]:
         taken.add((column, line))
         figure.draw(figure.text(x, y, mark.letter))
     if chart.x.ends:  # else plotext finds round numbers
-        _ruler(figure, "x", chart.x.ends, odds_ticks(chart.x.ends, chart.x.names, width - 12))
-        _ruler(figure, "y", (low, top), height_ticks(low, high, log=chart.y.scale == "log"))
+        across = (odds_ticks(ends, chart.x.names, width - 12) if chart.x.scale == "odds"
+                  else height_ticks(*ends, log=False, steps=TENTHS))  # fmt: skip
+        _ruler(figure, "x", ends, across)
+        log, steps = chart.y.scale == "log", TENTHS if chart.y.ends else TICKS
+        _ruler(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
     figure.label(chart.x.label, axis="x")
     return [*_built(figure, color), *_key(chart, width)]
 
 
 def _markers(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
     """Return the curves with a marker and a name, and those of too many that share one."""
-    few = len(chart.series) if len(chart.series) <= MOST_NAMED else NAMED
-    return list(zip(MARKERS, chart.series[:few], strict=False)), chart.series[few:]
+    every = [one for one in chart.series if not one.letter]
+    few = len(every) if len(every) <= MOST_NAMED else NAMED
+    return list(zip(MARKERS, every[:few], strict=False)), every[few:]
+
+
+def _against(chart: Chart) -> list[tuple[str, Series]]:
+    """Return the lines that others are held against, each with its letter."""
+    return [(one.letter, one) for one in chart.series if one.letter]
 
 
 def _key(chart: Chart, width: int) -> list[str]:
@@ -145,21 +152,22 @@ def _key(chart: Chart, width: int) -> list[str]:
     cut = apart([plain(one.name) for _, one in named], width // 3)
     names = [f"{marker} {cut[plain(one.name)]}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
-        covers = (_covered(one, named[i + 1 :]) for i, (_, one) in enumerate(named))
+        covers = (_covered(one, named[:i]) for i, (_, one) in enumerate(named))
         names = [name + cover for name, cover in zip(names, covers, strict=True)]
     names += [f"{OTHERS} {len(others)} others"] if others else []
+    names += [f"{letter} {one.name}" for letter, one in _against(chart)]
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
     for note in chart.key:
         notes.append(note.text.format(*(short(plain(name), width // 3) for name in note.names)))
     return notes_lines(notes, width=width)
 
 
-def _covered(one: Series, later: Sequence[tuple[str, Series]]) -> str:
+def _covered(one: Series, above: Sequence[tuple[str, Series]]) -> str:
     """Say which marker stands in a curve's place where two are the same."""
     if not one.parts:
         return " (no value)"
-    over = [marker for marker, other in later if other.parts == one.parts]
-    return f" (under {over[-1]})" if over else ""
+    over = [marker for marker, other in above if other.parts == one.parts]
+    return f" (under {over[0]})" if over else ""
 
 
 def points(chart: Chart, *, width: int, color: bool) -> list[str]:
@@ -204,34 +212,6 @@ def _room(values: Sequence[float]) -> Point:
     low, high = min(values), max(values)
     room = BESIDE * (high - low) if high > low else ALIKE
     return low - room, high + room
-
-
-def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
-    """Return powers of ten as many as have room, or both ends where there are fewer than two."""
-    low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
-    if high - low < 1:
-        return list(ends), list(names)
-    longest = max(len(_power(low)), len(_power(high))) + 3
-    step = max(1, ceil((high - low + 1) * longest / max(room, 1)))
-    at = [x for x in range(low, high + 1) if x % step == 0]
-    return [float(x) for x in at], [_power(x) for x in at]
-
-
-def _power(x: int) -> str:
-    many = f"{10 ** abs(x)}" if abs(x) <= 6 else f"1e{abs(x)}"
-    return f"{many}:1" if x > 0 else f"1:{many}"
-
-
-def height_ticks(low: float, high: float, *, log: bool) -> Ticks:
-    """Return a few round heights and how they are written; powers of ten where `log`."""
-    if log:
-        powers = range(ceil(low), floor(high) + 1)
-        at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
-    else:
-        step = 10.0 ** floor(log10((high - low) / TICKS))
-        step *= next(m for m in (1, 2, 2.5, 5, 10) if m * step >= 0.999 * (high - low) / TICKS)
-        at = [i * step for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    return at, [f"{round(10**y if log else y, 12):,.10g}" for y in at]
 
 
 def _ruler(figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]) -> None:

@@ -43,11 +43,13 @@ OFFER = "--show NAME, --show all"
 def as_text(
     result: Result, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
     plots: str = "", names: Collection[str] = (), only: str | None = None, offer: str = OFFER,
+    height: int | None = None,
 ) -> str:  # fmt: skip
     """Render the result for a screen of `width` columns; when it is None no name is cut.
 
     names: what is asked for beside what everybody needs; offer: how one asks for it. only: a table
-    that stands alone.
+    that stands alone. height: lines of the screen; where the first ones scroll away, the answer's
+    first sentence is the last one again.
     """
     out = StringIO()
     page = fold(result, names, digits, only)
@@ -79,6 +81,8 @@ def as_text(
         console.print(_text(left_out, style="dim"))
     if also := offered(result, page, names):
         console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
+    if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
+        console.print(_text(f"in short: {result.answer[0].text}", style="bold"))
     return _trimmed(out)
 
 

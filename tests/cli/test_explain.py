@@ -15,6 +15,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
 from clfeval.pages.columns import SHARED
 from clfeval.pages.explain import explained, known_names, one_line, terms
+from clfeval.pages.named import EVERYWHERE, NAMED
 from clfeval.schema import COMMON
 from clfeval.views import terminal
 from clfeval.views.render import Section, section
@@ -91,6 +92,14 @@ def test_every_heading_of_every_screen_is_explained(file: str) -> None:
             here = [one for one in found if not one.tables or table in one.tables]
             # a view made of another table may name models and measures that the table does not
             assert here or any(one.measure or one.name in SHARED for one in found), (table, heading)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_name_that_show_takes_is_explained(command: str) -> None:
+    page = page_of(command)
+    for name in {*page.names, "clusters"} - {"all"}:
+        assert name in asked(command, name).splitlines()
+    assert {*NAMED[command], *EVERYWHERE} - {"clusters"} == {*page.names}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

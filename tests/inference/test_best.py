@@ -97,3 +97,11 @@ def test_few_degrees_of_freedom_keep_more_models() -> None:
         found = contest([0.8, 0.8 - 2.1 * 0.05], [[0.05**2, 0], [0, 1e-18]], level=0.95, rng=rng(),
                         df=df, draws=100_000)  # fmt: skip
         assert found.may_be_best.tolist() == [True, may]
+
+
+def test_without_a_degree_of_freedom_nobody_is_known_to_be_worse() -> None:
+    """But of two that cannot differ: there the smaller is smaller, whatever their error."""
+    apart = contest([0.9, 0.1], np.eye(2) / 100, level=0.95, rng=np.random.default_rng(1), df=0)
+    assert apart.may_be_best.tolist() == [True, True]
+    same = contest([0.9, 0.1], np.ones((2, 2)), level=0.95, rng=np.random.default_rng(1), df=0)
+    assert same.may_be_best.tolist() == [True, False]

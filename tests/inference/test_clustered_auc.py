@@ -31,8 +31,13 @@ def drawn(seed: int, c: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return score.round(1), truth, cluster
 
 
-def by_pairs(score: np.ndarray, truth: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
-    """Return the area and Obuchowski's variance, from the shares of every row."""
+def by_pairs(
+    score: np.ndarray, truth: np.ndarray, cluster: np.ndarray
+) -> tuple[float, float, tuple[float, float]]:
+    """Return the area and Obuchowski's variance, from the shares of every row.
+
+    Also degrees of freedom: Welch's, and of the sums by their kurtosis.
+    """
     x, y = score[truth == 1], score[truth == 0]
     table = (x[:, None] > y) + (x[:, None] == y) / 2
     area = table.mean()
@@ -45,23 +50,25 @@ def by_pairs(score: np.ndarray, truth: np.ndarray, cluster: np.ndarray) -> tuple
     sizes = [np.array([(mine == one).sum() for one in names]) for mine in own]
     g = [s.sum() ** 2 / (s**2).sum() for s in sizes]
     h = [one / (one - 1) for one in g]
-    return float(area), float(
-        h[0] * (a @ a) + h[1] * (b @ b) + 2 * math.sqrt(h[0] * h[1]) * (a @ b)
-    )
+    variance = h[0] * (a @ a) + h[1] * (b @ b) + 2 * math.sqrt(h[0] * h[1]) * (a @ b)
+    parts = h[0] * (a @ a), h[1] * (b @ b)
+    welch = sum(parts) ** 2 / sum(v**2 / (one - 1) for v, one in zip(parts, g, strict=True))
+    c, kurtosis = len(names), stats.kurtosis(np.append(a + b, -a - b), fisher=False)
+    return float(area), float(variance), (float(welch), 2 * c / (kurtosis - 1))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_variance_and_interval_by_hand(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "fewest"), [(0, 1), (1, 1), (2, 0), (3, 0)])
+def test_variance_and_interval_by_hand(seed: int, fewest: int) -> None:
     rows = drawn(seed, 30, 5)
     found = clustered_auc(*made(*rows), level=0.9)  # type: ignore[arg-type]
-    area, variance = by_pairs(*rows)
+    area, variance, df = by_pairs(*rows)
     assert found.method == CLUSTERED
     assert (found.value, found.variance) == pytest.approx((area, variance), rel=1e-9)
-    # between the t of all clusters and that of a third of them
-    centre = math.log(area / (1 - area))
-    for high, far in ((found.high, 1), (found.low, -1)):
-        t = far * (math.log(high / (1 - high)) - centre) * area * (1 - area) / math.sqrt(variance)
-        assert stats.t.ppf(0.95, 58) <= t <= stats.t.ppf(0.95, 9)
+    assert df[fewest] == min(df)
+    reach = stats.t.ppf(0.95, min(df)) * math.sqrt(variance) / (area * (1 - area))
+    odds = area / (1 - area)
+    low, high = (one / (1 + one) for one in (odds / math.exp(reach), odds * math.exp(reach)))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
 
 
 def test_rows_of_their_own_have_the_interval_of_independent_rows() -> None:

@@ -125,9 +125,13 @@ def test_many_large_clusters_are_taken_for_normal() -> None:
     assert flip_test(d) == pytest.approx(2 * stats.norm.sf(z), rel=1e-12)
 
 
-def test_parts_of_a_row_have_no_sign() -> None:
-    with pytest.raises(ValueError, match="whole"):
-        flip_test([0.5])
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=12), st.sampled_from([60, 7, 1]))
+def test_the_unit_of_weights_is_no_matter(differences: list[int], many: int) -> None:
+    """Weights of thirds, of a hundredth, and thirds as whole numbers of a unit of 2**-40."""
+    d = np.array(differences * many, float)
+    expected = pytest.approx(flip_test(d), rel=1e-9)
+    for found in (d / 3, d * 0.01, np.rint(d / 3 * 2**40), d * 3_000_000):
+        assert flip_test(found) == expected
 
 
 def clusters(seed: int, c: int = 25) -> np.ndarray:

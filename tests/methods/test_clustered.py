@@ -159,6 +159,26 @@ def test_one_patient_has_no_intervals_and_no_claims() -> None:
         assert "few-clusters" in {note.code for note in found.warnings}
 
 
+def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
+    frame = table(30, 2)
+    much = pl.concat([frame, *[frame.filter(pl.col("patient") == frame["patient"][0])] * 9])
+    codes = [{one.code: one.message for one in phidelta(rows, cluster="patient").warnings}
+             for rows in (frame, much)]  # fmt: skip
+    assert "few-clusters" not in codes[0]
+    # 29 of 2 rows, one of 20: 78² / (29 2² + 20²) = 11.8
+    assert "30 clusters so unlike in size tell as much" in codes[1]["few-clusters"]
+    assert "as 12 alike" in codes[1]["few-clusters"]
+    # the same by weight: one patient of ten times 2 rows, weights of 1.1 and 11
+    rows = frame.with_columns(
+        w=pl.when(pl.col("patient") == frame["patient"][0]).then(11.0).otherwise(1.1)
+    )
+    notes = {
+        one.code: one.message for one in phidelta(rows, cluster="patient", weight="w").warnings
+    }
+    assert "so unlike in weight" in notes["few-clusters"]
+    assert "as 12 alike" in notes["few-clusters"]
+
+
 def test_differences_of_two_models() -> None:
     frame = table()
     found = phidelta(frame, cluster="patient", reference="b")

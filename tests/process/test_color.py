@@ -115,3 +115,18 @@ def test_the_width_of_a_terminal_is_kept() -> None:
     Path("t.csv").write_text(many_models(12, 200), encoding="utf-8")
     done = on_terminal("mars", "t.csv", "-q", "--color", "never", COLUMNS="100")
     assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_where_the_answer_scrolls_away_its_first_sentence_is_the_last_line_again() -> None:
+    words = ("mars", "t.csv", "-q", "--no-plot", "--color", "never")
+    first = "in short: "
+    whole = on_terminal(*words, LINES="60").out
+    assert first not in whole
+    lines = whole.count("\n")
+    short = on_terminal(*words, LINES=str(lines)).out  # the prompt needs a line as well
+    assert short.startswith(whole)
+    again = " ".join(short.removeprefix(whole).split())
+    assert again.removeprefix(first) in " ".join(whole.split())
+    assert again.startswith(first)
+    assert on_terminal(*words, LINES=str(lines + 1)).out == whole
+    assert first not in clfeval(*words, LINES="5").out  # nothing scrolls in a pipe

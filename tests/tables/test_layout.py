@@ -104,7 +104,7 @@ def test_models_of_a_long_table_are_chosen_by_name() -> None:
 def test_tidymodels_probabilities_are_one_model() -> None:
     content = "truth,.pred_class,.pred_no,.pred_yes\nyes,yes,.2,.8\nno,yes,.4,.6\nno,no,.9,.1\n"
     assert described(content, positive="yes") == (
-        "t.csv: probabilities; truth 'truth'; class probabilities of 'pred'; ignored '.pred_class'"
+        "t.csv: probabilities; truth 'truth'; class probabilities of 'pred'"
     )
     assert counted("t.csv", positive="yes") == {"pred": (1, 1, 0, 1)}
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 import clfeval
+from clfeval.pages import page_of
 from clfeval.result import Result
 from clfeval.views.terminal import as_text
 
@@ -63,11 +64,14 @@ def test_the_best_is_marked_where_it_was_tested() -> None:
     assert "a      *" in "\n".join(table(clfeval.report(frame("a", "b"), ignore="site"), "Ranking"))
 
 
-def test_the_interval_of_the_best_of_several_is_told_to_be_that_of_one() -> None:
+def test_the_best_of_several_is_told_to_look_too_good_with_an_interval_less_its_luck() -> None:
     for models, told in ((("a", "b"), False), (("a", "b", "c"), True)):
-        lines = table(clfeval.report(frame(*models), ignore="site"), "Ranking")
-        said = "  the interval of * is not corrected for its being the best of 3"
-        assert (said in lines) == told
+        result = clfeval.report(frame(*models), ignore="site")
+        best, luck = result.answer[0], [one for one in result.answer if one.code == "luck"]
+        assert bool(luck) == told
+        for one in luck:
+            assert one.text.startswith("As the best of 3 on the same rows it looks better than")
+            assert one.low < best.low  # type: ignore[operator]
 
 
 def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
@@ -75,3 +79,41 @@ def test_a_difference_beyond_all_range_is_none_that_could_be_seen() -> None:
     labels = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 1, 0, 1], "b": [1, 0, 0, 0]})
     *_, last = clfeval.report(labels).answer
     assert last.text == "So few rows hardly show any difference of balanced accuracy from b."
+
+
+def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
+    result = clfeval.report(frame("a", "b", "c"), ignore="site")
+    charts = {chart.name: chart for chart in page_of("report").charts(result)}
+    share = result.summary["positives"] / result.summary["rows"]
+    against = {
+        "roc": {"chance": (0, 1)}, "pr": {"chance": (share, share)}, "gain": {"chance": (0, 1)},
+        "lift": {"chance": (1, 1)}, "calibration": {"calibrated": (0, 1)},
+    }  # fmt: skip
+    best = max(result.tables["models"], key=lambda row: row["roc_auc"].value)["model"]  # type: ignore[union-attr]
+    for name, lines in against.items():
+        first, *_ = charts[name].series
+        assert first.name == best
+        drawn = {one.name: one.parts[0] for one in charts[name].series if one.letter}
+        assert drawn == {k: ((0.0, a), (1.0, b)) for k, (a, b) in lines.items()}
+        assert charts[name].x.ends == (0, 1)
+    drawn = {one.name: one.parts[0] for one in charts["benefit"].series if one.letter}
+    assert drawn["treating none"] == ((0, 0), (1, 0))
+    assert len(drawn) == 2
+
+
+def test_the_screen_has_the_intercept_at_slope_1_and_says_so() -> None:
+    """Odds of 3 and 1/3, halved, came as 2 and 1/2: one slope too steep, all of them ln 2 low.
+
+    At slope 1 the middle of the two lies ln 2 = 0.693 off; at the slope ln 2 / ln 3 it is 0.437.
+    """
+    odds = {3: (1, 1, 0), 1 / 3: (1, 0, 0)}
+    rows = [(y, x / 2 / (1 + x / 2)) for x, came in odds.items() for y in came * 20]
+    result = clfeval.report(
+        pl.DataFrame({"truth": [y for y, _ in rows], "a": [p for _, p in rows]})
+    )
+    lines = table(result, "Ranking")
+    said = "  in the large → 0: intercept at slope 1; above 0 they are too low on average"
+    assert said in lines
+    row = next(line.split() for line in lines if line.startswith("a "))
+    assert "0.693" in row
+    assert "0.437" not in row

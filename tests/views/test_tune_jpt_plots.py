@@ -13,7 +13,8 @@ from clfeval.measures.population import Population
 from clfeval.pages.tune_jpt import height_at
 from clfeval.result import Estimate, Result
 from clfeval.schema import Series
-from clfeval.views.plots import MARKERS, height_ticks, odds_ticks, plots
+from clfeval.views.plots import MARKERS, plots
+from clfeval.views.ticks import height_ticks, odds_ticks
 from tests.views.tuned import MODELS, Counts, tuned
 
 ONE = {"RF": MODELS["RF"]}
@@ -116,7 +117,7 @@ def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None
 
 def test_models_that_coincide_are_told_so() -> None:
     twins = {"a": MODELS["RF"], "b": MODELS["RF"]}
-    assert key(plots(tuned(twins), width=80, color=False))[0] == "o a (under x)   x b"
+    assert key(plots(tuned(twins), width=80, color=False))[0] == "o a   x b (under o)"
 
 
 def test_the_measure_asked_for_is_drawn_else_the_first_that_moves() -> None:

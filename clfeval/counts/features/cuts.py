@@ -83,7 +83,8 @@ def count_classes(
     unit: float = 1
     tables = _by_class(frames, truth, roles.weight, unit)
     found = [row for table in tables for row in table]
-    if any(row.get("y") for row in found) and not any(row["x"] for row in found):
+    fractions = any(row.get("y") for row in found) or roles.sampling_weights
+    if fractions and not any(row["x"] for row in found):
         # features are added up as floats, which are exact up to so many
         unit = unit_of(frames, str(roles.weight), most=2**53)
         tables = _by_class(frames, truth, roles.weight, unit)

@@ -29,6 +29,12 @@ OF_TWO = {  # what these are where there are two classes
     "ordinal_mse": "error_rate", "rps": "brier", "brier_per_class": "brier",
     "roc_auc_ovr": "roc_auc",
 }  # fmt: skip
+# of two classes these are nothing of their own
+OF_MORE = {
+    "ordinal_rmse": "of two classes it is the square root of ordinal_mse: --measure ordinal_mse",
+    "accuracy_within_1": "of two classes no answer is farther off than one: it is always 1",
+    "top_k_accuracy": "of two classes both are among the two most probable: --measure accuracy",
+}  # fmt: skip
 _GAINS = "a miscalibrated model gains by it; compare net_benefit or log_loss instead"
 _TIMES = "it is of times to an event, and this table has none; roc_auc is of two classes"
 REFUSED = {
@@ -95,7 +101,7 @@ def measure_called(name: str) -> Measure | None:
     return find_measure(name) or find_measure(folded(name).removesuffix("_score"))
 
 
-def _measurable(measure: Measure) -> bool:
+def measurable(measure: Measure) -> bool:
     """Tell whether a measure is one of predictions of two classes."""
     return measure.of is not None and measure.needs in NEEDS["all"]
 
@@ -105,7 +111,7 @@ OF_PREDICTIONS = Askable(
 )
 OF_TWO_CLASSES = Askable(
     "report",
-    [one for one in OF_PREDICTIONS.ids if _measurable(CATALOG[one]) or one in OF_TWO],
+    [one for one in OF_PREDICTIONS.ids if measurable(CATALOG[one]) or one in OF_TWO],
     SETS,
 )
 
@@ -152,8 +158,10 @@ def _named(text: str, name: str, settings: str, flag: str) -> Asked:
         if not settings:
             return Asked(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
-    if measure is None or not _measurable(measure):
-        raise unknown(measure, text, OF_TWO_CLASSES, "two classes", flag)
+    if measure is None or not measurable(measure):
+        error = unknown(measure, text, OF_TWO_CLASSES, "two classes", flag)
+        error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
+        raise error
     given = settings_of(text, settings, measure, flag=flag)
     settings_taken = filled(measure, given)
     return Asked(called(measure, given), measure.given(**settings_taken), settings_taken)

@@ -63,10 +63,8 @@ def decision_rows(
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
     treating all, lie above 0 by limits that hold together at all thresholds (see `_together`).
-    Limits are those of `weighed_difference`; in clusters with counts divided by the design effect
-    of the mean, where it is more than 1, and Student's t for the normal quantile.
-
-    Scores must be probabilities. Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    Limits are those of `net_benefit`. Scores must be probabilities.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
     odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
@@ -74,12 +72,9 @@ def decision_rows(
     treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
     mine = (one, odds, none, none)
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
-    clusters = None if counts.clusters is None else counts.clusters.size
-    benefit, gain = (_estimates(found, each, level, clusters) for each in (mine, gained))
+    benefit, gain = (_estimates(found, each, level) for each in (mine, gained))
     sure = None if level is None else _together(counts, found, gained, level)
-    surely = zip(
-        *(_estimates(found, each, sure, clusters) for each in (mine, treated)), strict=True
-    )
+    surely = zip(*(_estimates(found, each, sure) for each in (mine, treated)), strict=True)
     helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
     who = {"slice": label, "model": model}
     return [
@@ -129,15 +124,28 @@ def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: fl
 
 
 def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Estimate, float]:
-    """Return the net benefit of acting on scores from t on, and its standard error."""
+    """Return the net benefit of acting on scores from t on, and its standard error.
+
+    NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
+
+    Limits are those of `weighed_difference`. In clusters that sum is of squares of what each adds
+    as a whole, times g / (g-1) with g = M² / sum M_c², M_c the rows of each, and counts are divided
+    by the design effect, the ratio to the variance of rows, where that is more than 1; Student's t
+    with g - 1 degrees of freedom stands for the normal quantile. Weights are clusters of one row.
+
+    Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
+    rows; no limits with level None, or in one cluster.
+    Errors: ValueError unless 0 < level < 1.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565; the design effect: Korn and
+    Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
+    Economics and Statistics 99:698.
+    """
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
-    found, clusters = confusions_at(counts, np.array([t])), counts.clusters
-    many = None if clusters is None else clusters.size
+    found = confusions_at(counts, np.array([t]))
     one, none = np.ones(1), np.zeros(1)
     mine = (one, np.array([t / (1 - t)]), none, none)
-    value = _estimates(found, mine, level, many)[0]
-    return value, float(_errors(found, mine, many)[0])
+    return _estimates(found, mine, level)[0], float(_errors(found, mine)[0])
 
 
 Adds = tuple[Floats, ...]  # what a row of TP adds, one of FP takes away, of TN adds, of FN takes
@@ -150,21 +158,19 @@ def _means(found: ConfusionCounts, each: Adds) -> Floats:
     return over(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
 
 
-def _estimates(
-    found: ConfusionCounts, each: Adds, level: float | None, clusters: float | None
-) -> list[Estimate]:
-    values = _means(found, each)
-    if level is None or (clusters is not None and clusters <= 1):
+def _estimates(found: ConfusionCounts, each: Adds, level: float | None) -> list[Estimate]:
+    values, g = _means(found, each), _parts(found)
+    if level is None or not (g > 1).all():
         return [Estimate(value) for value in values.tolist()]
     effect, z = np.ones(len(values)), None
-    if clusters is not None and found.sums is not None:
+    if found.sums is not None:
         # so many rows count as one; where none differs, those of a part
-        alone = _errors(replace(found, sums=None), each, None)
+        alone = _errors(replace(found, sums=None), each)
         effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
         effect = np.sqrt(effect)
-        effect = np.divide(_errors(found, each, clusters), alone, out=effect, where=alone > 0) ** 2
+        effect = np.divide(_errors(found, each), alone, out=effect, where=alone > 0) ** 2
         effect = np.maximum(effect, 1.0)
-        z = float(student_quantile(clusters - 1, level=level))
+        z = student_quantile(g - 1, level=level)
     hit, false, right, missed = each
     against = right > 0  # treating everybody: then TN and FN alone differ
     _, low, high = weighed_difference(
@@ -177,17 +183,24 @@ def _estimates(
     return [Estimate(*three) for three in ends]
 
 
-def _errors(found: ConfusionCounts, each: Adds, clusters: float | None) -> Floats:
+def _parts(found: ConfusionCounts) -> Floats:
+    """Return how many clusters alike, or rows of one weight, tell as much: (t,); else infinite."""
+    if found.sums is None:
+        return np.full(len(found.tp), np.inf)
+    total = (found.positives + found.negatives).astype(np.float64)
+    return np.round(over(total**2, found.sums[:, 2:, 2:].sum(axis=(1, 2))), DIGITS)
+
+
+def _errors(found: ConfusionCounts, each: Adds) -> Floats:
     """Return the standard errors of the means, (t,)."""
     hit, false, right, missed = each
     # as sums of TP, FP, P and N
     around = np.array([hit + missed, -false - right, -missed, right])
     around = around - _means(found, each) * np.array([0, 0, 1, 1])[:, None]
     alone = (found.tp, found.fp, found.positives, found.negatives)
-    sums = _alone(*alone) if found.sums is None else found.sums
+    sums, g = _alone(*alone) if found.sums is None else found.sums, _parts(found)
     squares = np.einsum("it,tij,jt->t", around, sums, around)
-    if clusters is not None:
-        squares = squares * (clusters / (clusters - 1) if clusters > 1 else nan)
+    squares = squares / (1 - 1 / np.where(g > 1, g, nan))
     return over(np.sqrt(np.maximum(squares, 0.0)), found.positives + found.negatives)
 
 

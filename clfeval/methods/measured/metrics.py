@@ -49,10 +49,9 @@ def score_rows(
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
     rows, name = [], f"{model}\0{label or ''}"
     for one in asked:
-        if one.name == NET_BENEFIT:
-            known = _worth(counts, 0.5 if threshold is None else threshold, wanted, name)
-        elif one.measure.id == AT_RISK:
-            known = _worth(counts, one.settings["t"], wanted, name)
+        if one.name == NET_BENEFIT or one.measure.id == AT_RISK:
+            t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
+            known = _worth(counts, 0.5 if t is None else t, wanted, name)
         elif one.needs in ("scores", "probabilities"):
             known = scored.measured(one.measure, counts, wanted, name)
         else:

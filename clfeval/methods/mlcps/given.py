@@ -178,9 +178,7 @@ def measured(
         if resamples:
             raise fractional_weights(drawn=True)
         drawn = 0
-        text = (
-            "weights are not whole numbers: no rows can be drawn again, so there are no intervals"
-        )
+        text = "weights are no numbers of rows: none can be drawn again, so there are no intervals"
         notes += [Warn("resamples", text)] if resamples is None else []
     measure = evaluator(joint, names)
     values = measure(joint.n[None])[0]

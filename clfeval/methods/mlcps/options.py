@@ -257,5 +257,5 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
             "panel": PREDICTIONS, "flags": ("--row-weight",), "metavar": "COLUMN", "also": (),
         },
     },
-    without=("by", "cluster"),
+    without=("by", "cluster", "sampling_weights"),
 )  # fmt: skip

@@ -19,7 +19,19 @@ from clfeval.result import Warn
 
 NARROW = 0.05  # of the scale
 # of a result of clfeval, what has no place in a polygon is left out rather than refused
-SCALELESS = ("no-direction", "unbounded-metric", "above-one", "not-a-metric")
+SCALELESS = ("above-one", "not-a-metric")
+
+
+def unfit(metric: str) -> str:
+    """Say why a measure is no ray of a polygon, whatever its values; empty where it may be one."""
+    measure = measure_of(metric)
+    if measure is None:
+        return ""
+    if measure.aim is not None or measure.best == "none":
+        return "neither more nor less is better; --desirability FILE.yaml says what is"
+    if isfinite(measure.low) and isfinite(measure.high):
+        return ""
+    return "no range holds all they can be; --rescale NAME=LOW:HIGH says from where to where"
 
 
 def scales_of(given: Given, options: MlcpsOptions) -> tuple[tuple[Scale, ...], list[Warn]]:
@@ -115,6 +127,10 @@ def _scale(
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
+        elif (
+            given.lenient and span is None and measure.low < 0 and given.values[:, place].min() < 0
+        ):
+            span = measure.low, measure.high
     elif said is None and span is None and _counted(given, place, options):
         what, code = "looks like a count, a row's number or a setting: is it no metric?", _NO_METRIC
     elif said is None and sounds_like_less(metric) and not negated(metric):

@@ -9,7 +9,7 @@ from clfeval.inference.best import POWER, detectable
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.together import Race
 from clfeval.result import Answer, Estimate, Row, estimate, whole
-from clfeval.words import between, many, named, number, quoted
+from clfeval.words import between, exact, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
@@ -20,11 +20,14 @@ FEW, SEEN = 3, 0.0005  # models, and how much luck, from which on it is worth a 
 
 def report_answer(
     models: Sequence[Row], lead: str, race: Race | None, decision: Sequence[Row],
-    level: float | None, lost: Mapping[str, float] | None = None,
+    level: float | None, lost: Mapping[str, float] | None = None, *,
+    same: Sequence[Sequence[str]] = (), of: str = "labels", worth: Race | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say it in at most five sentences: best, luck, probabilities, decisions, limits.
+    """Say it in a few sentences: best, luck, twins, probabilities, decisions, limits.
 
-    lost: how many rows of each model had probability 0 for what they are.
+    lost: how many rows of each model had probability 0 for what they are. same: models whose
+    labels, or `of` what, are alike in every row. worth: who has the largest net benefit at one
+    threshold.
     """
     ranked = _ranked(models, lead)
     if not ranked:
@@ -34,7 +37,9 @@ def report_answer(
     said = [_best(ranked, lead, race, level)]
     if race is not None and len(race.models) >= FEW and race.found.optimism >= SEEN:
         said.append(_luck(ranked[0], lead, race))
+    said += _twins(same, of)
     said += _believable(ranked, race, {} if lost is None else lost)
+    said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
     said += _cannot_tell(race, lead, level)
     return tuple(said)
@@ -74,11 +79,28 @@ def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | No
     return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
 
 
+def _twins(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
+    """Say which models give the same answers in every row."""
+    if not same:
+        return []
+    text = f"{named(same[0], most=LISTED)} give the same {of} in every row"
+    text += f", as do {named(same[1], most=LISTED)} among themselves" if len(same) > 1 else ""
+    text += f" and {many(len(same) - 2, 'more such group')}" if len(same) > 2 else ""
+    return [Answer("same-answers", f"{text}.", tuple(name for some in same for name in some))]
+
+
 def _luck(first: Row, lead: str, race: Race) -> Answer:
-    """Say how much of the winner's value is luck of the best of so many on the same rows."""
+    """Say how much of the winner's value is luck of the best of so many on the same rows.
+
+    A limit that nothing lies above, as that of a model without an error, stays where it is.
+    """
     top, luck = estimate(first[lead]), race.found.optimism
-    value = (top.value or 0.0) - luck
-    low, high = (None if end is None else end - luck for end in (top.low, top.high))
+    was = top.value or 0.0
+    value = was - luck
+    low = None if top.low is None else max(top.low - luck, CATALOG[lead].low)
+    high = top.high
+    if high is not None and high - was >= SEEN:
+        high -= luck
     count = len(race.models)
     text = (
         f"As the best of {count} on the same rows it looks better than it is, by about "
@@ -95,9 +117,11 @@ def _believable(
     Also whose cannot of those that may be the best as well.
     """
     slope = estimate(ranked[0].get("calibration_slope"))
+    first, wrong = str(ranked[0]["model"]), _wrong(ranked[0])
+    if slope.reason == "separation":
+        return [_no_slope(ranked[0], wrong)]
     if slope.value is None or estimate(ranked[0].get("calibration_in_the_large")).value is None:
         return []
-    first, wrong = str(ranked[0]["model"]), _wrong(ranked[0])
     facts, name = f"slope {between(slope.value, slope.low, slope.high)}", quoted(first)
     vague = slope.low is not None and slope.low < VAGUE[0] and (slope.high or 0.0) > VAGUE[1]
     if slope.value < 0 and _outside(slope, 0):
@@ -127,6 +151,20 @@ def _believable(
                    slope.value, slope.low, slope.high)]  # fmt: skip
 
 
+def _no_slope(row: Row, wrong: str) -> Answer:
+    """Say why nothing is known of the slope: all scores are one, or they part the classes."""
+    name, area = quoted(str(row["model"])), estimate(row["roc_auc"]).value
+    if area == 0.5:  # where they part the classes more pairs are in one order than in the other
+        text = f"{name} gives every row the same score: no slope tells whether to believe its "
+        text += "probabilities"
+    else:
+        ties = "" if area in (0, 1) else ", ties aside"
+        text = f"No slope tells whether to believe the probabilities of {name}: they part the "
+        text += f"classes{ties}"
+    text += f"; they are {wrong}" if wrong else ""
+    return Answer("probabilities", f"{text}.", (str(row["model"]),), "calibration_slope")
+
+
 def _wrong(row: Row) -> str:
     """Say what is wrong with the probabilities of a model; nothing where nothing is sure."""
     slope = estimate(row.get("calibration_slope"))
@@ -150,6 +188,20 @@ def _close(row: Row) -> bool:
 def _outside(one: Estimate, ideal: float) -> bool:
     """Tell whether an interval excludes the ideal value."""
     return (one.low is not None and one.low > ideal) or (one.high is not None and one.high < ideal)
+
+
+def _worth(ranked: Sequence[Row], worth: Race | None) -> list[Answer]:
+    """Say at the threshold in force whose net benefit surely is larger than the best model's."""
+    best = str(ranked[0]["model"])
+    if worth is None or worth.may_be_best.get(best, True):
+        return []
+    most = worth.models[worth.found.winner]
+    row = next(row for row in ranked if row["model"] == most)
+    one = estimate(row["net_benefit"])
+    value, at = between(one.value or 0.0, one.low, one.high), exact(float(str(row["threshold"])))
+    text = f"At threshold {at} the net benefit of {quoted(best)} surely is not the largest: "
+    text += f"{quoted(most)} has {value}."
+    return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
 def _helps(best: str, decision: Sequence[Row], level: float | None) -> list[Answer]:

@@ -16,11 +16,13 @@ from clfeval.methods.measured.asked import (
     Asked,
     asked_of,
     called,
+    measurable,
     measure_called,
     refuse,
     settings_of,
     unknown,
 )
+from clfeval.shell import given
 
 # of more than two classes, and of those whose order was declared
 OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
@@ -44,7 +46,7 @@ def asked_of_classes(
         if folded in (*NEEDS, ORDINAL):
             several = [Asked(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)]
         else:
-            several = [_named(text, name, settings)]
+            several = [_named(text, name, settings, classes)]
         for one in several:
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
@@ -84,11 +86,15 @@ def _computable(measure: Measure) -> bool:
     return measure.classes is not None and "costs" not in measure.classes.takes
 
 
-def _named(text: str, name: str, settings: str) -> Asked:
+def _named(text: str, name: str, settings: str, classes: Sequence[str]) -> Asked:
     refuse(name)
     measure = measure_called(name)
     if measure is None or measure.classes is None or not _computable(measure):
         known = Askable("report", [one.id for one in CATALOG.values() if _computable(one)], SETS)
-        raise unknown(measure, text, known, "more than two classes")
+        error = unknown(measure, text, known, "more than two classes")
+        if measure is not None and measurable(measure) and classes:
+            one = given("--positive", classes[-1])
+            error.hint = f"{one} measures it of that class against the rest"
+        raise error
     found = settings_of(text, settings, measure)
     return Asked(called(measure, found), measure.given(**found), found)

@@ -49,13 +49,15 @@ from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import (
     Race,
     Together,
+    alike,
     as_delong,
     by_rows,
     by_votes,
+    by_worth,
     of_scores,
     spread,
 )
-from clfeval.result import Estimate, Result, Row, Warn
+from clfeval.result import Estimate, Result, Row, Warn, estimate
 from clfeval.words import exact, many
 
 OF_LOGS = ("log_loss", "log_loss_skill")
@@ -78,9 +80,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, digests, lost = sample.counted, [counts.digest()], dict[str, float]()
-    stood = _by_votes(sample, held, options)
+    stood, same = _by_votes(sample, held, options), _same_votes(sample)
     if counted is not None and any_scored(sample):
-        more, scored, scores, lost = _of_scores(sample, counted, asked, held, options, tables)
+        more, scored, scores, lost, same = _of_scores(sample, counted, asked, held, options, tables)
         rows += more
         stood |= scored
         digests += scores
@@ -93,9 +95,11 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     contestants = contests.races.get(lead)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
+    firsts = [row for row in models if row["slice"] is None]
     first, *others = report_answer(
-        [row for row in models if row["slice"] is None], lead, contestants,
-        tables.get("decision", ()), options.confidence, lost,
+        firsts, lead, contestants, tables.get("decision", ()), options.confidence, lost,
+        same=same, of="scores" if lead == LEAD_OF_SCORES else "labels",
+        worth=_by_worth(sample, firsts, options),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
@@ -117,10 +121,13 @@ def _called(text: str) -> Iterator[str]:
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
     options: ReportOptions, tables: dict[str, list[Row]],
-) -> tuple[list[Row], dict[str, Together], list[str], dict[str, float]]:  # fmt: skip
+) -> tuple[
+    list[Row], dict[str, Together], list[str], dict[str, float], list[list[str]]
+]:  # fmt: skip
     """Add what scores tell, one model at a time; return their measures, and how models stand.
 
-    Also the digests of the scores, and of each model the rows whose class had probability 0.
+    Also the digests of the scores, of each model the rows whose class had probability 0, and which
+    models have the same scores.
     """
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
@@ -146,7 +153,8 @@ def _of_scores(
         )  # fmt: skip
         if together is not None:
             stood[each.name] = together
-    return measures, stood, digests, lost
+    same = alike(dict(zip(names, every.scores, strict=True)))
+    return measures, stood, digests, lost, same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,6 +235,28 @@ def _by_votes(sample: Sample, held: Sequence[Asked], options: ReportOptions) -> 
             if found is not None:
                 stood[one.name] = found
     return stood
+
+
+def _same_votes(sample: Sample) -> list[list[str]]:
+    """Return which models give the same labels, where somebody knows the rows."""
+    patterns = sample.patterns.get(None)
+    return (
+        [] if patterns is None else alike(dict(zip(patterns.models, patterns.votes.T, strict=True)))
+    )
+
+
+def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Race | None:
+    """Return who has the largest net benefit at the one threshold of all models with scores.
+
+    Twice as sure as elsewhere: models are the best by something else, and this speaks against them.
+    """
+    patterns = sample.patterns.get(None)
+    known = [row for row in rows if estimate(row.get("net_benefit")).value is not None]
+    (cut, *others) = {row["threshold"] for row in known} or {None}
+    if patterns is None or options.confidence is None or others or not isinstance(cut, float):
+        return None
+    found = by_worth(patterns, cut, [str(row["model"]) for row in known])
+    return None if found is None else found.race(level=(1 + options.level) / 2, seed=options.seed)
 
 
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:

@@ -23,7 +23,7 @@ from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, Together, by_labels, by_probabilities
+from clfeval.methods.report.together import Race, Together, alike, by_labels, by_probabilities
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -77,7 +77,8 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
-    answer = report_answer(firsts, lead, leaders, (), options.confidence)
+    same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
+    answer = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import isfinite
@@ -27,6 +27,7 @@ from clfeval.methods.clustered import fewest
 from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.hard import influence, table_of
+from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
@@ -162,6 +163,32 @@ def known(
     return Together(asked.name, asked.measure, tuple(models), values, shared, pairs, least)
 
 
+def by_worth(patterns: PatternCounts, t: float, models: Sequence[str]) -> Together | None:
+    """Return how models stand by net benefit at threshold t: of votes, in few of which they differ.
+
+    f = y s - (1 - y) s t / (1 - t) - NB of a row of truth y, called positive or not: s. Of two
+    models that differ in few rows, a row more in each direction and class, half of each to one.
+    """
+    n, odds = patterns.n.astype(np.float64), t / (1 - t)
+    places = [patterns.models.index(name) for name in models]
+    added = np.where(patterns.truth[:, None], 1.0, -odds) * patterns.votes[:, places]
+    values = n @ added / n.sum()
+    size = patterns.rows if patterns.clusters is None else patterns.clusters.size
+    found = of_kinds((added - values).T, patterns.n, patterns.clusters)
+    more = (1 + odds**2) / 2 / size**2 * np.eye(len(values))
+    asked = Asked(NET_BENEFIT, CATALOG[NET_BENEFIT], {})
+    wider = replace(found, covariance=found.covariance + more)
+    return known(asked, models, values, wider, (), fewest(patterns))
+
+
+def alike(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
+    """Return the names of columns that are equal in every row, two or more together."""
+    found: dict[int, list[str]] = {}
+    for name, column in columns.items():
+        found.setdefault(hash(column.tobytes()), []).append(name)
+    return [names for names in found.values() if len(names) > 1]
+
+
 def by_labels(
     patterns: ClassPatterns, asked: Asked, reference: str | None = None
 ) -> Together | None:
@@ -179,6 +206,8 @@ def by_labels(
     if not some:
         return None
     moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
+    if form.of is None or asked.measure.id in OVER_CLASSES:
+        moved *= wider_by(patterns)[patterns.truth]
     names, least = [patterns.models[i] for i in some], fewest(patterns, len(patterns.classes))
     pairs = pairs_of(reference, names)
     shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
@@ -198,7 +227,7 @@ def by_probabilities(
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
             raise RuntimeError("rows come in another order the second time")
-        parts = (rows.truth, rows.p, rows.n)
+        parts, wider = (rows.truth, rows.p, rows.n), wider_by(patterns)[rows.truth]
         for one in held:
             form = one.measure.classes
             if form is None:
@@ -206,9 +235,11 @@ def by_probabilities(
             made = form.given(by="macro")
             if made.of is None or made.influence is None:
                 continue
-            value = float(made.of(*parts))
+            value, each = float(made.of(*parts)), made.influence(*parts)
+            if "by" in form.takes or one.measure.id in OVER_CLASSES:
+                each = each * wider
             if isfinite(value):
-                moved[one.name][model.name] = value, made.influence(*parts)
+                moved[one.name][model.name] = value, each
     stood = dict[str, Together]()
     for one in held:
         found = (

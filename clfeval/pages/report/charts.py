@@ -15,6 +15,9 @@ CURVES = (
      "share of rows claimed"),
     ("lift", "Lift: precision over prevalence", "claimed", "lift", "share of rows claimed"),
 )  # fmt: skip
+WHOLE = (0.0, 1.0)  # of a share
+AGAINST = ":"  # what draws a line that models are held against
+FEW = "chance: the precision it comes to with many positives; with few it is above"
 
 
 def charts(result: Result) -> Iterator[Chart]:
@@ -23,6 +26,9 @@ def charts(result: Result) -> Iterator[Chart]:
         return
     names = [str(row["model"]) for row in ranked(result.whole("models"), "roc_auc")]
     points = _by_model(result.whole("curves"))
+    chance = {"roc": WHOLE, "gain": WHOLE, "lift": (1.0, 1.0)}
+    if (prevalence := value_of(result.summary["prevalence"])) is not None:
+        chance["pr"] = prevalence, prevalence
     for name, title, x, y, label in CURVES:
         series = tuple(
             Series(model, (found,))
@@ -30,19 +36,20 @@ def charts(result: Result) -> Iterator[Chart]:
             if len(found := _points(points.get(model, ()), x, y)) > 1
         )
         if series:
-            yield Chart("lines", title, Axis(label), series=series, key=_key(name, result),
-                        name=name)  # fmt: skip
+            ends = None if name == "lift" else WHOLE
+            against = [_straight("chance", *chance[name])] if name in chance else []
+            key = (Note(FEW),) if name == "pr" and against else ()
+            yield Chart("lines", title, Axis(label, ends=WHOLE), Axis(ends=ends),
+                        (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
         yield _calibration(result, names)
     if "decision" in result.tables:
         yield _benefit(result, names)
 
 
-def _key(name: str, result: Result) -> tuple[Note, ...]:
-    prevalence = result.summary.get("prevalence")
-    if name != "pr" or prevalence is None:
-        return ()
-    return (Note(f"chance: precision {prevalence:.3g} for many positives, above it for few"),)
+def _straight(name: str, left: float, right: float, letter: str = AGAINST) -> Series:
+    """Draw a line over the whole width that models are held against."""
+    return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
 def _by_model(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -61,9 +68,10 @@ def _calibration(result: Result, names: Sequence[str]) -> Chart:
     rows = _by_model(result.whole("calibration"))
     series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
               for name in names if name in rows]  # fmt: skip
-    series.append(Series("calibrated", (((0.0, 0.0), (1.0, 1.0)),)))
+    series.append(_straight("calibrated", *WHOLE))
     title = "Calibration: share of positives over mean score, in tenths of the rows"
-    return Chart("lines", title, Axis("mean score"), series=tuple(series), name="calibration")
+    return Chart("lines", title, Axis("mean score", ends=WHOLE), Axis(ends=WHOLE), tuple(series),
+                 name="calibration")  # fmt: skip
 
 
 def _benefit(result: Result, names: Sequence[str]) -> Chart:
@@ -75,7 +83,8 @@ def _benefit(result: Result, names: Sequence[str]) -> Chart:
         return tuple(p for p in _points(mine, "threshold", what) if p[1] >= least)
 
     series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
-    series.append(Series("treating all", (drawn(first, "treat_all"),)))
+    series.append(Series("treating all", (drawn(first, "treat_all"),), letter=AGAINST))
+    series.append(_straight("treating none", 0.0, 0.0, "-"))
     title = "Net benefit by threshold probability"
-    return Chart("lines", title, Axis("threshold probability"), series=tuple(series),
-                 key=(Note("treating none: 0"),), name="benefit")  # fmt: skip
+    return Chart("lines", title, Axis("threshold probability", ends=WHOLE), series=tuple(series),
+                 name="benefit")  # fmt: skip

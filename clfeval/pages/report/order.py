@@ -8,7 +8,6 @@ from clfeval.result import Row, value_of
 from clfeval.schema import Sign
 
 LISTED = 30  # rows of a table shown to a person; files get them all
-SEVERAL = 3  # models, from which on the best one looks too good
 
 
 def ranked(rows: Sequence[Row], name: str) -> list[Row]:
@@ -28,11 +27,3 @@ def places(rows: Sequence[Row]) -> list[Sign]:
         return [""] * len(may)
     first = next((i for i, one in enumerate(may) if one), 0)
     return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
-
-
-def too_good(rows: Sequence[Row]) -> str:
-    """Say below a table of models that the interval of the best one is that of one model alone."""
-    tested = sum(row["may_be_best"] is not None for row in rows)
-    if tested < SEVERAL:
-        return ""
-    return f"the interval of * is not corrected for its being the best of {tested}"

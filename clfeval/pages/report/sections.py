@@ -8,7 +8,7 @@ from clfeval.measures.catalog import find_measure
 from clfeval.pages.asked import shown_measures
 from clfeval.pages.report.classes import shown_classes
 from clfeval.pages.report.compared import shown_best, shown_comparisons
-from clfeval.pages.report.order import LISTED, places, ranked, too_good
+from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
@@ -16,10 +16,18 @@ from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
 BLOCKS = " ▁▂▃▄▅▆▇█"
-LEGEND = ("calibration_slope", "net_benefit", "brier", "mcc", "precision", "npv")
+LEGEND = (
+    "calibration_slope",
+    "calibration_in_the_large",
+    "net_benefit",
+    "brier",
+    "mcc",
+    "precision",
+    "npv",
+)
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
-    "intercept\n→ 0": "calibration_intercept", "net\nbenefit ↑": "net_benefit",
+    "in the\nlarge → 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
 }  # fmt: skip
 RATES: Mapping[str, Source] = {
     "model": "model", "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
@@ -54,7 +62,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         yield Shown(
             "models", "Models, the largest balanced accuracy first", OF_LABELS, rows[:LISTED],
             total=len(rows), rank="main", lead="balanced_accuracy", legend=LEGEND,
-            more="--format csv", places=places(rows[:LISTED]), note=too_good(rows),
+            more="--format csv", places=places(rows[:LISTED]),
         )  # fmt: skip
         yield _confusion(result, rows)
     if sliced:
@@ -98,15 +106,15 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
         at = ", each model at a threshold of its own"
         errors = {"model": "model", "threshold": "threshold", **RATES}
         words["net_benefit"] = "each at its own threshold; at one alike: --show decision"
-    title, columns, notes = "Ranking and probabilities", PROBABLE, [too_good(rows)]
+    title, columns, note = "Ranking and probabilities", PROBABLE, ""
     if all(estimate(row["brier"]).reason == "not_probabilities" for row in rows):
         title, columns = "Ranking", {"model": "model", "AUC ↑": "roc_auc"}
-        notes.append("of scores outside 0..1 there is no Brier score, calibration, net benefit")
+        note = "of scores outside 0..1 there is no Brier score, calibration, net benefit"
     yield Shown(
         "models", f"{title}, the largest AUC first", columns, rows[:LISTED],
         total=len(rows), rank="main", lead="roc_auc", legend=LEGEND, more="--format csv",
         name="probabilities", places=places(rows[:LISTED]), words=words,
-        note="; ".join(filter(None, notes)),
+        note=note,
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
         note = without_model([result.summary.get("prevalence")])

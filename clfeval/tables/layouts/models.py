@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from clfeval.tables.input import Input
+from clfeval.tables.layouts.by_class import named_by_class
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import ModelColumns, guess_kind
 
@@ -14,14 +15,23 @@ PREFIXES = (
     ".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_",
 )  # fmt: skip
 HARD = ".pred_class"  # tidymodels writes the label beside the probabilities it comes from
+_BARE = {prefix.strip("._") for prefix in PREFIXES}
 ONE = "model"  # what the only model is called whose columns do not name it
-_LABELS = re.compile(r"(.*?)[ _.-]*(?:y?preds?|predictions?|predicted|labels?|class|yhat|hard)")
-_SCORES = re.compile(r"(.*?)[ _.-]*(?:y?probs?|probas?|probability|scores?|confidence|conf)")
+_SAID = r"(?:y?[ _.-]?pred|predicted)[ _.-]?"
+_LABEL = (
+    rf"(?:{_SAID}(?:class|label|y)|y?preds?|predictions?|predicted|labels?|class|y[ _.-]?hat|hard)"
+)
+_SCORE = rf"(?:(?:{_SAID})?(?:y?probs?|probas?|probability|scores?|confidence|conf)(?:[ _.-]?1)?)"
+# `rf_pred`, else `pred_rf` and `y_pred_rf`
+_LABELS, _SCORES = (
+    re.compile(rf"(.*?)[ _.-]*{word}|(?:y[ _.-])?{word}[ _.-]+(.+)", re.IGNORECASE)
+    for word in (_LABEL, _SCORE)
+)
 
 
 def found_models(
     free: Sequence[str], peeks: Mapping[str, Peek], classes: frozenset[str], roles: Input
-) -> dict[str, ModelColumns]:
+) -> list[ModelColumns]:
     """Return the models that columns hold; those of class probabilities are folded into one each.
 
     classes: truth's labels, as far as the first rows show them.
@@ -39,24 +49,30 @@ def found_models(
         folded = [(name, _folded(label, roles)) for name, label in held]
         if len({label for _, label in folded}) == len(held):  # else two would be of one class
             sets[model] = folded
-    of = {
-        column: model
-        for model, pairs in sets.items()
-        if any(label in classes for _, label in pairs) or _of_others(pairs, classes, roles)
-        for column, _ in pairs
-    }
-    models: dict[str, ModelColumns] = {}
+    known = [model for model, pairs in sets.items() if any(one in classes for _, one in pairs)]
+    of = {column: model for model in known for column, _ in sets[model]}
+    left = [name for name in free if name not in of and name not in roles.model]
+    more = {} if roles.kind else named_by_class(left, peeks, classes, ONE)
+    for called, pairs in more.items():
+        model = f"{called}_2" if called in known else called
+        sets[model] = pairs
+        of |= {column: model for column, _ in pairs}
+    for model, pairs in sets.items():
+        if _of_others(pairs, classes, roles) and not of.keys() & dict(pairs).keys():
+            of |= {column: model for column, _ in pairs}
+    models: list[ModelColumns] = []
     for name in free:
-        if name in of:
-            model = of[name]
+        if name not in of:
+            kind = roles.kind or guess_kind(peeks[name], classes)
+            models.append(ModelColumns(name, kind, (name,)))
+            continue
+        model = of[name]
+        if all(one.name != model or one.kind != "classes" for one in models):
             # the first of equal probabilities wins: classes stand in the declared order
             order = list(dict.fromkeys([*roles.labels, *(label for _, label in sets[model])]))
             pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
             names, labels = zip(*pairs, strict=True)
-            models[model] = ModelColumns(model, "classes", names, labels, shares=roles.renormalize)
-        else:
-            kind = roles.kind or guess_kind(peeks[name], classes)
-            models[name] = ModelColumns(name, kind, (name,))
+            models.append(ModelColumns(model, "classes", names, labels, shares=roles.renormalize))
     return models if roles.kind else with_both(models, roles)
 
 
@@ -84,25 +100,35 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
     return (model, label) if colon and model and label else None
 
 
-def with_both(models: Mapping[str, ModelColumns], roles: Input) -> dict[str, ModelColumns]:
+def with_both(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns]:
     """Make one model of `y_pred` and `y_prob`, of `rf_label` and `rf_score`, unless one is named.
 
-    It has the scores, and the column of its labels `beside` them.
+    It has the scores, or the class probabilities, and the column of its labels `beside` them.
     """
-    stems: dict[str, dict[str, list[str]]] = {}
-    for model in models.values():
-        written = {"label": _LABELS, "score": _SCORES}.get(model.kind)
-        found = written and written.fullmatch(model.name.casefold())
-        if found and not {*model.columns} & {*roles.model}:
-            stems.setdefault(found[1], {}).setdefault(model.kind, []).append(model.name)
-    merged = dict(models)
-    for stem, kinds in stems.items():
-        labels, scores = kinds.get("label", []), kinds.get("score", [])
-        if len(labels) == len(scores) == 1:
-            name = scores[0][: len(stem)] if stem.strip("_. -") not in ("", "y") else ONE
-            both = replace(merged.pop(scores[0]), name=name, beside=labels[0])
-            merged = {
-                (name if one == labels[0] else one): (both if one == labels[0] else model)
-                for one, model in merged.items()
-            }
+    stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
+    folded = {model.name for model in models if model.kind == "classes"}
+    for model in models:
+        stem = _stem(model, folded)
+        if stem is not None and not {*model.columns} & {*roles.model}:
+            kinds = stems.setdefault(stem.casefold(), {})
+            kinds.setdefault(model.kind == "label", []).append((stem, model))
+    merged = list(models)
+    for kinds in stems.values():
+        labels, answers = kinds.get(True, []), kinds.get(False, [])
+        if len(labels) == len(answers) == 1:
+            (_, label), (stem, said) = labels[0], answers[0]
+            name = said.name if said.kind == "classes" else stem or ONE
+            merged[merged.index(label)] = replace(said, name=name, beside=label.name)
+            merged.remove(said)
     return merged
+
+
+def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
+    """Return the model that a name of labels or scores tells, nothing if it tells none; or None."""
+    found = (_LABELS if model.kind == "label" else _SCORES).fullmatch(model.name)
+    if found:
+        stem = found[1] if found[1] is not None else found[2]
+        return "" if stem.casefold().strip("_. -") in ("", "y") else stem
+    if model.kind == "classes":
+        return "" if model.name == ONE or model.name in _BARE else model.name
+    return model.name if model.name in folded else None

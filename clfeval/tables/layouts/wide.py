@@ -19,7 +19,7 @@ from clfeval.tables.diagnose import (
     repeated,
 )
 from clfeval.tables.input import Input, Names, find, match_names
-from clfeval.tables.layouts.models import HARD, found_models
+from clfeval.tables.layouts.models import found_models
 from clfeval.tables.names import likely_id, no_truth, refuse_two_truths
 from clfeval.tables.peek import Peek
 from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns
@@ -46,7 +46,7 @@ def _models(
     free = [name for name in columns if name not in taken]
     refuse_two_truths(file, free, truth, roles)
     classes = frozenset(known_labels(peeks[truth].texts, roles))
-    return (truth, row_id), list(found_models(free, peeks, classes, roles).values())
+    return (truth, row_id), found_models(free, peeks, classes, roles)
 
 
 def _selected(
@@ -68,9 +68,7 @@ def fold(file: str, peeks: Mapping[str, Peek], roles: Input) -> Columns | None:
     place, models = _models(file, peeks, roles)
     if all(model.kind != "classes" for model in models):
         return None
-    ignored = tuple(model.name for model in models if model.name == HARD)
-    models = [m for m in models if m.name not in ignored or m.name in roles.model]
-    return Columns(*place, _selected(file, peeks, models, roles), ignored=ignored)
+    return Columns(*place, _selected(file, peeks, models, roles))
 
 
 def rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:

@@ -26,6 +26,7 @@ from clfeval.tables.metric.sheet import (
     kept,
     name_problems,
     no_rows,
+    of_metrics,
     without_columns,
     without_metrics,
 )
@@ -102,6 +103,7 @@ class MetricTable:
     records: Sequence[int]  # the row of each record
     columns: tuple[str, ...]
     left_out: tuple[str, ...] = ()  # for they were to be ignored
+    unfit: tuple[str, ...] = ()  # of a result of clfeval, of which nobody chose them
     percent: tuple[str, ...] = ()  # metrics whose numbers have a percent sign
     roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are no metrics
 
@@ -118,7 +120,7 @@ class MetricTable:
             parts.append(f"{self.dropped:,} {models} with missing values left out")
         if self.percent:
             parts.append(f"percentages, taken as shares: {listing(self.percent, 4)}")
-        if ignored := (*self.ignored, *self.left_out):
+        if ignored := (*self.ignored, *self.left_out, *self.unfit):
             parts.append(f"ignored {listing(ignored)}")
         return "; ".join(parts)
 
@@ -129,6 +131,7 @@ class MetricTable:
         known |= dict.fromkeys(self.percent, ("metric", shares))
         known |= dict.fromkeys(self.ignored, ("left out", "it holds no numbers"))
         known |= dict.fromkeys(self.left_out, ("left out", "--ignore"))
+        known |= dict.fromkeys(self.unfit, ("left out", "it has no range"))
         known |= {name: (role, self.named_by) for name, role in self.roles.items()}
         other = ("not used", f"{self.named_by}, a {self.layout} table")
         names = dict.fromkeys((*self.columns, *self.left_out))
@@ -147,13 +150,15 @@ def read_metrics(
     wanted: Sequence[str] = (),
     transpose: bool = False,
     check: Callable[[str, Sheet], None] = lambda *_: None,
+    unfit: Callable[[str], bool] = lambda _: False,
 ) -> MetricTable:
     """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
     the column of the models' names, of the metrics' when `transpose` says that columns are models.
     A missing value is an error, or leaves its model out. `check` is asked about models and metrics
-    before their values are. Raises UsageError and DataError.
+    before their values are. unfit: tells which metrics of a result are left out, whatever they
+    hold, where none is wanted by name. Raises UsageError and DataError.
     """
     if said.layout not in (None, "wide", "long"):
         what = f"--layout {said.layout} is for predictions: a metric table is wide or long"
@@ -166,7 +171,11 @@ def read_metrics(
         raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
     sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
     check(grid.name, sheet)
-    sheet = with_models(grid, sheet, said.model)
+    fit, gone = list(range(len(sheet.metrics))), list[str]()
+    if sheet.layout == "result" and not wanted:
+        gone = [name for name in sheet.metrics if unfit(name)]
+        fit = [j for j in fit if sheet.metrics[j] not in gone]
+    sheet = with_models(grid, of_metrics(sheet, fit) if gone else sheet, said.model)
     values, status = grid.gathered(sheet.places, sheet.reasons)
     shares = percentages(status)
     status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
@@ -207,6 +216,7 @@ def read_metrics(
         records=grid.rows,
         columns=grid.columns,
         left_out=(*left_out, *also),
+        unfit=tuple(gone),
         roles=roles | dict(sheet.roles),
         percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
     )

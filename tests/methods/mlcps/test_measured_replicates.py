@@ -169,7 +169,7 @@ def test_fractional_weights_have_values_and_no_replicates() -> None:
     np.testing.assert_allclose(found.values, whole.values, atol=1e-13)
     asked = measures(frame, *names, weight="w", resamples=None, **options)
     assert (asked.replicates, asked.limits) == (None, None)
-    assert "not whole numbers" in asked.notes[0].message
-    with pytest.raises(UsageError, match="not whole numbers") as caught:
+    assert "no numbers of rows" in asked.notes[0].message
+    with pytest.raises(UsageError, match="no numbers of rows") as caught:
         measures(frame, *names, weight="w", resamples=100, **options)
     assert caught.value.problems[0].code == "fractional-weights"

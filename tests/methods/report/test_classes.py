@@ -104,8 +104,8 @@ def test_values_and_errors_by_hand() -> None:
     assert value(result, "f1", "weighted").value == pytest.approx(
         (10 * each[0] + 20 * each[1] + 5 * each[2]) / 35
     )
-    # no class is sure of another's rows: variances of recalls add up, / M - 1 as of a mean
-    variance = (0.8 * 0.2 / 10 + 0.75 * 0.25 / 20) / 9 * 35 / 34
+    # no class is sure of another's rows: variances of recalls add up, each / n - 1 as of a mean
+    variance = (0.8 * 0.2 / 9 + 0.75 * 0.25 / 19) / 9
     assert row(result, "balanced_accuracy")["se"] == pytest.approx(math.sqrt(variance))
     assert row(result, "accuracy")["se"] == pytest.approx(math.sqrt(0.8 * 0.2 / 34))
     # every row of k2 is right, 5 of 5
@@ -123,6 +123,25 @@ def test_weights_of_rows_are_repeated_rows() -> None:
     weighted, repeated = clfeval.report(table, weight="n"), clfeval.report(often)
     assert weighted.tables["metrics"] == repeated.tables["metrics"]
     assert weighted.tables["confusion"] == repeated.tables["confusion"]
+
+
+def test_each_class_counts_the_clusters_it_is_in() -> None:
+    """Residuals of recalls by cluster, times sqrt(g / (g - 1)) of the class, g = P² / sum P_c²."""
+    table = frame(4)
+    owner = np.sort(np.random.default_rng(9).integers(0, 15, 120))
+    found = clfeval.report(
+        table.with_columns(patient=pl.Series([f"p{i}" for i in owner])), cluster="patient"
+    )
+    truth, right = table["truth"].to_numpy(), (table["truth"] == table["m0"]).to_numpy()
+    each = np.zeros(15)
+    for name in np.unique(truth):
+        mine = truth == name
+        sizes = np.bincount(owner[mine], minlength=15)
+        g = sizes.sum() ** 2 / (sizes**2).sum()
+        residual = np.bincount(owner[mine], right[mine] - right[mine].mean(), 15) / mine.sum()
+        each += math.sqrt(g / (g - 1)) * residual / 4
+    error = row(found, "balanced_accuracy", model="m0")["se"]
+    assert error == pytest.approx(math.sqrt((each**2).sum()))
 
 
 def test_clusters_of_one_row_each_are_rows_and_twins_tell_half_as_much() -> None:

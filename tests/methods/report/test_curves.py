@@ -211,10 +211,11 @@ def test_calibration_is_that_of_scikit_learn() -> None:
     assert [row["rows"] for row in rows] == [30] * 10
 
 
-def test_clusters_are_what_is_independent() -> None:
-    """Error of a mean over clusters: sqrt(C / (C - 1) sum of (sum of deviations)²) / M."""
+@pytest.mark.parametrize("sizes", [[5] * 12, [12, 1, 12, 1, 12, 1, 12, 1, 2, 2, 2, 2]])
+def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
+    """Error of a mean over clusters: sqrt(g / (g - 1) sum of (sum of deviations)²) / M."""
     x, truth = drawn(60, 1)
-    owner = np.repeat(np.arange(12), 5)
+    owner, g = np.repeat(np.arange(12), sizes), 60**2 / sum(m * m for m in sizes)
     counts = counted(x, truth)
     m = len(counts.scores)
     place = np.searchsorted(counts.scores, x) + np.where(truth, 0, m)
@@ -225,14 +226,14 @@ def test_clusters_are_what_is_independent() -> None:
     value, error = net_benefit(clustered, 0.3, 0.95)
     each = np.where(x >= 0.3, np.where(truth, 1.0, -0.3 / 0.7), 0.0)
     sums = np.bincount(owner, each - each.mean())
-    expected = math.sqrt(12 / 11 * (sums**2).sum()) / 60
+    expected = math.sqrt(g / (g - 1) * (sums**2).sum()) / 60
     assert error == pytest.approx(expected)
     # Wilson's limits, with t, of TP and FP of so many rows as tell as much
     effect = max(expected**2 / (((each - each.mean()) ** 2).sum() / 60**2), 1.0)
     assert effect > 1
     called, odds = x >= 0.3, 0.3 / 0.7
     tp, fp = (called & truth).sum(), (called & ~truth).sum()
-    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, 11))
+    alpha = 2 * stats.norm.sf(stats.t.ppf(0.975, g - 1))
     (a, b), (c, d) = (
         proportion_confint(k / effect, 60 / effect, alpha=alpha, method="wilson") for k in (tp, fp)
     )

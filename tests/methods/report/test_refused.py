@@ -8,6 +8,10 @@ import pytest
 
 from tests.process.program import clfeval
 
+RECIPE = (
+    "make it long, one label a line: columns row, label, truth and prediction (1 where the row has "
+    "it), then --by label --cluster row --positive 1"
+)
 CASES = {
     "beyond 0..1": (
         "truth,m:a,m:b\na,.5,.5\nb,1.2,-.2\n", ("--positive", "a"),
@@ -60,6 +64,21 @@ CASES = {
         "hint: make it long, one label a line: columns row, label, truth and prediction (1 where "
         "the row has it), then --by label --cluster row --positive 1\n",
     ),
+    "several labels in a cell, one of them in answers alone": (
+        "truth,m\na;b,a\na,a\nc,b\n", ("--positive", "a"),
+        "p.csv:2: column 'truth': 'a;b': several of the classes 'a', 'b' in one [multi-label]\n"
+        f"hint: {RECIPE}\n",
+    ),
+    "several labels in cells of answers": (
+        "truth,m\na,a;b\nb,b\na,a\n", ("--positive", "a"),
+        "p.csv:2: column 'm': 'a;b': several of the classes 'a', 'b' in one [multi-label]\n"
+        f"hint: {RECIPE}\n",
+    ),
+    "several labels in every cell": (
+        "truth,m\na|b,a|b\nb|c,b|c\na|c,c|b\n", (),
+        "p.csv:2: column 'truth': 'a|b', 'a|c', 'b|c' and 1 more: several of the classes 'a', 'b' "
+        f"in one [multi-label]\nhint: {RECIPE}\n",
+    ),
     "a column of truth for each label": (
         "truth_a,truth_b,pred_a,pred_b\n1,0,1,0\n0,1,1,1\n", (),
         "p.csv:1: column 'truth_b': no truth column; columns: 'truth_a', 'truth_b', 'pred_a', "
@@ -101,6 +120,42 @@ def test_the_recipe_for_several_labels_works() -> None:
 def test_a_class_that_is_no_list_of_others_is_a_class() -> None:
     Path("p.csv").write_text("truth,m\nyes,yes\nno;maybe,yes\nyes,yes\nno;maybe,no;maybe\n")
     assert clfeval("report", "p.csv", "--positive", "yes", "--quiet").code == 0
+
+
+def test_names_that_share_a_word_between_commas_are_classes() -> None:
+    rows = ['"cat, small"', '"cat, large"', '"dog, small"', '"dog, large"']
+    Path("p.csv").write_text("truth,m\n" + "".join(f"{row},{row}\n" for row in rows))
+    assert clfeval("report", "p.csv", "--quiet").code == 0
+
+
+@pytest.mark.parametrize(("measure", "hint"), [
+    ("ordinal_rmse", "of two classes it is the square root of ordinal_mse: --measure ordinal_mse"),
+    ("accuracy_within_1", "of two classes no answer is farther off than one: it is always 1"),
+    ("top_k_accuracy",
+     "of two classes both are among the two most probable: --measure accuracy"),
+])  # fmt: skip
+def test_a_measure_of_more_classes_says_what_it_is_of_two(measure: str, hint: str) -> None:
+    Path("p.csv").write_text("truth,m\n1,.7\n0,.2\n1,.4\n0,.6\n")
+    done = clfeval("report", "p.csv", "--quiet", "--measure", measure)
+    assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: {hint}")
+
+
+def test_a_measure_of_two_classes_names_one_of_more() -> None:
+    Path("p.csv").write_text("truth,m:a,m:b,m:c\na,.5,.3,.2\nb,.2,.8,0\nc,.1,.2,.7\na,.2,.3,.5\n")
+    words = ("report", "p.csv", "--quiet", "--measure", "average_precision")
+    done = clfeval(*words)
+    last = done.err.splitlines()[-1]
+    assert last == "hint: --positive 'c' measures it of that class against the rest"
+    assert clfeval(*words, "--positive", "c").code == 0
+
+
+def test_a_measure_that_is_undefined_says_why_below_its_table() -> None:
+    rows = "".join(f"{i % 2},{i % 9 / 10},{i % 7 / 10}\n" for i in range(60))
+    Path("p.csv").write_text(f"truth,a,b\n{rows}")
+    done = clfeval("report", "p.csv", "--quiet", "--measure", "precision@k:k=5000")
+    assert "– precision@k:k=5000: no rows, or too few\n" in done.out
+    done = clfeval("report", "p.csv", "--quiet", "--measure", "precision@k:k=50")
+    assert "too few" not in done.out
 
 
 def test_a_class_that_truth_happens_to_lack_may_have_a_column() -> None:

@@ -43,6 +43,35 @@ def metrics(result: Result, model: str = "a") -> dict[str, tuple[Estimate, float
     return {str(row["metric"]): (row["value"], row["se"]) for row in rows}  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("command", ["report", "mars", "phidelta", "tune_jpt"])
+@pytest.mark.parametrize("cluster", [None, "who"])
+def test_whole_weights_that_are_said_to_be_sampling_weights(
+    command: str, cluster: str | None
+) -> None:
+    """2, 5 and 10 have the limits of 1, 2.5 and 5, and no more rows than there are."""
+    rng = np.random.default_rng(2)
+    frame = table().with_columns(w=rng.choice([2, 5, 10], ROWS), who=np.arange(ROWS) // 3)
+    options = {"truth": "y", "weight": "w", "positive": "1", "threshold": 0.5}
+    options |= {"cluster": cluster} if cluster else {"ignore": "who"}
+    of = getattr(clfeval, command)
+    said = of(frame, sampling_weights=True, **options)
+    halves = of(frame.with_columns(w=pl.col("w") / 2), **options)
+    rows = of(frame, **options)
+    name = "metrics" if command == "report" else "models"
+    for one, other in zip(said.tables[name], halves.tables[name], strict=True):
+        for key, value in one.items():
+            if isinstance(value, Estimate):
+                assert ends(value) == pytest.approx(ends(other[key]), rel=1e-9), key
+    assert said.tables[name] != rows.tables[name]
+    with pytest.raises(clfeval.UsageError, match="add weight"):
+        of(frame.drop("w"), sampling_weights=True, **{**options, "weight": None})
+
+
+def ends(value: Any) -> tuple[float | None, ...]:
+    assert isinstance(value, Estimate)
+    return value.value, value.low, value.high
+
+
 def test_standard_errors_row_by_row() -> None:
     """V = g / (g-1) sum w² f² / (sum w)², of the AUC class by class, with loops over rows."""
     frame = table(80)
@@ -253,3 +282,22 @@ def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
                 for cell in (cell for row in rows_of for cell in row.values()):
                     if isinstance(cell, Estimate) and None not in (cell.value, cell.low, cell.high):
                         assert cell.low <= cell.value <= cell.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_in_clusters_say_as_how_many_clusters_they_count(classes: int) -> None:
+    """(sum W)² / sum W², W the weight of a cluster: 1.5, 2.5 and 6 are (10)² / 44.5."""
+    truth = list("ab") * 6 if classes == 2 else list("abc") * 4
+    frame = pl.DataFrame({
+        "y": truth, "m": list("abcb" if classes == 3 else "abbb") * 3,
+        "w": [0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.5, 1.5, 1.5, 1.5],
+        "site": list("ppppqqqqrrrr"),
+    })  # fmt: skip
+    more = {"positive": "a"} if classes == 2 else {}
+    result = clfeval.report(frame, truth="y", weight="w", cluster="site", **more)
+    assert result.summary["effective_clusters"] == pytest.approx(100 / 44.5)
+    assert result.summary["design_effect"] is None
+    text = "3 clusters of 'site' taken as independent, with their weights as about 2 equal ones"
+    assert text in str(result)
+    plain = clfeval.report(frame, truth="y", ignore="w", cluster="site", **more)
+    assert "effective_clusters" not in plain.summary

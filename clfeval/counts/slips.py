@@ -1,0 +1,60 @@
+"""Single scores beyond 0..1 in a column of probabilities: rounding or a mistake, and no scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from clfeval.counts.settle import Settled
+from clfeval.errors import DataError, Problem
+from clfeval.late import pl
+from clfeval.shell import given
+from clfeval.tables.cells import as_text
+from clfeval.tables.diagnose import FILE, ROW, number_of, numbered
+from clfeval.tables.input import DEFAULT_THRESHOLD
+from clfeval.tables.prediction import ModelColumns
+from clfeval.words import many
+
+FEW = 0.01  # share of the scores that may be mistaken
+ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
+VALUE = "__clfeval_value"
+
+
+def refuse_slips(settled: Settled, models: Iterable[ModelColumns]) -> None:
+    """Raise for scores that are probabilities but for few of them, with the first of these."""
+    problems, hint, cuts = [], "", {}
+    for model in models:
+        column = settled.columns.source(model)
+        if model.kind != "score" or settled.peeks[column].whole:
+            continue
+        number = number_of(column, settled.columns.written)
+        mine = pl.lit(value=True)
+        if settled.columns.naming:
+            mine = pl.col(settled.columns.naming) == model.name
+        rows = pl.concat(
+            numbered(file, settled.columns.null_values)
+            .filter(mine & number.is_not_nan())
+            .select(FILE, ROW, pl.col(column).alias(VALUE), number.alias("number"))
+            for file in settled.files
+        ).collect()
+        beyond = rows.filter((pl.col("number") < 0) | (pl.col("number") > 1))
+        within = pl.col("number").is_between(-ROUNDED, 1 + ROUNDED)
+        rounded = beyond.filter(~within).is_empty()
+        if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
+            continue
+        file, row, value, found = beyond.row(0)
+        text = str(as_text(value))
+        end = ("0" if found < 0 else "1") + ("%" if found < 0 else "00%") * text.endswith("%")
+        more = f", and so do {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+        what = (
+            f"{text} lies outside 0..1{more}; {many(len(rows) - len(beyond), 'score')} lie within"
+        )
+        problems.append(Problem(what, "needs-threshold", file, row, column))
+        cuts[model.name] = DEFAULT_THRESHOLD
+        row_out = f"{given('--null-value', text)} --missing drop"
+        cut = given("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
+        hint = hint or (
+            f"by rounding or by mistake? Write {text} as {end} in the file, or leave its row out "
+            f"with {row_out}; {cut} takes the column as scores that are no probabilities"
+        )
+    if problems:
+        raise DataError(problems, hint=hint, fixes={"threshold": cuts})

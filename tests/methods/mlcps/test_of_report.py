@@ -1,0 +1,67 @@
+"""A report is ranked as it comes, whatever its values: `clfeval report ... | clfeval mlcps -`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.result import Result
+from clfeval.views.csv import csv_lines
+
+# `poor` ranks the wrong way round; `sure` parts the classes, and has no logistic regression
+TABLE = pl.DataFrame(
+    {
+        "truth": [1, 1, 1, 1, 0, 0, 0, 0, 0, 0],
+        "sure": [0.9, 0.8, 0.8, 0.7, 0.3, 0.2, 0.2, 0.1, 0.1, 0.1],
+        "fair": [0.9, 0.6, 0.3, 0.7, 0.3, 0.6, 0.2, 0.4, 0.1, 0.2],
+        "poor": [0.1, 0.2, 0.6, 0.1, 0.7, 0.8, 0.3, 0.9, 0.9, 0.6],
+    }
+)
+GONE = {
+    "brier_skill", "log_loss", "calibration_slope", "calibration_intercept",
+    "calibration_in_the_large", "net_benefit",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["csv", "json"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    result = clfeval.report(TABLE, positive="1")
+    path = tmp_path_factory.mktemp("report") / f"report.{request.param}"
+    text = result.to_json() if request.param == "json" else "".join(csv_lines(result, "models"))
+    path.write_text(text, "utf-8")
+    return path
+
+
+def said(result: Result, code: str) -> str:
+    return " ".join(one.message for one in result.warnings if one.code == code)
+
+
+def test_what_has_no_range_is_left_out_by_name_and_the_rest_is_scored(report: Path) -> None:
+    """MCC of `poor` is (1·1 - 5·3) / sqrt(6·4·6·4): 14/24 below 0, 5/24 on the scale -1..1."""
+    ranked = clfeval.mlcps(report)
+    assert GONE.isdisjoint(ranked.parameters["metrics"])
+    for name in GONE:
+        assert f"'{name}'" in said(ranked, "left-out")
+    assert "--rescale NAME=LOW:HIGH" in said(ranked, "left-out")
+    assert "--desirability FILE.yaml" in said(ranked, "left-out")
+    rays = {(row["model"], row["metric"]): row["d"] for row in ranked.tables["profile"]}
+    assert rays["poor", "mcc"] == pytest.approx(
+        ((1 * 1 - 5 * 3) / math.sqrt(6 * 4 * 6 * 4) + 1) / 2
+    )
+    assert rays["sure", "mcc"] == 1
+    assert rays["poor", "sensitivity"] == 1 / 4
+
+
+def test_what_is_named_is_taken_in(report: Path) -> None:
+    """Net benefit of `fair` at 0.5: 3/10 - 1/10, on the scale -1..1 it is 0.6."""
+    ranked = clfeval.mlcps(report, rescale={"net_benefit": (-1, 1)})
+    assert "net_benefit" in ranked.parameters["metrics"]
+    assert "'net_benefit'" not in said(ranked, "left-out")
+    rays = {(row["model"], row["metric"]): row["d"] for row in ranked.tables["profile"]}
+    assert rays["fair", "net_benefit"] == pytest.approx((3 / 10 - 1 / 10 + 1) / 2)
+    with pytest.raises(clfeval.DataError, match="is negative"):
+        clfeval.mlcps(report, metric=["net_benefit", "mcc", "f1"])

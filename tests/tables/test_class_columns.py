@@ -1,0 +1,261 @@
+"""Columns of class probabilities: of which models and classes, and with labels beside them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import polars as pl
+import pytest
+
+import clfeval
+from tests.process.program import clfeval as program
+from tests.tables.asking import START
+from tests.tables.door import confusion, write
+
+CLASSES = ("mild", "moderate", "critical")
+# truth and the probabilities of A and of B; A names 3 of 4 rightly, B 2
+ROWS = (
+    ("mild", (0.7, 0.2, 0.1), (0.2, 0.7, 0.1)),
+    ("moderate", (0.2, 0.7, 0.1), (0.1, 0.8, 0.1)),
+    ("critical", (0.1, 0.3, 0.6), (0.5, 0.3, 0.2)),
+    ("critical", (0.5, 0.3, 0.2), (0.1, 0.1, 0.8)),
+)
+FOUND = {"A": (1, 0, 1, 2), "B": (1, 0, 1, 2)}  # of critical: one of two found, none in vain
+
+
+def table(pattern: str, rows: tuple[tuple[str, tuple[float, ...], tuple[float, ...]], ...]) -> str:
+    names = [pattern.format(m=model, c=label) for model in "AB" for label in CLASSES]
+    lines = [",".join(map(str, (truth, *a, *b))) for truth, a, b in rows]
+    return "\n".join([",".join(["truth", *names]), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("pattern", [
+    "{m}_{c}", "{m}.{c}", "{m} {c}", "{m}-{c}", "{m}/{c}", "{m}__{c}", "{m}_prob_{c}",
+    "prob_{m}_{c}", "{m}_p_{c}", "p_{m}_{c}", "{m}_pred_{c}", "{c}_{m}", "p_{c}_{m}",
+    "{m}:{c}", "{m}_{c}_proba",
+])  # fmt: skip
+def test_columns_of_model_and_class_are_recognised(pattern: str) -> None:
+    write("t.csv", table(pattern, ROWS))
+    result = clfeval.mars("t.csv", positive="critical", interval="none")
+    assert confusion(result) == FOUND
+
+
+def test_classes_that_the_first_rows_lack_are_in_the_names() -> None:
+    critical = ("critical", (0.1, 0.3, 0.6), (0.5, 0.3, 0.2))
+    write("t.csv", table("{m}_{c}", (critical,) * 5000 + ROWS))
+    found = confusion(clfeval.mars("t.csv", positive="critical", interval="none"))
+    assert found == {"A": (5001, 0, 1, 2), "B": (1, 0, 5001, 2)}
+
+
+def test_sums_that_are_not_1_are_asked_about_with_the_whole_command() -> None:
+    off = (("mild", (0.7, 0.2, 0.6), (0.2, 0.7, 0.1)), *ROWS[1:])
+    write("t.csv", table("{m}_{c}", off))
+    done = program("report", "t.csv", "-q")
+    assert done.err.splitlines() == [
+        "t.csv:2: column 'A_mild': the class probabilities of 'A' sum to 1.5, at worst [bad-sum]",
+        "hint: --renormalize divides them by their sum in each row",
+        "try: clfeval report t.csv -q --renormalize",
+    ]
+    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
+
+
+@pytest.mark.parametrize("pattern", ["{c}", "A_{c}", "{c} score", "A {c} prob"])
+def test_capitals_in_names_of_columns_do_not_count(pattern: str) -> None:
+    names = ",".join(pattern.format(c=label.title()) for label in CLASSES)
+    rows = "".join(f"{truth},{','.join(map(str, a))}\n" for truth, a, _ in ROWS)
+    write("t.csv", f"truth,{names}\n{rows}")
+    found = confusion(clfeval.mars("t.csv", positive="critical", interval="none"))
+    assert [*found.values()] == [FOUND["A"]]
+
+
+def test_class_columns_of_another_scale_are_no_scores_of_one_class() -> None:
+    percent = tuple((t, *(tuple(100 * p for p in one) for one in some)) for t, *some in ROWS)
+    write("t.csv", table("{m}_{c}", percent))  # type: ignore[arg-type]
+    done = program("report", "t.csv", "-q")
+    assert "class probabilities from 10 to 70 [bad-probability]" in done.err
+    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --renormalize"
+    found = confusion(clfeval.mars("t.csv", positive="critical", renormalize=True))
+    assert found == FOUND
+    logits = tuple((t, *(tuple(p - 1 for p in one) for one in some)) for t, *some in ROWS)
+    write("t.csv", table("{m}_{c}", logits))  # type: ignore[arg-type]
+    assert "probabilities lie between 0 and 1" in program("report", "t.csv", "-q").err
+
+
+def test_scores_of_classes_that_are_named_to_be_models_are_models() -> None:
+    write("t.csv", table("{m}_{c}", ROWS))
+    one = clfeval.mars("t.csv", positive="critical", model="A_critical", interval="none")
+    assert confusion(one) == {"A_critical": (1, 0, 1, 2)}
+    each = clfeval.mars("t.csv", positive="critical", kind="score", interval="none")
+    assert len(confusion(each)) == 6
+
+
+@pytest.mark.parametrize("names", [
+    "p0,p1", "prob0,prob1", "prob_0,prob_1", "proba_0,proba_1", "score_0,score_1", "0,1",
+    "p(0),p(1)", "P(y=0),P(y=1)", "class_0,class_1",
+])  # fmt: skip
+def test_both_columns_of_two_classes_are_one_model(names: str) -> None:
+    rows = "1,.3,.7\n0,.8,.2\n1,.6,.4\n0,.4,.6\n"
+    write("t.csv", f"truth,{names}\n{rows}")
+    found = confusion(clfeval.mars("t.csv", interval="none"))
+    assert [*found.values()] == [(1, 1, 1, 1)]
+    # with labels beside them, as .5 cuts them
+    lines = [row.split(",") for row in rows.splitlines()]
+    beside = "".join(f"{t},{int(float(p) > 0.5)},{q},{p}\n" for t, q, p in lines)
+    write("t.csv", f"y_true,y_pred,{names}\n{beside}")
+    assert confusion(clfeval.mars("t.csv", interval="none")) == found
+
+
+@pytest.mark.parametrize("names", ["p0,p1", "prob_0,prob_1", "rf_proba_0,rf_proba_1"])
+@pytest.mark.parametrize("kind", [pl.Boolean, pl.Float64, pl.Int8])
+def test_0_and_1_in_names_are_the_classes_of_a_frame(names: str, kind: Any) -> None:
+    low, high = names.split(",")
+    frame = pl.DataFrame({
+        "truth": pl.Series([1, 0, 1, 0]).cast(kind), low: [0.3, 0.8, 0.6, 0.4],
+        high: [0.7, 0.2, 0.4, 0.6], "y_pred": pl.Series([1, 0, 0, 1]).cast(kind),
+    })  # fmt: skip
+    frame = frame.drop("y_pred") if names.startswith("rf") else frame
+    found = confusion(clfeval.mars(frame, interval="none"))
+    assert [*found.values()] == [(1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("names", ["rf,gb", "rf0,rf1", "a_1,b_0"])
+def test_two_models_whose_scores_differ_are_two(names: str) -> None:
+    write("t.csv", f"truth,{names}\n1,.3,.7\n0,.8,.2\n1,.6,.5\n")
+    assert len(confusion(clfeval.mars("t.csv", interval="none"))) == 2
+
+
+def test_yes_and_no_columns_are_one_model() -> None:
+    write("t.csv", "truth,rf no,rf yes\nyes,.3,.7\nno,.8,.2\nyes,.6,.4\nno,.4,.6\n")
+    assert confusion(clfeval.mars("t.csv", positive="yes")) == {"rf": (1, 1, 1, 1)}
+
+
+def test_labels_beside_class_probabilities_are_one_model() -> None:
+    rows = [("a", "a", ".7,.2,.1"), ("b", "c", ".1,.2,.7"), ("c", "c", ".2,.2,.6")]
+    head = "truth,y_pred,prob_a,prob_b,prob_c\n"
+    write("t.csv", head + "".join(f"{t},{v},{p}\n" for t, v, p in rows))
+    result = clfeval.report("t.csv", interval="none")
+    assert [row["model"] for row in result.tables["models"]] == ["prob"]
+    assert [note.message for note in result.warnings if note.code == "labels-and-scores"] == [
+        "'y_pred', 'prob_a', 'prob_b', 'prob_c' are one model, 'prob': the most probable class is "
+        "its answer"
+    ]
+    reading = clfeval.report("t.csv", dry_run=True).tables["reading"]
+    assert reading[1] == {"column": "y_pred", "taken": "labels of 'prob'", "why": "its name"}
+
+
+def test_labels_that_are_not_the_most_probable_class_are_asked_about() -> None:
+    rows = "a,a,.7,.2,.1\nb,b,.1,.2,.7\nc,c,.2,.2,.6\nb,c,.1,.45,.45\n"  # the last one ties
+    write("t.csv", f"truth,y_pred,prob_a,prob_b,prob_c\n{rows}")
+    done = program("report", "t.csv", "-q")
+    assert done.err.splitlines() == [
+        "t.csv: column 'y_pred': its labels are not the most probable class in 1 of 4 rows "
+        "[labels-differ]",
+        "hint: --ignore 'y_pred' takes the probabilities, --ignore 'prob_a' --ignore 'prob_b' and "
+        "so on takes the labels",
+        "try: clfeval report t.csv -q --ignore y_pred",
+    ]
+    for words in ("--ignore", "y_pred"), ("--ignore", "prob_*"):
+        assert program("report", "t.csv", "-q", *words).code == 0
+
+
+@pytest.mark.parametrize("names", [
+    "rf_pred,rf_prob", "pred_rf,prob_rf", "y_pred_rf,y_prob_rf", "rf_pred,rf_proba_1",
+    "rf_label,rf_score",
+])  # fmt: skip
+def test_labels_and_scores_are_paired_by_the_model_in_their_names(names: str) -> None:
+    other = names.replace("rf", "gb")
+    write("t.csv", f"y_true,{names},{other}\n1,1,.7,0,.2\n0,0,.2,1,.8\n")
+    found = confusion(clfeval.mars("t.csv", interval="none"))
+    assert found == {"rf": (1, 0, 0, 1), "gb": (0, 1, 1, 0)}
+
+
+@pytest.mark.parametrize("names", [
+    "prediction,probability", "pred_label,pred_prob", "pred_class,pred_proba", "y_hat,y_score",
+    "predicted_class,confidence", "y_pred,prob",
+])  # fmt: skip
+def test_labels_and_scores_of_the_only_model_are_one(names: str) -> None:
+    write("t.csv", f"y_true,{names}\n1,1,.7\n0,0,.2\n1,0,.4\n")
+    assert confusion(clfeval.mars("t.csv", interval="none")) == {"model": (1, 0, 1, 1)}
+
+
+def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() -> None:
+    write("t.csv", "actual,predicted,confidence\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
+    done = program("report", "t.csv", "-q")
+    first, _, last = done.err.splitlines()
+    assert first.endswith(
+        "'1' from 0.7 on, others up to 0.9; none is below 0.5, as if each were of the class "
+        "that is said [labels-differ]"
+    )
+    assert last == "try: clfeval report t.csv -q --ignore confidence"
+    again = program(*shlex.split(last.removeprefix(START)), "-f", "json")
+    (model,) = json.loads(again.out)["tables"]["models"]
+    assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
+
+
+def test_how_sure_a_model_is_of_one_of_three_labels_is_no_score_either() -> None:
+    write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
+    last = program("report", "t.csv", "-q", "--positive", "a").err.splitlines()[-1]
+    assert last == "try: clfeval report t.csv -q --positive a --ignore confidence"
+
+
+@pytest.mark.parametrize(("names", "spare"), [
+    ("score_neg,score_pos", "score_neg"), ("prob_0,prob_1", "prob_0"), ("m_yes,m_no", "m_no"),
+    ("b,a", "b"),
+])  # fmt: skip
+def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str) -> None:
+    rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
+    write("t.csv", f"truth,{names}\n{rows}")
+    done = program("report", "t.csv", "-q", "--positive", "ill")
+    first, hint, last = done.err.splitlines()
+    (kept,) = {*names.split(",")} - {spare}
+    assert first == (
+        f"t.csv: column '{spare}': 1 less '{kept}' in every row: the other class of it? "
+        "[complements]"
+    )
+    assert last == f"try: clfeval report t.csv -q --positive ill --ignore {spare}"
+    assert program(*shlex.split(last.removeprefix(START))).code == 0
+    both = [word for name in names.split(",") for word in ("--model", name)]
+    assert program("report", "t.csv", "-q", "--positive", "ill", *both).code == 0
+    assert hint.endswith("--model, once for each model, says that it is one")
+
+
+# ------------------------------------------------------------------ words and bits
+
+
+def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> None:
+    rows = "none,.7,.2,.1\nmild,.2,.7,.1\nsevere,.1,.3,.6\nnone,.5,.3,.2\n"
+    for names in "prob_none,prob_mild,prob_severe", "none,mild,severe", "A_none,A_mild,A_severe":
+        write("t.csv", f"truth,{names}\n{rows}")
+        done = program("report", "t.csv", "-q", "-f", "json")
+        assert done.code == 0, done.err
+        (model,) = {row["model"] for row in json.loads(done.out)["tables"]["models"]}
+        assert model in ("prob", "model", "A")
+    # one that has none is asked about
+    write("t.csv", "truth,rf\nnone,none\nmild,mild\nsevere,mild\n")
+    assert "[missing-word]" in program("report", "t.csv", "-q").err
+
+
+@pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0"), ("False", "True")])
+def test_bits_beside_other_labels_of_truth_are_no_probabilities_unasked(
+    pair: tuple[str, str],
+) -> None:
+    no, yes = pair
+    write("t.csv", f"truth,pred\n{yes},1\n{no},0\n{no},1\n{yes},0\n")
+    done = program("report", "t.csv", "--positive", yes, "-q")
+    lines = done.err.splitlines()
+    assert lines[0] == (
+        f"t.csv: column 'pred': only 0 and 1, and truth has '{no}', '{yes}': labels or scores? "
+        "[stray-labels]"
+    )
+    assert program(*shlex.split(lines[-1].removeprefix(START))).code == 0
+    write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
+    assert program("report", "t.csv", "-q").code == 0
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_a_frame_is_no_model(name: str) -> None:
+    rows = "".join(f"{i},{i % 2},{i % 3 % 2}\n" for i in range(12))
+    write("t.csv", f"{name},target,pred_rf\n{rows}")
+    assert [*confusion(clfeval.mars("t.csv", interval="none"))] == ["pred_rf"]

@@ -1,0 +1,133 @@
+"""Labels that are easily misread.
+
+What a refusal proposes is run, and finds nothing more to ask.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import clfeval
+from tests.process.program import clfeval as program
+from tests.tables.asking import asked, found
+from tests.tables.door import confusion, write
+
+
+def test_labels_that_differ_by_spaces_are_no_negatives() -> None:
+    content = "truth,rf\n default,default\ndefault,default\npaid,paid\npaid,default\n"
+    assert asked(content, "--positive", "default") == [
+        "t.csv: column 'truth': labels that differ only by capitals or outer spaces: "
+        "' default' (1), 'default' (1) [label-twins]",
+        "hint: --fold-labels takes them for one; --labels ' default' --labels 'default' keeps them "
+        "apart",
+        "try: clfeval mars t.csv --positive default -q --fold-labels",
+    ]
+    assert found(positive="default", fold_labels=True) == {"rf": (2, 1, 0, 1)}
+    apart = found(positive="default", labels=["default", " default"])
+    assert apart == {"rf": (1, 2, 0, 1)}
+
+
+def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
+    content = "truth,rf\nDefault,default\nDefault,DEFAULT\npaid,Paid\npaid,paid\n"
+    assert asked(content, "--positive", "Default")[:2] == [
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'Default', "
+        "'DEFAULT', 'default' [label-twins]",
+        "t.csv: column 'rf': labels that differ only by capitals or outer spaces: 'paid', 'Paid' "
+        "[label-twins]",
+    ]
+    assert found(positive="Default", fold_labels=True) == {"rf": (2, 0, 0, 2)}
+    write("t.csv", content.replace("Default,DEFAULT", "default,DEFAULT"))
+    assert found(positive="DEFAULT", fold_labels=True) == {"rf": (2, 0, 0, 2)}
+
+
+def test_the_positive_class_that_is_proposed_is_the_one_that_is_looked_for() -> None:
+    content = "truth,rf\ndefault,default\npaid,paid\npaid,default\n"
+    assert asked(content) == [
+        "t.csv: which class is positive? truth has 'default' (1 row), 'paid' (2 rows) "
+        "[positive-needed]",
+        "hint: --positive default: its name says so; all others are negative",
+        "try: clfeval mars t.csv -q --positive default",
+    ]
+
+
+@pytest.mark.parametrize(("classes", "positive"), [
+    ({"no": 3, "yes": 9}, "yes"), ({"benign": 1, "malignant": 2}, "malignant"),
+    ({"z": 2, "a": 3}, "z"), ({"b": 3, "a": 3}, "a"), ({"good": 4, "bad": 3}, "bad"),
+    ({"not_spam": 2, "spam": 7}, "spam"), ({"relapse": 9, "remission": 5}, "relapse"),
+    ({"safe": 9, "unsafe": 2}, "unsafe"), ({"1": 2, "2": 5}, "1"), ({"1": 5, "2": 2}, "2"),
+    ({"ham": 9, "eggs": 1}, "eggs"),
+    ({"x": 5, "y z": 2, "w": 9}, "y z"), ({"healthy": 2, "dx": 7}, "dx"),
+])  # fmt: skip
+def test_which_class_is_proposed(classes: dict[str, int], positive: str) -> None:
+    from clfeval.tables.positive import guess_positive
+
+    assert guess_positive(classes)[0] == positive
+
+
+@pytest.mark.parametrize("pair", [("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"), ("0", "1")])
+def test_one_is_positive_however_it_is_written(pair: tuple[str, str]) -> None:
+    no, yes = pair
+    write("t.csv", f"truth,a\n{yes},{yes}\n{no},{yes}\n{yes},{no}\n{yes},{yes}\n")
+    assert found() == {"a": (2, 1, 1, 0)}
+
+
+def test_a_float_truth_of_a_frame_is_1_and_0() -> None:
+    frame = pl.DataFrame({"truth": [1.0, 0.0, 1.0], "a": [1, 1, 0]})
+    assert confusion(clfeval.mars(frame)) == {"a": (1, 1, 1, 0)}
+
+
+def test_a_word_for_missing_among_the_classes_is_asked_about() -> None:
+    rows = "1,1,0\n0,0,0\nn/a,1,1\n1,n/a,1\n0,0,1\n"
+    lines = asked(f"truth,a,b\n{rows}")
+    assert lines[:2] == [
+        "t.csv: column 'truth': a class, or missing: 'n/a' (1)? [missing-word]",
+        "hint: --null-value 'n/a' says that it is missing; --labels 'n/a' that it is a class",
+    ]
+    assert lines[-1] == "try: clfeval mars t.csv -q --null-value n/a --missing drop"
+    assert found(null_value="n/a", missing="drop") == {"a": (1, 0, 0, 2), "b": (0, 1, 1, 1)}
+    assert found(labels="n/a", positive="1") == {"a": (1, 1, 1, 2), "b": (1, 2, 1, 1)}
+
+
+def test_answers_without_any_label_of_truth_are_told_so() -> None:
+    rows = "ill,yes,yes\nhealthy,no,yes\nhealthy,yes,no\n"
+    told = [
+        "hint: no label in common: write the classes alike in the file, one for the other, such as "
+        "'ill' for 'yes' if that is meant; a column that is no model is left out with --ignore"
+    ]
+    what = "answers 'no', 'yes', and truth 'truth' has 'healthy', 'ill' [unknown-label]"
+    write("t.csv", f"truth,a,b\n{rows}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert (done.code, done.err.splitlines()) == (3, [
+        f"t.csv: column 'a': {what}", f"t.csv: column 'b': {what}", *told,
+    ])  # fmt: skip
+    lines = (row.split(",") for row in rows.splitlines())
+    long = "".join(f"{i},a,{a},{t}\n{i},b,{b},{t}\n" for i, (t, a, b) in enumerate(lines))
+    write("t.csv", f"id,model,prediction,truth\n{long}")
+    done = program("mars", "t.csv", "--positive", "ill", "-q")
+    assert done.err.splitlines() == [f"t.csv: column 'prediction': {what}", *told]
+    # nothing says which of u and v is which
+    write("t.csv", "truth,a\nill,u\nhealthy,v\n")
+    assert "such as" not in program("mars", "t.csv", "--positive", "ill", "-q").err
+
+
+def test_labels_and_scores_in_one_column_of_a_long_table() -> None:
+    rows = [("yes", 0.7, "yes"), ("no", 0.2, "no"), ("no", 0.6, "yes")]
+    long = "".join(f"{i},rf,{s},{t}\n{i},lr,{v},{t}\n" for i, (t, s, v) in enumerate(rows))
+    lines = asked(f"id,model,prediction,truth\n{long}", "--positive", "yes")
+    assert lines == [
+        "t.csv: column 'prediction': labels of 'lr' and scores of 'rf' in one column "
+        "[wrong-layout]",
+        "hint: --model 'rf' --kind score takes the scores, --model 'lr' --kind label the labels; "
+        "or give each a column of its own",
+        "try: clfeval mars t.csv --positive yes -q --model rf --kind score",
+    ]
+    assert found(positive="yes", model="rf") == {"rf": (1, 1, 0, 1)}
+    assert found(positive="yes", model="lr", kind="label") == {"lr": (1, 1, 0, 1)}
+
+
+def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
+    rows = "1,a,yes,yes\n1,b,maybe,yes\n2,a,no,no\n2,b,no,no\n"
+    write("t.csv", f"id,model,prediction,truth\n{rows}")
+    done = program("mars", "t.csv", "--positive", "yes", "-q")
+    assert done.err.startswith("t.csv:3: column 'prediction': 'maybe' is not among truth's labels")

@@ -1,0 +1,126 @@
+"""Doubts in Python, and a dry run that shows the reading.
+
+What a refusal proposes is run, and finds nothing more to ask.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import clfeval
+from tests.process.program import clfeval as program
+from tests.tables.asking import START
+from tests.tables.door import write
+
+
+def test_python_is_told_in_its_own_words() -> None:
+    write("t.csv", "Class,rf,flag\nbad,.3,1\ngood,.4,0\ngood,.2,1\n")
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.mars("t.csv")
+    assert caught.value.lines()[-1] == (
+        "try: clfeval.mars(..., truth='Class', positive='bad', ignore=('flag',))"
+    )
+    assert caught.value.fixes == {"truth": "Class", "positive": "bad", "ignore": ("flag",)}
+    clfeval.mars("t.csv", **caught.value.fixes)
+
+
+def test_a_dry_run_shows_the_reading_and_computes_nothing() -> None:
+    write("t.csv", "id,truth,rf,flag,w\n1,1,.3,1,2\n2,0,.4,0,1\n3,0,.6,1,1\n")
+    result = clfeval.mars("t.csv", weight="w", dry_run=True)
+    assert [(row["column"], row["taken"]) for row in result.tables["reading"]] == [
+        ("id", "id"), ("truth", "truth"), ("rf", "scores of 'rf'"), ("flag", "left out"),
+        ("w", "weight"),
+    ]  # fmt: skip
+    assert [row["code"] for row in result.tables["doubts"]] == ["stray-labels"]
+    assert result.parameters == {
+        "of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))",
+    }  # fmt: skip
+    plan = clfeval.mars("t.csv", weight="w", ignore="flag", dry_run=True).tables["plan"]
+    assert [(row["what"], row["value"]) for row in plan] == [
+        ("rows", "3"), ("positive: '1'", "2"), ("negative: '0'", "2"), ("models", "1"),
+        ("thresholds", "0.5"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", clfeval.COMMANDS)
+def test_every_command_has_a_dry_run(command: str) -> None:
+    write("t.csv", "Class,rf,gb,flag\nbad,.7,.8,1\ngood,.4,.9,0\ngood,.6,.1,1\n")
+    words = ("--from", "predictions") if command == "mlcps" else ()
+    done = program(command, "t.csv", *words, "--dry-run")
+    assert done.code == 3
+    assert done.out.startswith(f"Dry run of {command}: nothing was computed\n")
+    last = done.err.splitlines()[-1]
+    again = program(*shlex.split(last.removeprefix(START)), "--dry-run", "-f", "json")
+    assert again.code == 0
+    assert '"plan": [\n' in again.out
+
+
+def test_a_dry_run_says_what_was_asked_for() -> None:
+    write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n0,.6,.3\n")
+    write("m.csv", "model,f1,recall,accuracy\na,.7,.8,.9\nb,.6,.7,.9\n")
+    plans = {
+        ("mars", "t.csv", "--best", "2", "--sweep", "top", "--target", "negative"):
+            {"--best": "2", "--sweep": "top", "--target": "negative"},
+        ("phidelta", "t.csv", "--reference", "a", "--prevalence", ".1", "--curve"):
+            {"--reference": "a", "--prevalence": "0.1", "--curve": "yes"},
+        ("mlcps", "m.csv", "--rescale", "f1=0:1", "--weight", "recall=2", "--compare", "m.csv"):
+            {"--rescale": "f1=0:1", "--weight": "recall=2", "--compare": "m.csv"},
+        ("tune-jpt", "--counts", "69,15,31,85", "--sweep", "1:100..1:1"):
+            {"rows": "200", "--counts": "model=69, 15, 31, 85", "--sweep": "1:100..1:1"},
+    }  # fmt: skip
+    for words, wanted in plans.items():
+        done = program(*words, "--dry-run", "-f", "json")
+        assert done.code == 0, done.err
+        plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+        assert {key: plan.get(key) for key in wanted} == wanted
+        given = [key for key in plan if key.startswith("--")]
+        assert given == [key for key in [*plan] if key in wanted and key.startswith("--")]
+
+
+def test_counts_of_several_models_are_said_in_a_plan_with_their_ends() -> None:
+    done = program("tune-jpt", "--counts", "a=1,2,3,4", "--counts", "b=3,2,4,4", "--dry-run",
+                   "-f", "json")  # fmt: skip
+    plan = {row["what"]: row["value"] for row in json.loads(done.out)["tables"]["plan"]}
+    assert plan["positive: 'positive'"] == "4 to 7"  # 1 + 3 and 3 + 4
+
+
+@pytest.mark.parametrize(("limit", "code"), [("recall=7", 2), ("recall=0.7", 0), ("rf:mcc=2", 2)])
+def test_a_limit_beyond_its_measure_is_refused_in_a_dry_run(limit: str, code: int) -> None:
+    write("t.csv", "truth,rf\n1,1\n0,0\n0,1\n")
+    done = program("phidelta", "t.csv", "--dry-run", "--fail-under", limit)
+    assert done.code == code
+    assert ("[bad-gate]" in done.err) == (code == 2)
+
+
+def test_a_dry_run_with_questions_is_not_passed() -> None:
+    write("t.csv", "truth,rf,flag\n1,.3,1\n0,.4,0\n0,.6,1\n")
+    for more, passed in ((), False), (("--ignore", "flag"), True):
+        done = program("mars", "t.csv", *more, "--dry-run", "-f", "json")
+        assert json.loads(done.out)["passed"] is passed
+
+
+def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
+    write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n0,1,1\n")
+    words = ("mars", "t.csv", "--show", "pairs", "--table", "models", "--save", "o.json",
+             "--fail-under", "recall=0.99", "--dry-run")  # fmt: skip
+    done = program(*words)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Dry run of mars: nothing was computed\n")
+    assert not Path("o.json").exists()
+    plan = program("mars", "t.csv", "--dry-run", "-f", "csv", "--table", "plan")
+    assert plan.out.startswith("what,value\nrows,3\n")
+
+
+def test_a_dry_run_lists_a_few_of_many_repeated_ids() -> None:
+    write("t.csv", "id,truth,rf\n" + "".join(f"{i // 2},{i % 2},.{i % 9}\n" for i in range(4000)))
+    result = clfeval.report("t.csv", dry_run=True)
+    texts = [row["text"] for row in result.tables["doubts"]]
+    assert texts == [
+        *(f"'{i}' stands in t.csv:{2 * i + 2} already" for i in range(5)), "and 1,995 more",
+    ]  # fmt: skip
+    assert result.summary == {"doubts": 1}
+    assert result.answer[0].text == "1 question must be answered before report computes."
