@@ -17,7 +17,7 @@ DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
 _BLOCK = 2**16  # rows taken at a time, few enough to stay in the cache
 _NOTHING = 1e-12  # of two variances: what rounding leaves where two never differ
 
-Pairs = Sequence[tuple[int, int]]
+PairPlaces = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,12 @@ class Shared:
 
 
 def of_kinds(
-    f: Floats, n: Counts, clusters: Independent | None, pairs: Pairs = (), *, fewest: float = np.inf
+    f: Floats,
+    n: Counts,
+    clusters: Independent | None,
+    pairs: PairPlaces = (),
+    *,
+    fewest: float = np.inf,
 ) -> Shared:
     """Return what k estimates share from their influence on m kinds of rows, f (k, m).
 
@@ -78,7 +83,7 @@ def of_kinds(
 
 
 def of_rows(
-    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, pairs: Pairs = (), *,
+    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, pairs: PairPlaces = (), *,
     sampling: bool = False, fewest: float = np.inf,
 ) -> Shared:  # fmt: skip
     """Return what k estimates share from their influence on n rows, f[i] (n,).
@@ -110,7 +115,7 @@ def of_rows(
 
 
 def _shared(
-    products: Floats, fourth: Floats, pairs: Pairs, total: float, parts: float, fewest: float
+    products: Floats, fourth: Floats, pairs: PairPlaces, total: float, parts: float, fewest: float
 ) -> Shared:
     """Put together sums over parts: products (k, k), and fourth powers of differences, (q,)."""
     v = _rounded(corrected(products, total, parts))

@@ -19,7 +19,7 @@ from clfeval.counts.rows import ScoredRows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
-from clfeval.inference.shared import Pairs, Shared, of_kinds, of_rows
+from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
 from clfeval.measures.averages import average, average_influence
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
@@ -47,7 +47,7 @@ class Together:
     models: tuple[str, ...]
     values: Floats
     shared: Shared
-    pairs: Pairs
+    pairs: PairPlaces
     fewest: float
 
     @property
@@ -81,7 +81,7 @@ class Race:
         return dict(zip(self.models, self.found.may_be_best.tolist(), strict=True))
 
 
-def pairs_of(reference: str | None, models: Sequence[str]) -> Pairs:
+def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
     """Return which models are compared, by place: each with the reference, or any two."""
     if reference is None:
         return ()
@@ -155,7 +155,12 @@ def of_scores(
 
 
 def known(
-    asked: Asked, models: Sequence[str], values: Floats, shared: Shared, pairs: Pairs, least: float
+    asked: Asked,
+    models: Sequence[str],
+    values: Floats,
+    shared: Shared,
+    pairs: PairPlaces,
+    least: float,
 ) -> Together | None:
     """Return what is known of the models together; None where nothing is of their errors."""
     if not models or not np.isfinite(shared.covariance).all():

@@ -39,7 +39,7 @@ TABLES = (
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
     "reference": "the model that it is compared with",
-    "p_first": "how often it is the first, of samples like this one",
+    "p_first": "how often it would be the first, of tables like this one",
     "rank_low": "the best place it may have, by the confidence of --level",
     "rank_high": "the last place it may have, by the confidence of --level",
     "optimism": "by how much the best of so many looks better than it is, on average",
@@ -58,7 +58,7 @@ MEANINGS: Mapping[str, str] = {
     "rows_needed": "rows like these at which it is seen with a power of 0.8",
     "before": "what the reference says",
     "after": "what the model says",
-    "changes.id": "the observation, as the column of --id calls it",
+    "changes.id": "the row, as the column of --id calls it",
     "changes.row": "its row in the file; the header is row 1",
     "file": "the file it stands in",
     "detectable": "the smallest difference that is seen with a power of 0.8",
