@@ -217,6 +217,10 @@ def report(
     measure: str | Sequence[str] = ...,
     thresholds: int | Literal["all"] | Sequence[float] | None = ...,
     points: int | Literal["all"] | None = ...,
+    reference: str | None = ...,
+    margin: Mapping[str, float] | None = ...,
+    list_changes: int | None = ...,
+    resolution: Mapping[str, float] | None = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
     ] = ...,

@@ -188,6 +188,12 @@ def weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
     return dict(_of_metrics(flag, texts, float, "METRIC=NUMBER", example)) or None
 
 
+def margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
+    """Parse `MEASURE=DELTA`."""
+    example = f"for example {flag} roc_auc=0.02"
+    return dict(_of_metrics(flag, texts, float, "MEASURE=DELTA", example))
+
+
 def directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Parse `METRIC=max` and `METRIC=min`."""
     example = f"for example {flag} val_loss=min: less of it is better"

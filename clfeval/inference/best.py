@@ -7,24 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats
+from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.special import critical_value, student_quantile, tail_of
 
 DRAWS = 10_000
 POWER = 0.8
 _ROUNDING = 1e-12  # of a variance, relative: two estimates that never differ
+_EQUAL = 1e-9  # of how far draws lie apart: the same
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaders:
     """What is known of which of k estimates is the largest.
 
-    may_be_best (k,): whether it may be.
+    may_be_best (k,): whether it may be. first (k,): how often it is, of samples like this one.
+    low_rank, high_rank (k,): the limits of its place, 1 the largest, in such samples.
     winner: the place of the largest, second of the next. optimism: how much too large the largest
     is expected to be. error: the standard error of their difference; NaN for one estimate.
     """
 
     may_be_best: Bools
+    first: Floats
+    low_rank: Ints
+    high_rank: Ints
     winner: int
     second: int
     optimism: float
@@ -40,6 +45,8 @@ def contest(
     Z ~ N(0, V)   d_i = the quantile at `level` of max_j (Z_j - Z_i) / s_ij
     i may be the best where x_i - x_j + d_i s_ij >= 0 for all j, s_ij² = V_ii + V_jj - 2 V_ij
     optimism = mean of (x + Z)_w - x_w, w the largest of the draw
+    first = share of draws x + Z in which it is the largest, equal ones in equal parts; ranks: their
+    quantiles at (1 - level) / 2 and (1 + level) / 2, equal ones at the best of their places
 
     The set holds the largest true value with probability `level` at least. Where two estimates
     cannot differ (s_ij = 0), the larger one is larger. df: degrees of freedom of the covariance,
@@ -82,7 +89,26 @@ def contest(
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
     second = int(np.where(np.arange(k) == winner, -np.inf, x).argmax())
     error = float(apart[winner, second]) if k > 1 else float("nan")
-    return Leaders(may, winner, second, max(0.0, optimism), error)
+    first, low, high = _places(drawn, level)
+    return Leaders(may, first, low, high, winner, second, max(0.0, optimism), error)
+
+
+def _places(drawn: Floats, level: float) -> tuple[Floats, Ints, Ints]:
+    """Return how often each of k is the largest of draws (d, k), and limits of its place."""
+    step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
+    least = np.round(-drawn / step)  # two that never differ are equal
+    order = np.argsort(least, axis=1, kind="stable")
+    ordered = np.take_along_axis(least, order, axis=1)
+    new = np.ones(ordered.shape, bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
+    at = np.arange(1, drawn.shape[1] + 1)
+    place = np.empty(drawn.shape, np.int64)
+    np.put_along_axis(place, order, np.maximum.accumulate(np.where(new, at, 1), axis=1), axis=1)
+    largest = place == 1
+    first = (largest / largest.sum(axis=1, keepdims=True)).mean(axis=0)
+    ends = np.quantile(place, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+    low, high = ends.astype(np.int64)
+    return first, low, high
 
 
 def detectable(error: float, *, level: float, df: float = np.inf, power: float = POWER) -> float:

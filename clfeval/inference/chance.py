@@ -33,6 +33,24 @@ def paired_chance(sign: int, positives: Fourfold, negatives: Fourfold) -> Floats
     return chance_of(told, value)
 
 
+def mid_p(a: int, b: int) -> float:
+    """Return McNemar's two-sided mid-p that a and b of a + b rows are equally likely.
+
+    p = 2 (P(X < m) + P(X = m) / 2), at most 1, with m = min(a, b) and X binomial(a + b, 1/2); 1
+    where a = b, and where a + b = 0.
+
+    Range 0..1, never above that of the exact test.
+    Source: Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology 13:91.
+    """
+    if a == b:
+        return 1.0
+    from scipy.special import bdtr
+
+    n, least = a + b, min(a, b)
+    below = float(bdtr(least - 1, n, 0.5)) if least else 0.0
+    return min(1.0, below + float(bdtr(least, n, 0.5)))
+
+
 def combination_chance(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
     """Return the p value that two independent binomial proportions are one.
 

@@ -11,6 +11,7 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
+VERDICTS = ("better", "worse", "equivalent", "not worse", "undecided")  # on differences
 SHARED: Mapping[str, str] = {
     "slice": "the rows that share their values in the columns of --by, else the whole table",
     "model": "the classifier, as its column or the table calls it",

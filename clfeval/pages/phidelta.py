@@ -10,7 +10,7 @@ from functools import partial
 from clfeval.measures import plane
 from clfeval.measures.plane import BOUNDARIES, LEAN
 from clfeval.pages.asked import MEASURED, shown_measures
-from clfeval.pages.columns import CELLS, MODEL, SLICE
+from clfeval.pages.columns import CELLS, MODEL, SLICE, VERDICTS
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.write import at_cut, class_counts, exact, interval, joined, without_model
 from clfeval.result import Cell, Result, Row, estimate, value_of
@@ -19,7 +19,6 @@ from clfeval.words import quoted
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(plane.CORNERS)
-VERDICTS = ("better", "worse", "equivalent", "not worse", "undecided")
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
 PLACE = of("signed", "phi delta")

@@ -69,7 +69,7 @@ def measured(asked: Asked, counts: ConfusionCounts, sure: HardLimits) -> Found:
     Where influence or a bootstrap knows nothing, as of a share of 1, it is the default one.
     """
     cells, of = Cells.at_prevalence(counts), asked.measure.function
-    table = _table(cells)
+    table = table_of(cells)
     values = np.broadcast_to(np.asarray(of(table), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
     bounds, method = _bounds(asked, counts, values, errors, sure)
@@ -86,7 +86,8 @@ def _replaced(some: Floats, others: Floats, where: Bools) -> Floats:
     return np.where(where, others, some)
 
 
-def _table(cells: Cells) -> Confusion:
+def table_of(cells: Cells) -> Confusion:
+    """Return the 2 x 2 tables as measures take them."""
     return Confusion(*(np.asarray(one, np.float64) for one in (
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
@@ -221,7 +222,7 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
 
     sqrt(sum n_c f_c²) / M, over clusters sqrt(C / (C - 1) sum (sum f)²) / M
     """
-    table = _table(cells)
+    table = table_of(cells)
     tp, fp, fn, tn = influence(of, table)
     v = np.stack([tp - fn, fp - tn, fn, tn], axis=1)  # of TP, FP, P and N
     if cells.sums is None:

@@ -57,11 +57,11 @@ def asked_of_classes(
     return tuple(found.values())
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str], flag: str = FLAG) -> None:
     """Raise UsageError for what is no measure of two classes, and none of more."""
     for name in names:
         try:
-            asked_of((name,))
+            asked_of((name,), flag)
         except UsageError as error:
             try:
                 asked_of_classes((name,), (), ordered=True)

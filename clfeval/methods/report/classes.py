@@ -32,7 +32,7 @@ FEW = 10  # rows of a class below which influence values of areas say too little
 CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
-ALIKE = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
+OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
 _AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
 
 
@@ -88,7 +88,7 @@ def label_rows(
     """Yield the measures of the labels of all models in a slice."""
     hard_ones = [one for one in asked if one.needs in ("confusion", "classes")]
     rest = [one for one in hard_ones if _form(one).of is None]
-    wider = _wider(patterns)
+    wider = wider_by(patterns)
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
         n, place = table.reshape(-1), np.arange(table.size)
         if patterns.clusters is not None:
@@ -117,7 +117,7 @@ def probability_rows(
     name, c = f"{model}\0{label or ''}", len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
-    wider = _wider(counts)[counts.truth]
+    wider = wider_by(counts)[counts.truth]
     kinds = Kinds(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
     for part, value in zip(found, _known(found, kinds, wanted), strict=True):
         yield _row(label, model, part.metric, part.estimator, None, value)
@@ -178,7 +178,9 @@ def _known(parts: Sequence[Measured], kinds: Kinds, wanted: Certainty) -> list[K
     n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
     f = np.array([none if part.moved is None else part.moved for part in parts])
-    f[[part.estimator == "macro" or part.measure.id in ALIKE for part in parts]] *= kinds.wider
+    f[[part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]] *= (
+        kinds.wider
+    )
     found = uncertainty(f, n, clusters=clusters)
     drawn = _drawn(parts, kinds, wanted)
     known = []
@@ -193,7 +195,7 @@ def _known(parts: Sequence[Measured], kinds: Kinds, wanted: Certainty) -> list[K
     return known
 
 
-def _wider(one: ClassPatterns | ClassScores) -> Floats:
+def wider_by(one: ClassPatterns | ClassScores) -> Floats:
     """Return by what f of a mean over classes is multiplied for a row of each, (C,).
 
     sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters

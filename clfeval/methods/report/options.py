@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated, Any, Literal
 
 from clfeval import notation
@@ -18,9 +19,19 @@ from clfeval.methods.options import (
     also_measured,
     curve_points,
 )
-from clfeval.options import Command, Opt, listed, number
+from clfeval.options import Command, Opt, listed, mapping, number
 
-MEASURES, CURVES = "Measures", "Curves"  # panels
+MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
+
+
+def _margins(flag: str, given: Any) -> dict[str, float]:
+    """Return the smallest difference that matters of each measure; UsageError for others."""
+    named = mapping(flag, given, "measures to differences")
+    found = {name: number(flag, value) for name, value in named.items()}
+    for name, value in found.items():
+        if not 0 < value < inf:
+            raise bad_option(f"{flag} {name}={value:g} is not a number above 0")
+    return found
 
 
 def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
@@ -53,6 +64,43 @@ class ReportOptions(Sure):
         ),
     ] = 19  # fmt: skip
     points: Annotated[int | Literal["all"] | None, curve_points(CURVES)] = None
+    reference: Annotated[
+        str | None,
+        Opt(
+            "Compare the others with it on the same rows; best: with the best; all-pairs: any two.",
+            COMPARING, metavar="MODEL|best|all-pairs", signed="ref", stated=True,
+            completes="model", common=True,
+        ),
+    ] = None  # fmt: skip
+    margin: Annotated[
+        Mapping[str, float],
+        Opt(
+            "The smallest difference of a measure that matters (roc_auc=0.02): verdicts by it; "
+            "repeat.",
+            COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
+            takes=Mapping[str, float] | None, signed="margin", stated=True,
+            needs=("reference", "judges differences from a reference"),
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
+    list_changes: Annotated[
+        int | None,
+        Opt(
+            "List so many rows that a model has wrong and the reference right, and as many the "
+            "other way round.",
+            COMPARING, metavar="N", least=1, outside="is not a whole number of rows from 1 up",
+            needs=("reference", "lists rows that models answer otherwise than a reference"),
+        ),
+    ] = None  # fmt: skip
+    resolution: Annotated[
+        Mapping[str, float],
+        Opt(
+            "How many rows it takes to see so large a difference of a measure (roc_auc=0.01); "
+            "repeat.",
+            COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
+            takes=Mapping[str, float] | None, signed="resolution", stated=True,
+            needs=("reference", "is about differences from a reference"),
+        ),
+    ] = field(default_factory=dict)  # fmt: skip
     interval: Annotated[
         Literal[
             "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"
@@ -73,16 +121,24 @@ class ReportOptions(Sure):
     ] = 0
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """The measures that options of comparisons name."""
+        return (*self.margin, *self.resolution)
+
+    @property
     def certainty(self) -> Certainty:
         """How sure the measures are to be."""
         return Certainty(self.confidence, self.interval, self.totals, self.resamples, self.seed)
 
     def check(self) -> None:
         """Refuse measures that are none, before anything is counted; UsageError."""
-        if self.measure:
+        if self.measure or self.compared:
             from clfeval.methods.report.asked_classes import check_names
 
             check_names(self.measure)
+            check_names(self.compared, "--margin" if self.margin else "--resolution")
+        if self.reference is not None and self.confidence is None:
+            raise bad_option("--reference compares by intervals: leave --interval none out")
 
 
 REPORT = Command(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
@@ -15,7 +13,6 @@ from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.probability import clipped
 from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
@@ -26,7 +23,7 @@ from clfeval.methods.document import (
     counting_notes,
 )
 from clfeval.methods.estimates import Design
-from clfeval.methods.measured.asked import HARD, OF_SCORES, Asked, asked_of
+from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
 from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import (
     any_scored,
@@ -39,6 +36,7 @@ from clfeval.methods.measured.metrics import (
 )
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.calibration import calibration_rows
+from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,
@@ -50,17 +48,20 @@ from clfeval.methods.report.several import several_result
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import (
     Race,
+    Together,
     alike,
-    of_benefits,
-    of_patterns,
-    of_rows,
-    race,
+    as_delong,
+    by_rows,
+    by_votes,
+    by_worth,
+    of_scores,
     spread,
 )
 from clfeval.result import Estimate, Result, Row, Warn, estimate
-from clfeval.words import exact, many
+from clfeval.words import exact, many, named, percent
 
 OF_LOGS = ("log_loss", "log_loss_skill")
+CERTAIN = 0.01  # of the rows
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
@@ -68,126 +69,154 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
-    asked = asked_of(("default", *options.measure))
+    patterns = sample.patterns.get(None)
+    check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {
         name: []
         for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
     }
+    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
+    held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
-    counted, contestants, digests = sample.counted, None, [counts.digest()]
-    lost, same = dict[str, float](), list[list[str]]()
+    counted, digests, scored = sample.counted, [counts.digest()], _AllScores()
+    stood, same = _by_votes(sample, held, options), _same_votes(sample)
     if counted is not None and any_scored(sample):
-        more, contestants, scores, lost, same = _of_scores(sample, counted, asked, options, tables)
-        rows += more
-        digests += scores
+        scored = _of_scores(sample, counted, asked, held, options, tables)
+        rows += scored.measures
+        stood |= scored.stood
+        digests += scored.digests
+        same = scored.same + _same_votes(sample, scored.lost)
     tables["metrics"] = in_order(rows, sample, asked)
     tables = {name: found for name, found in tables.items() if found}
-    lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
-    if lead == LEAD_OF_LABELS:
-        contestants, same = _by_votes(sample, options), _same_votes(sample)
+    uncut = {} if counted is None else counted.uncut
+    contests = held_together(
+        stood, held, tables["metrics"], patterns, _called, options, counted, uncut
+    )
+    contestants = contests.races.get(lead)
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
     firsts = [row for row in models if row["slice"] is None]
     first, *others = report_answer(
-        firsts, lead, contestants, tables.get("decision", ()), options.confidence, lost,
-        same=same, of="scores" if lead == LEAD_OF_SCORES else "labels",
+        firsts, lead, contestants, tables.get("decision", ()), options.confidence,
+        scored.lost, same=same, of=_of_what(lead, same, scored.same),
         worth=_by_worth(sample, firsts, options), bins=tables.get("calibration", ()),
     )  # fmt: skip
+    if lead == LEAD_OF_LABELS:
+        first = at_threshold(first, sample.thresholds)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, "confusion": confusion},
-        answer=(at_threshold(first, sample.thresholds) if lead == LEAD_OF_LABELS else first,
-                *others),
-        warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
-                  *caveats(asked)),
+        tables={"models": models, **tables, **contests.tables, "confusion": confusion},
+        answer=contests.before(first, *others),
+        warnings=(
+            *_warnings(sample), *_of_rows(firsts, scored.sure, sample.positive),
+            *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
+        ),
     )  # fmt: skip
 
 
-def _of_scores(
-    sample: Sample, counted: Counted, asked: Sequence[Asked], options: ReportOptions,
-    tables: dict[str, list[Row]],
-) -> tuple[list[Row], Race | None, list[str], dict[str, float], list[list[str]]]:  # fmt: skip
-    """Add what scores tell, one model at a time, and return their measures and who leads.
+def _called(text: str) -> Iterator[str]:
+    """Yield what the measures are called in tables that a name means."""
+    yield from (one.name for one in asked_of((text,)))
 
-    Also the digests of the scores, of each model the rows whose class had probability 0, and which
-    models have the same scores.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _AllScores:
+    """What scores tell of all models that have some.
+
+    stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
+    class had probability 0; sure: the share with one of exactly 0 or 1; same: which models have the
+    same scores.
     """
+
+    measures: Sequence[Row] = ()
+    stood: Mapping[str, Together] = field(default_factory=dict)
+    digests: Sequence[str] = ()
+    lost: Mapping[str, float] = field(default_factory=dict)
+    sure: Mapping[str, float] = field(default_factory=dict)
+    same: list[list[str]] = field(default_factory=list)
+
+
+def _of_scores(
+    sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
+    options: ReportOptions, tables: dict[str, list[Row]],
+) -> _AllScores:  # fmt: skip
+    """Add what scores tell to the tables, one model at a time; return what it is of all."""
     every = scored_rows(counted.kept)
     names = [counted.models[i].name for i in every.models]
 
     def one(j: int) -> _Scored:
-        return _of_model(sample, every, j, names[j], asked, options)
+        return _of_model(sample, every, j, names[j], asked, held, options)
 
-    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
-    values, moved = dict[str, float](), list[Floats]()
+    measures, digests = list[Row](), list[str]()
+    lost, sure = dict[str, float](), dict[str, float]()
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
-        lost[found.model] = shown(found.lost, every.unit)
-        if found.moved is not None:
-            values[found.model] = found.area
-            moved.append(found.moved)
-    leaders = _race(sample, every, values, moved, options)
+        lost[found.model], sure[found.model] = shown(found.lost, every.unit), found.sure
+        for name, influence in found.moved.items():
+            moved[name][found.model] = influence
+    stood = dict[str, Together]()
+    for each in held:
+        together = by_rows(
+            every.weights, every.owners, each, moved.pop(each.name), options.reference,
+            fewest(sample.patterns[None]), sampling=every.weighed,
+        )  # fmt: skip
+        if together is not None:
+            stood[each.name] = together
     same = alike(dict(zip(names, every.scores, strict=True)))
-    return measures, leaders, digests, lost, same
+    return _AllScores(measures, stood, digests, lost, sure, same)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """What the scores of one model tell; moved: the influence of each row on its area.
+    """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
-    lost: rows whose class has probability 0.
+    lost: rows whose class has probability 0. sure: the share with one of exactly 0 or 1.
     """
 
     model: str
     digest: str
     measures: list[Row]
     tables: dict[str, list[Row]]
-    area: float
     lost: float
-    moved: Floats | None
+    sure: float
+    moved: dict[str, tuple[float, Floats]]
 
 
 def _of_model(
     sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
-    options: ReportOptions,
+    held: Sequence[Asked], options: ReportOptions,
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
     measures, tables = list[Row](), dict[str, list[Row]]()
+    cut = sample.thresholds.get(model)
     for label in sample.slices:
         here = (whole if label is None else every.within(j, label)).frozen()
-        cut = sample.thresholds.get(model)
         measures += score_rows(label, model, here, cut, asked, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
-    area = CATALOG[LEAD_OF_SCORES]
-    value = float(area.function(whole.scores, whole.positives, whole.negatives))
-    moved = None
-    if np.isfinite(value) and area.influence is not None and options.confidence is not None:
-        each = area.influence(whole.scores, whole.positives, whole.negatives)
-        moved = spread(each, place, every.truth)
+    moved = dict[str, tuple[float, Floats]]()
+    for one in held:
+        found = of_scores(one, cut, whole)
+        if found is not None:
+            value, each = found
+            each_row = spread(each, place, every.truth)
+            area = one.measure.interval == "delong"
+            moved[one.name] = value, as_delong(each_row, every) if area else each_row
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, value, lost, moved)
-
-
-def _race(
-    sample: Sample, every: ScoredRows, values: Mapping[str, float], moved: Sequence[Floats],
-    options: ReportOptions,
-) -> Race | None:  # fmt: skip
-    if not values or options.confidence is None:
-        return None
-    covariance = of_rows(moved, every.weights, every.owners, sampling=every.weighed)
-    return race(
-        list(values), LEAD_OF_SCORES, list(values.values()), covariance, level=options.level,
-        seed=options.seed, fewest=fewest(sample.patterns[None]),
-    )  # fmt: skip
+    n = whole.positives + whole.negatives
+    ends = (whole.scores == 0) | (whole.scores == 1)
+    sure = float(n[ends].sum() / max(n.sum(), 1))
+    return _Scored(model, whole.digest(), measures, tables, lost, sure, moved)
 
 
 def _curves(
@@ -214,26 +243,34 @@ def _negative(sample: Sample) -> str:
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
 
 
-def _by_votes(sample: Sample, options: ReportOptions) -> Race | None:
-    """Return who leads by balanced accuracy; None where nobody knows what rows models share."""
-    patterns = sample.patterns.get(None)
-    if patterns is None or options.confidence is None:
-        return None
-    if not (patterns.truth.any() and not patterns.truth.all()):
-        return None
-    values, covariance = of_patterns(patterns)
-    return race(
-        patterns.models, LEAD_OF_LABELS, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=fewest(patterns),
-    )  # fmt: skip
+def _by_votes(sample: Sample, held: Sequence[Asked], options: ReportOptions) -> dict[str, Together]:
+    """Return how models stand by measures of their labels; none where rows may differ."""
+    patterns, stood = sample.patterns.get(None), dict[str, Together]()
+    if patterns is None:
+        return stood
+    uncut = {} if sample.counted is None else sample.counted.uncut
+    for one in held:
+        if one.needs == "confusion" and one.name != NET_BENEFIT:
+            found = by_votes(patterns, one, options.reference, uncut)
+            if found is not None:
+                stood[one.name] = found
+    return stood
 
 
-def _same_votes(sample: Sample) -> list[list[str]]:
-    """Return which models give the same labels, where somebody knows the rows."""
+def _of_what(lead: str, same: object, scored: object) -> str:
+    """Name what is the same in every row."""
+    if lead == LEAD_OF_LABELS:
+        return "labels"
+    return "scores" if same == scored else "answers"
+
+
+def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]]:
+    """Return which models, but those without, give the same labels, where rows are known."""
     patterns = sample.patterns.get(None)
-    return (
-        [] if patterns is None else alike(dict(zip(patterns.models, patterns.votes.T, strict=True)))
-    )
+    if patterns is None:
+        return []
+    votes = zip(patterns.models, patterns.votes.T, strict=True)
+    return alike({model: mine for model, mine in votes if model not in without})
 
 
 def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Race | None:
@@ -246,16 +283,8 @@ def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Ra
     (cut, *others) = {row["threshold"] for row in known} or {None}
     if patterns is None or options.confidence is None or others or not isinstance(cut, float):
         return None
-    values, covariance = of_benefits(patterns, cut)
-    names = [str(row["model"]) for row in known]
-    at = [patterns.models.index(name) for name in names]
-    covariance = covariance[np.ix_(at, at)]
-    if not np.isfinite(covariance).all():
-        return None
-    return race(
-        names, "net_benefit", values[at].tolist(), covariance, level=(1 + options.level) / 2,
-        seed=options.seed, fewest=fewest(patterns),
-    )  # fmt: skip
+    found = by_worth(patterns, cut, [str(row["model"]) for row in known])
+    return None if found is None else found.race(level=(1 + options.level) / 2, seed=options.seed)
 
 
 def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) -> list[Row]:
@@ -309,6 +338,23 @@ def _confusion_rows(sample: Sample) -> list[Row]:
 def _of_logs(asked: Sequence[Asked]) -> bool:
     """Tell whether log losses were asked for: the first screen has none of two classes."""
     return any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
+
+
+def _of_rows(models: Sequence[Row], sure: Mapping[str, float], positive: str) -> Iterator[Warn]:
+    """Say which models rank the wrong way round, and whose calibration rests on 0 and 1."""
+    turned = [str(row["model"]) for row in models
+              if (estimate(row.get(LEAD_OF_SCORES)).high or 1.0) < 0.5]  # fmt: skip
+    if turned:
+        text = (
+            f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
+        )
+        yield Warn("backwards", f"{text}mean '{positive}'?")
+    fitted = {str(row["model"]) for row in models
+              if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
+    ends = [name for name, share in sure.items() if share >= CERTAIN and name in fitted]
+    if ends:
+        text = f"probabilities of {named(ends)} are 0 or 1 in {percent(CERTAIN)} of rows or more: "
+        yield Warn("certain-probabilities", f"{text}the calibration line takes them as 2e-16 off")
 
 
 def _warnings(sample: Sample) -> list[Warn]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_scores import clipped_rows
-from clfeval.methods.clustered import class_sizes, cluster_totals, fewest
+from clfeval.methods.clustered import class_sizes, cluster_totals
 from clfeval.methods.document import clipped_note, counting_notes
+from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
+from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.stated import stated
-from clfeval.methods.report.together import Race, alike, of_classes, of_rows, race
+from clfeval.methods.report.together import Race, Together, alike, by_labels, by_probabilities
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -39,10 +40,15 @@ LISTED = 3  # such classes by name
 
 def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> Result:
     """Compute every table of a report on more than two classes, none of them positive."""
-    asked = asked_of_classes(options.measure, counted.order, ordered=counted.ordered)
+    asked = asked_of_classes(
+        (*options.measure, *options.compared), counted.order, ordered=counted.ordered
+    )
     _refuse(counted)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
+    check_reference(whole.models, options, same_rows=True)
+    lead = _lead(whole, counted)
+    held = compared(asked, lead, options)
     metrics: dict[tuple[str | None, str], list[Row]] = {}
     for label, patterns in every.items():
         for row in label_rows(label, patterns, asked, options.certainty):
@@ -57,7 +63,6 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             if label is None:
                 digests.append(f"{model.name}{counts.digest()}")
                 lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
-    lead, leaders = _race(whole, counted, options)
     order = {one.name: place for place, one in enumerate(asked)}
     rows = [
         row
@@ -65,6 +70,11 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
+    stood = _stood(whole, counted, held, options)
+    contests = held_together(
+        stood, held, rows, whole, partial(_called, counted), options, counted
+    )  # fmt: skip
+    leaders = contests.races.get(lead)
     models = _model_rows(rows, leaders, OF_ORDER if counted.ordered else ())
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
@@ -76,13 +86,19 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
             **cluster_totals(whole), "models": len(whole.models),
         },
-        tables={"models": models, "metrics": rows, "confusion": confusion},
-        answer=answer,
+        tables={"models": models, "metrics": rows, **contests.tables, "confusion": confusion},
+        answer=contests.before(*answer),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),
         ),
     )  # fmt: skip
+
+
+def _called(counted: Counted, text: str) -> Iterator[str]:
+    """Yield what the measures are called in tables that a name means."""
+    found = asked_of_classes((text,), counted.order, ordered=counted.ordered)
+    yield from (one.name for one in found if one.by == "name")
 
 
 def _refuse(counted: Counted) -> None:
@@ -98,44 +114,29 @@ def _absent(patterns: ClassPatterns) -> Any:
     return patterns.tables[0].sum(axis=1) == 0
 
 
-def _race(
-    patterns: ClassPatterns, counted: Counted, options: ReportOptions
-) -> tuple[str, Race | None]:
-    """Return by what models are compared, and who leads on the same rows.
+def _lead(patterns: ClassPatterns, counted: Counted) -> str:
+    """Return by what models are compared.
 
     By Hand and Till's area where every model has probabilities and every class rows; else by the
     balanced accuracy of labels, or the accuracy where a class has no row.
     """
     scored = all(model.kind == "classes" for model in counted.models)
     absent = bool(_absent(patterns).any())
-    lead = "accuracy" if absent else AREA if scored else "balanced_accuracy"
-    if options.confidence is None:
-        return lead, None
-    values, covariance = _of_areas(counted) if lead == AREA else of_classes(patterns, CATALOG[lead])
-    return lead, race(
-        patterns.models, lead, values.tolist(), covariance, level=options.level,
-        seed=options.seed, fewest=fewest(patterns, len(patterns.classes)),
-    )  # fmt: skip
+    return "accuracy" if absent else AREA if scored else "balanced_accuracy"
 
 
-def _of_areas(counted: Counted) -> tuple[Floats, Floats]:
-    """Return the areas of models by Hand and Till, (k,), and their covariance, (k, k)."""
-    form = CATALOG[AREA].classes
-    assert form is not None
-    assert form.of is not None
-    assert form.influence is not None
-    values, moved, first = list[float](), list[Floats](), None
-    for i in range(len(counted.models)):
-        rows = counted.class_rows(i)
-        first = rows if first is None else first
-        if not np.array_equal(rows.truth, first.truth):
-            raise RuntimeError("rows come in another order the second time")
-        values.append(float(form.of(rows.truth, rows.p, rows.n)))
-        moved.append(form.influence(rows.truth, rows.p, rows.n))
-    assert first is not None
-    return np.array(values), of_rows(
-        moved, first.weights, first.owners, sampling=counted.patterns.fractional
-    )
+def _stood(
+    patterns: ClassPatterns, counted: Counted, held: Sequence[Asked], options: ReportOptions
+) -> dict[str, Together]:
+    """Return how models stand by these measures on the same rows."""
+    stood = dict[str, Together]()
+    for one in held:
+        if one.needs in ("confusion", "classes"):
+            found = by_labels(patterns, one, options.reference)
+            if found is not None:
+                stood[one.name] = found
+    of_scores = [one for one in held if one.needs in ("scores", "probabilities")]
+    return stood | by_probabilities(counted, patterns, of_scores, options.reference)
 
 
 def _model_rows(metrics: Sequence[Row], leaders: Race | None, more: Sequence[str]) -> list[Row]:

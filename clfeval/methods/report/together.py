@@ -1,23 +1,67 @@
-"""What models share on the same rows: one covariance of the measure that decides, and who leads."""
+"""What models share on the same rows, measure by measure, and who leads by one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from math import isfinite
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.counts.class_rows import ProbabilityRows
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.weights import Owned
+from clfeval.counts.counted import Counted
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.rows import ScoredRows
+from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
-from clfeval.inference.influence import corrected
 from clfeval.inference.resampling import stream
+from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
+from clfeval.measures.averages import average, average_influence
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
+from clfeval.methods.clustered import fewest
+from clfeval.methods.estimates import Cells
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.measured.hard import influence, table_of
+from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 
+BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
+EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
 _BLOCK = 2**16
-DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """k models by one measure on the same rows: values (k,), and what is known of their errors.
+
+    metric: the measure with its parameters. pairs: whose differences `shared` tells, by place.
+    fewest: rows of the smaller class, or clusters of which it is.
+    """
+
+    metric: str
+    measure: Measure
+    models: tuple[str, ...]
+    values: Floats
+    shared: Shared
+    pairs: PairPlaces
+    fewest: float
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is, 0 where neither is."""
+        return {"max": 1, "min": -1}.get(self.measure.best, 0)
+
+    def race(self, *, level: float, seed: int) -> Race:
+        """Compare the models by the measure, on the same rows."""
+        rng, df = stream(seed, f"best\0{self.metric}"), self.fewest - 1
+        found = contest(
+            self.sign * self.values, self.shared.covariance, level=level, rng=rng, df=df
+        )
+        return Race(self.models, found, df)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,76 +81,109 @@ class Race:
         return dict(zip(self.models, self.found.may_be_best.tolist(), strict=True))
 
 
-def race(
-    models: Sequence[str], measure: str, values: Sequence[float], covariance: Floats, *,
-    level: float, seed: int, fewest: float,
-) -> Race | None:  # fmt: skip
-    """Compare models by a measure of which more is better, on the same rows; None if not known.
+def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
+    """Return which models are compared, by place: each with the reference, or any two."""
+    if reference is None:
+        return ()
+    if reference in EVERY:
+        return list(combinations(range(len(models)), 2))
+    if reference not in models:
+        return ()
+    place = list(models).index(reference)
+    return [(i, place) for i in range(len(models)) if i != place]
 
-    fewest: rows of the smaller class, or clusters of which it is.
+
+def by_votes(
+    patterns: PatternCounts, asked: Asked, reference: str | None = None,
+    without: Collection[str] = (),
+) -> Together | None:  # fmt: skip
+    """Return how models stand by a measure of 2 x 2 tables; None where a class has no row.
+
+    without: models that are not among them, for want of a threshold.
     """
-    if not (np.isfinite(values).all() and np.isfinite(covariance).all()):
+    if patterns.truth.all() or not patterns.truth.any():
         return None
-    rng, df = stream(seed, f"best\0{measure}"), fewest - 1
-    return Race(tuple(models), contest(values, covariance, level=level, rng=rng, df=df), df)
+    table = table_of(Cells.at_prevalence(ConfusionCounts.of_patterns(patterns)))
+    of = asked.measure.function
+    each, values = influence(of, table), np.asarray(of(table), np.float64)
+    some = [
+        i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
+    ]
+    # TP, FP, FN, TN, as `influence` has them
+    cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
+                    np.where(patterns.votes, 1, 3))  # fmt: skip
+    moved = each[cell[:, some], some].T
+    names, least = [patterns.models[i] for i in some], fewest(patterns)
+    pairs = pairs_of(reference, names)
+    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
+    return known(asked, names, values[some], shared, pairs, least)
 
 
-def of_rows(
-    each: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False
-) -> Floats:
-    """Return the covariance of k estimates from their influence on rows, (k, n): (k, k).
+def by_rows(
+    weights: Counts | None, owners: Ints | None, asked: Asked,
+    moved: Mapping[str, tuple[float, Floats]], reference: str | None, least: float, *,
+    sampling: bool,
+) -> Together | None:  # fmt: skip
+    """Return how models stand by a measure of scores; moved: its value, f of the rows (n,)."""
+    names = list(moved)
+    if not names:
+        return None
+    pairs = pairs_of(reference, names)
+    values, each = zip(*moved.values(), strict=True)
+    shared = of_rows(each, weights, owners, pairs, sampling=sampling, fewest=least)
+    return known(asked, names, np.array(values), shared, pairs, least)
 
-    sum n f f' / M², over clusters sum (sum f) (sum f)' C / (C-1) / M², of weights sum w² f f'
-    g / (g-1) / M². sampling: whether weights are such, and no numbers of rows.
+
+def of_scores(
+    asked: Asked, threshold: float | None, counts: ScoreCounts
+) -> tuple[float, Influence] | None:
+    """Return a measure of the scores of a model, and its influence; None where it has none.
+
+    threshold: that in force, for a net benefit; None for 0.5.
     """
-    rows = len(each[0])
-    n = np.ones(rows) if weights is None else weights.astype(np.float64)
-    total = float(n.sum())
-    if owners is None:
-        sums = np.zeros((len(each), len(each)))
-        squares = n**2 if sampling else n
-        for start in range(0, rows, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            block = np.array([one[part] for one in each])
-            sums += (block * squares[part]) @ block.T
-        if not sampling:
-            return _rounded(sums / total**2)
-        return _rounded(corrected(sums, total, total**2 / float(squares.sum())))
-    c = int(owners.max()) + 1
-    parts = np.array([np.bincount(owners, one * n, c) for one in each])
-    return _rounded(corrected(parts @ parts.T, total, c))
+    measure = asked.measure
+    if asked.name == NET_BENEFIT:
+        measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
+    if measure.influence is None or measure.needs not in ("scores", "probabilities"):
+        return None
+    x = counts.scores
+    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return None
+    parts = (x, counts.positives, counts.negatives)
+    value = float(measure.function(*parts))
+    return (value, measure.influence(*parts)) if isfinite(value) else None
 
 
-def of_patterns(patterns: PatternCounts) -> tuple[Floats, Floats]:
-    """Return the balanced accuracies of the models of a table of votes, and their covariance.
-
-    f = M / P (tp - sensitivity) / 2 of a positive row, M / N (tn - specificity) / 2 of a negative
-    """
-    n, truth = patterns.n.astype(np.float64), patterns.truth
-    right = (patterns.votes == truth[:, None]).astype(np.float64)
-    total = n.sum()
-    each, values = np.zeros_like(right), np.zeros(right.shape[1])
-    for rows in (truth, ~truth):
-        many = n[rows].sum()
-        share = n[rows] @ right[rows] / many
-        each[rows] = total / many * (right[rows] - share) / 2
-        values += share / 2
-    return values, _of_kinds(each.T, n, patterns.clusters)
+def known(
+    asked: Asked,
+    models: Sequence[str],
+    values: Floats,
+    shared: Shared,
+    pairs: PairPlaces,
+    least: float,
+) -> Together | None:
+    """Return what is known of the models together; None where nothing is of their errors."""
+    if not models or not np.isfinite(shared.covariance).all():
+        return None
+    return Together(asked.name, asked.measure, tuple(models), values, shared, pairs, least)
 
 
-def of_benefits(patterns: PatternCounts, t: float) -> tuple[Floats, Floats]:
-    """Return the net benefits at threshold t of the models of a table of votes, their covariance.
+def by_worth(patterns: PatternCounts, t: float, models: Sequence[str]) -> Together | None:
+    """Return how models stand by net benefit at threshold t: of votes, in few of which they differ.
 
     f = y s - (1 - y) s t / (1 - t) - NB of a row of truth y, called positive or not: s. Of two
     models that differ in few rows, a row more in each direction and class, half of each to one.
     """
     n, odds = patterns.n.astype(np.float64), t / (1 - t)
-    added = np.where(patterns.truth[:, None], 1.0, -odds) * patterns.votes
+    places = [patterns.models.index(name) for name in models]
+    added = np.where(patterns.truth[:, None], 1.0, -odds) * patterns.votes[:, places]
     values = n @ added / n.sum()
     size = patterns.rows if patterns.clusters is None else patterns.clusters.size
-    more = (1 + odds**2) / 2 / size**2
-    found = _of_kinds((added - values).T, n, patterns.clusters)
-    return values, found + more * np.eye(len(values))
+    found = of_kinds((added - values).T, patterns.n, patterns.clusters)
+    more = (1 + odds**2) / 2 / size**2 * np.eye(len(values))
+    asked = Asked(NET_BENEFIT, CATALOG[NET_BENEFIT], {})
+    wider = replace(found, covariance=found.covariance + more)
+    return known(asked, models, values, wider, (), fewest(patterns))
 
 
 def alike(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
@@ -117,31 +194,75 @@ def alike(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
     return [names for names in found.values() if len(names) > 1]
 
 
-def of_classes(patterns: ClassPatterns, measure: Measure) -> tuple[Floats, Floats]:
-    """Return a measure of the tables of models, (k,), and its covariance, (k, k), of C classes."""
-    form = measure.classes
-    if form is None or form.of is None or form.influence is None:
-        raise ValueError(f"{measure.id} is not smooth in the table of many classes")
+def by_labels(
+    patterns: ClassPatterns, asked: Asked, reference: str | None = None
+) -> Together | None:
+    """Return how models stand by a measure of the tables of C classes, or its mean over them."""
+    form = asked.measure.classes
+    if form is None or (form.of is not None and form.influence is None):
+        return None
+    of, influence = form.of, form.influence
+    if of is None or influence is None:
+        of, influence = (partial(one, asked.measure, by="macro")
+                         for one in (average, average_influence))  # fmt: skip
     tables = patterns.tables
-    each = form.influence(tables)
-    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return form.of(tables), _of_kinds(moved, patterns.n, patterns.clusters)
+    values = np.array([float(of(table)) for table in tables])
+    some = np.flatnonzero(np.isfinite(values)).tolist()
+    if not some:
+        return None
+    moved = np.array([influence(tables[i]).reshape(-1)[patterns.cells(i)] for i in some])
+    if form.of is None or asked.measure.id in OVER_CLASSES:
+        moved *= wider_by(patterns)[patterns.truth]
+    names, least = [patterns.models[i] for i in some], fewest(patterns, len(patterns.classes))
+    pairs = pairs_of(reference, names)
+    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
+    return known(asked, names, values[some], shared, pairs, least)
 
 
-def _of_kinds(each: Floats, n: Counts, clusters: Owned | None) -> Floats:
-    """Return the covariance of k estimates from their influence on m kinds of rows, (k, m)."""
-    total = float(n.sum())
-    if clusters is None:
-        return _rounded((each * n) @ each.T / total**2)
-    return _rounded(corrected(clusters.products(each), total, clusters.size))
-
-
-def _rounded(covariance: Floats) -> Floats:
-    """Round to so many digits of the largest, so that the order of rows does not show."""
-    largest = float(np.abs(covariance).max(initial=0.0))
-    if not largest or not np.isfinite(largest):
-        return covariance
-    return np.asarray(np.round(covariance, DIGITS - int(np.floor(np.log10(largest)))))
+def by_probabilities(
+    counted: Counted, patterns: ClassPatterns, held: Sequence[Asked], reference: str | None
+) -> dict[str, Together]:
+    """Return how models stand by measures of class probabilities, of models that have some."""
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    first: ProbabilityRows | None = None
+    for i, model in enumerate(counted.models):
+        if model.kind != "classes":
+            continue
+        rows = counted.class_rows(i)
+        first = rows if first is None else first
+        if not np.array_equal(rows.truth, first.truth):
+            raise RuntimeError("rows come in another order the second time")
+        parts, wider = (rows.truth, rows.p, rows.n), wider_by(patterns)[rows.truth]
+        for one in held:
+            form = one.measure.classes
+            if form is None:
+                continue
+            made = form.given(by="macro")
+            if made.of is None or made.influence is None:
+                continue
+            value, each = float(made.of(*parts)), made.influence(*parts)
+            if "by" in form.takes or one.measure.id in OVER_CLASSES:
+                each = each * wider
+            if isfinite(value):
+                moved[one.name][model.name] = value, each
+    stood = dict[str, Together]()
+    for one in held:
+        found = (
+            None
+            if first is None
+            else by_rows(
+                first.weights,
+                first.owners,
+                one,
+                moved[one.name],
+                reference,
+                fewest(patterns, len(patterns.classes)),
+                sampling=counted.patterns.fractional,
+            )
+        )
+        if found is not None:
+            stood[one.name] = found
+    return stood
 
 
 def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
@@ -153,3 +274,19 @@ def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
             rows = np.flatnonzero(truth[part] == y)
             found[rows + start] = each.at(place[part][rows], y)
     return found
+
+
+def as_delong(moved: Floats, every: ScoredRows) -> Floats:
+    """Scale the influence on areas, (n,), for variances within a class to be those of DeLong.
+
+    He divides sums of squares by P - 1 and N - 1, not P and N. Not of clusters, nor of weights.
+    """
+    if not every.alike:
+        return moved
+    n = np.ones(len(moved)) if every.weights is None else every.weights.astype(np.float64)
+    total = float(n.sum())
+    for rows in (every.truth, ~every.truth):
+        size = float(n[rows].sum())
+        if size > 1:
+            moved[rows] *= np.sqrt(size / (size - 1) * (total - 1) / total)
+    return moved

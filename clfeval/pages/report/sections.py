@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.classes import shown_classes
+from clfeval.pages.report.compared import shown_best, shown_comparisons
 from clfeval.pages.report.order import LISTED, places, ranked
 from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
 from clfeval.result import Result, Row, estimate, value_of
@@ -34,8 +35,11 @@ OF_LABELS: Mapping[str, Source] = {
 def shown(result: Result, _digits: int) -> Iterator[Shown]:
     """Yield the tables in reading order."""
     if result.parameters["positive"] is None:
+        yield from shown_comparisons(result)
         yield from shown_classes(result)
+        yield from shown_best(result)
         return
+    yield from shown_comparisons(result)
     models = result.whole("models")
     scored = [
         row
@@ -156,6 +160,7 @@ def _details(result: Result) -> Iterator[Shown]:
     tables = result.tables
     columns = "model metric value method"
     yield from shown_measures(result, named_rows(result), name="asked")
+    yield from shown_best(result)
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
     if tables["confusion"]:
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share",

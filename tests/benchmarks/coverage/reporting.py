@@ -19,6 +19,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import gathered
 from clfeval.inference.best import contest
 from clfeval.inference.delong import delong_auc
+from clfeval.inference.shared import of_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.ranking import roc_auc, roc_auc_influence
@@ -29,7 +30,6 @@ from clfeval.methods.measured.hard import HardLimits
 from clfeval.methods.measured.hard import measured as measured_hard
 from clfeval.methods.measured.scored import measured
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.together import of_rows
 from clfeval.result import Estimate, estimate
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.probabilities import (
@@ -154,7 +154,9 @@ def _equal(k: int, rows: int, replicates: int) -> Iterator[Line]:
             values.append(float(roc_auc(x[order], pos, 1 - pos)))
             influence.append(each)
             limits.append(delong_auc(pos, 1 - pos, level=LEVEL))
-        found = contest(values, of_rows(influence, None, None), level=LEVEL, rng=rng, draws=2000)
+        found = contest(
+            values, of_rows(influence, None, None).covariance, level=LEVEL, rng=rng, draws=2000
+        )
         kept.append(found.may_be_best[0])
         winner = limits[found.winner]
         ends.append((winner.low, winner.high))

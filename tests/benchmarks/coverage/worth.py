@@ -10,8 +10,7 @@ from itertools import product
 import numpy as np
 
 from clfeval.counts.patterns import PatternCounts
-from clfeval.methods.clustered import fewest
-from clfeval.methods.report.together import of_benefits, race
+from clfeval.methods.report.together import by_worth
 from tests.benchmarks.coverage import Line
 
 LEVEL = 0.975  # that of the report's default, at half the error
@@ -33,12 +32,9 @@ def _line(k: int, rows: int, prevalence: float, t: float, replicates: int) -> Li
         luck = np.where(rng.random((rows, k)) < OWN, rng.random((rows, k)), rng.random((rows, 1)))
         votes = luck < np.where(truth[:, None], FOUND, ALARMS)
         patterns = PatternCounts.of(models, truth, votes, np.ones(rows, np.int64))
-        values, covariance = of_benefits(patterns, t)
-        found = race(
-            models, "net_benefit", values.tolist(), covariance, level=LEVEL, seed=0,
-            fewest=fewest(patterns),
-        )  # fmt: skip
-        said += not found.found.may_be_best[0]
+        found = by_worth(patterns, t, models)
+        if found is not None:
+            said += not found.race(level=LEVEL, seed=0).found.may_be_best[0]
     setting = f"{k} equal models, {rows} rows, prevalence {prevalence:g}, threshold {t:g}"
     name = "surely not the largest net benefit (false)"
     return Line(name, setting, replicates, said / replicates, most=1 - LEVEL)

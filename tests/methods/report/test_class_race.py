@@ -13,7 +13,9 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval.counts.count import count
-from clfeval.methods.report.several import _of_areas
+from clfeval.measures.catalog import CATALOG
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.report.together import by_probabilities
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 from tests.methods.report.test_classes import row, value
@@ -45,7 +47,10 @@ def area(truth: Any, p: Any) -> float:
 def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
     table, truth, every = scored()
     with open_predictions(table, Input(several=True)) as opened:
-        values, covariance = _of_areas(count(opened))
+        counted = count(opened)
+        asked = Asked("roc_auc", CATALOG["roc_auc"], {})
+        found = by_probabilities(counted, counted.labels()[None], [asked], None)["roc_auc"]
+    values, covariance = found.values, found.shared.covariance
     assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)
     m = len(truth)
     left = np.array([

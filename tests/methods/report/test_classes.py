@@ -174,14 +174,18 @@ def test_limits_of_what_is_all_right_are_those_of_one_more_row_by_chance() -> No
 def test_who_may_be_best_has_the_covariance_of_the_rows() -> None:
     from clfeval.counts.count import count
     from clfeval.measures.catalog import CATALOG
-    from clfeval.methods.report.together import of_classes
+    from clfeval.methods.measured.asked import Asked
+    from clfeval.methods.report.together import by_labels
     from clfeval.tables.input import Input
     from clfeval.tables.prediction import open_predictions
 
     table = frame(7)
     with open_predictions(table, Input(several=True)) as opened:
         patterns = count(opened).labels()[None]
-    values, covariance = of_classes(patterns, CATALOG["balanced_accuracy"])
+    measure = CATALOG["balanced_accuracy"]
+    found = by_labels(patterns, Asked(measure.id, measure, {}))
+    assert found is not None
+    values, covariance = found.values, found.shared.covariance
     truth = table["truth"].to_numpy()
     each = []
     for i, model in enumerate(("m0", "m1", "m2")):
@@ -190,10 +194,13 @@ def test_who_may_be_best_has_the_covariance_of_the_rows() -> None:
         for name in np.unique(truth):
             mine = truth == name
             f[mine] = len(truth) / mine.sum() / 4 * (right[mine] - right[mine].mean())
+            # the variance within a class is divided by its rows less 1
+            f[mine] *= np.sqrt(mine.sum() / (mine.sum() - 1) * (len(truth) - 1) / len(truth))
         each.append(f)
         assert values[i] == pytest.approx(sk.balanced_accuracy_score(truth, table[model]))
     moved = np.array(each)
-    assert covariance == pytest.approx(moved @ moved.T / len(truth) ** 2, rel=1e-8)
+    m = len(truth)
+    assert covariance == pytest.approx(moved @ moved.T / m / (m - 1), rel=1e-8)
 
 
 def test_a_class_that_is_never_said_and_one_that_is_never_true() -> None:

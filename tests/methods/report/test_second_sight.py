@@ -10,7 +10,7 @@ import pytest
 
 import clfeval
 from clfeval.counts.patterns import PatternCounts
-from clfeval.methods.report.together import of_benefits
+from clfeval.methods.report.together import by_worth
 from clfeval.result import Answer
 
 TRUTH = [1, 0, 1, 0, 1, 0] * 4
@@ -84,14 +84,18 @@ def test_net_benefits_vary_together_as_their_rows_do() -> None:
     added = np.where(truth[:, None], votes * 1.0, votes * -0.25)
     more = (1 + 0.25**2) / 2 / 150**2 * np.eye(3)
     ones = np.ones(150, np.int64)
-    values, covariance = of_benefits(PatternCounts.of(list("abc"), truth, votes, ones), t)
+    found = by_worth(PatternCounts.of(list("abc"), truth, votes, ones), t, "abc")
+    assert found is not None
+    values, covariance = found.values, found.shared.covariance
     assert values == pytest.approx(added.mean(axis=0))
-    assert covariance == pytest.approx(np.cov(added.T, bias=True) / 150 + more, rel=1e-8)
+    assert covariance == pytest.approx(np.cov(added.T, bias=False) / 150 + more, rel=1e-8)
     sites = np.arange(150) // 5
     owned = PatternCounts.of(list("abc"), truth, votes, ones, owners=list(map(str, sites)))
     sums = np.array([(added - added.mean(axis=0))[sites == i].sum(axis=0) for i in range(30)])
     more = (1 + 0.25**2) / 2 / 30**2 * np.eye(3)
-    _, covariance = of_benefits(owned, t)
+    found = by_worth(owned, t, "abc")
+    assert found is not None
+    covariance = found.shared.covariance
     assert covariance == pytest.approx(sums.T @ sums / 150**2 * 30 / 29 + more, rel=1e-8)
 
 

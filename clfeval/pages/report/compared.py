@@ -1,0 +1,121 @@
+"""Who may be the best by each measure, the winner less its luck, and differences of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clfeval.pages.columns import MODEL, VERDICTS
+from clfeval.result import Result
+from clfeval.schema import Column, Shown, Source, Table, of
+from clfeval.words import many, quoted
+
+FEW = 15  # comparisons shown where an option asks for them
+METRIC = of("text", "metric")
+TABLES = (
+    Table("best", (
+        *METRIC, MODEL, *of("flag", "may_be_best"), Column("p_first", "part", "P(first)"),
+        *of("rank", "rank_low rank_high"),
+    )),
+    Table("winner", (*METRIC, MODEL, *of("estimate", "value"), *of("number", "optimism"),
+                     *of("estimate", "corrected"))),
+    Table("comparisons", (
+        *METRIC, MODEL, *of("text", "reference"), *of("estimate", "difference"),
+        Column("se", "number?", "standard error"),
+        Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
+        Column("difference_adjusted", "estimate", "difference, all together"),
+        Column("verdict", "text", among=(None, *VERDICTS)),
+        Column("newly_right", "weight?", "newly right"),
+        Column("newly_wrong", "weight?", "newly wrong"),
+        Column("detectable", "number?"), *of("text", "method"),
+    ), "reference?"),
+    Table("resolution", (
+        *METRIC, MODEL, *of("text", "reference"), *of("number", "detectable wanted"),
+        Column("rows_needed", "count", "rows needed"),
+    ), "reference?"),
+    Table("changes", (
+        MODEL, *of("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *of("text", "truth before after"),
+    ), "reference?"),
+)  # fmt: skip
+MEANINGS: Mapping[str, str] = {
+    "reference": "the model that it is compared with",
+    "p_first": "how often it would be the first, of tables like this one",
+    "rank_low": "the best place it may have, by the confidence of --level",
+    "rank_high": "the last place it may have, by the confidence of --level",
+    "optimism": "by how much the best of so many looks better than it is, on average",
+    "corrected": "the value less the optimism, and its limits",
+    "difference": "of the model's value less the reference's, on the same rows",
+    "difference_adjusted": "the same with an interval so wide that those of all comparisons by the "
+    "measure hold together",
+    "p": "chance of a difference as large, were there none",
+    "p_adjusted": "the same by Holm's rule: for all comparisons by the measure together",
+    "verdict": "better or worse by Holm's rule; equivalent, not worse by the margin and the "
+    "interval of all together; else undecided",
+    "comparisons.method": "how the interval and p were found",
+    "newly_right": "rows that the model has right and the reference wrong",
+    "newly_wrong": "rows that the model has wrong and the reference right",
+    "wanted": "the difference that --resolution asks about",
+    "rows_needed": "rows like these at which it is seen with a power of 0.8",
+    "before": "what the reference says",
+    "after": "what the model says",
+    "changes.id": "the row, as the column of --id calls it",
+    "changes.row": "its row in the file; the header is row 1",
+    "file": "the file it stands in",
+    "detectable": "the smallest difference that is seen with a power of 0.8",
+}
+SHORT: Mapping[str, Source] = {
+    "difference": "difference", "p, Holm": "p_adjusted", "verdict": "verdict",
+}  # fmt: skip
+CHANGES = {"newly right": "newly_right", "newly wrong": "newly_wrong"}
+
+
+def shown_comparisons(result: Result) -> Iterator[Shown]:
+    """Yield the differences that an option asks for, by the measures that decide first."""
+    rows = result.tables.get("comparisons", ())
+    if not rows:
+        return
+    pairs = {(row["model"], row["reference"]): row for row in rows}
+    references = {str(reference) for _, reference in pairs}
+    columns: dict[str, Source] = {"measure": "metric", "model": "model", **SHORT}
+    title = "Differences of any two models, on the same rows"
+    note = "intervals: each by itself" * (len(pairs) > 1)
+    if len(pairs) > 1:
+        note += f"; p and verdict for {many(len(pairs), 'comparison')} by each measure together"
+    if len(references) == 1:
+        title = f"Difference from {quoted(*references)}, on the same rows"
+    else:
+        columns = {"measure": "metric", "model": "model", "less": "reference", **SHORT}
+    if len(pairs) == 1:
+        title = f"{quoted(str(rows[0]['model']))} less {quoted(*references)}, on the same rows"
+        columns.pop("model")
+        counts = {name: rows[0][column] for name, column in CHANGES.items()}
+        note = "; ".join(f"{name}: {n:,} rows" for name, n in counts.items() if n is not None)
+    yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
+                lead="difference")  # fmt: skip
+    if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
+        yield Shown("comparisons", f"Answers that are not those of {quoted(*references)}",
+                    {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
+                    rank="asked")  # fmt: skip
+    yield from _asked(result)
+
+
+def _asked(result: Result) -> Iterator[Shown]:
+    """Yield what further options ask of comparisons."""
+    for name, title, columns in (
+        ("resolution", "Rows it takes to see a difference (power 0.8)",
+         "metric model reference wanted rows_needed detectable"),
+        ("changes", "Answers that change", "model reference id? row? truth before after"),
+    ):  # fmt: skip
+        if name in result.tables:
+            yield Shown(name, title, columns, rank="asked")
+
+
+def shown_best(result: Result) -> Iterator[Shown]:
+    """Yield who may be the best by each measure, and the winners less their luck."""
+    for name, title, columns in (
+        ("best", "Who may be the best", "metric model may_be_best p_first rank_low rank_high"),
+        ("winner", "The winner's value, and less its luck",
+         "metric model value optimism corrected"),
+    ):  # fmt: skip
+        if name in result.tables:
+            yield Shown(name, title, columns)

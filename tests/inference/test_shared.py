@@ -1,0 +1,95 @@
+"""What estimates share: against sums over rows, DeLong's placements, and clusters written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clfeval.inference.shared import of_kinds, of_rows
+
+
+def drawn(k: int = 3, m: int = 40, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    f = rng.normal(size=(k, m)) + rng.normal(size=m)
+    n = rng.integers(1, 4, m)
+    f -= (f * n).sum(axis=1, keepdims=True) / n.sum()
+    return f, n
+
+
+def test_the_covariance_is_that_of_means_of_rows() -> None:
+    """Of means over rows f is the value less the mean, and V the textbook's S / M."""
+    f, n = drawn()
+    rows = np.repeat(f, n, axis=1)
+    assert of_kinds(f, n, None).covariance == pytest.approx(np.cov(rows) / rows.shape[1], rel=1e-9)
+    assert of_rows([*rows], None, None).covariance == pytest.approx(
+        np.cov(rows) / rows.shape[1], rel=1e-9
+    )
+    assert of_rows([*f], n, None).covariance == pytest.approx(
+        np.cov(rows) / rows.shape[1], rel=1e-9
+    )
+
+
+def test_a_difference_has_the_paired_error_and_t() -> None:
+    """Of two means, the paired t statistic; its degrees of freedom 2 M / (kurtosis - 1)."""
+    f, n = drawn(2)
+    rows = np.repeat(f, n, axis=1)
+    apart = rows[0] - rows[1]
+    m, d = len(apart), 0.3
+    for found in (of_kinds(f, n, None, [(0, 1)]), of_rows([*rows], None, None, [(0, 1)])):
+        assert found.errors[0] == pytest.approx(stats.sem(apart), rel=1e-9)
+        kurtosis = m * (apart**4).sum() / (apart**2).sum() ** 2
+        df = 2 * m / (kurtosis - 1)
+        assert found.df[0] == pytest.approx(df, rel=1e-9)
+        t = d / stats.sem(apart)
+        assert found.chances([d])[0] == pytest.approx(2 * stats.t.sf(t, df), rel=1e-9)
+        low, high = found.limits([d], level=0.9)
+        reach = stats.t.ppf(0.95, df) * stats.sem(apart)
+        assert (low[0], high[0]) == pytest.approx((d - reach, d + reach))
+
+
+def test_clusters_are_rows_added_up() -> None:
+    f, _ = drawn(2, 60)
+    owners = np.random.default_rng(1).integers(0, 12, 60)
+    sums = np.array([np.bincount(owners, one, 12) for one in f])
+    expected = sums @ sums.T / 60**2 * 12 / 11
+    found = of_rows([*f], None, owners, [(0, 1)])
+    assert found.covariance == pytest.approx(expected, rel=1e-9)
+    d = sums[0] - sums[1]
+    assert found.errors[0] == pytest.approx(np.sqrt((d**2).sum() / 60**2 * 12 / 11), rel=1e-9)
+    kurtosis = 12 * (d**4).sum() / (d**2).sum() ** 2
+    assert found.df[0] == pytest.approx(2 * 12 / (kurtosis - 1), rel=1e-9)
+
+
+def test_weights_count_by_their_squares() -> None:
+    """V = g / (g - 1) sum w² f f' / M² with g = M² / sum w², Kish's size; equal ones are rows."""
+    f, _ = drawn(2, 30)
+    w = np.random.default_rng(2).integers(1, 9, 30)
+    f = f - (f * w).sum(axis=1, keepdims=True) / w.sum()
+    total, g = w.sum(), w.sum() ** 2 / (w**2).sum()
+    found = of_rows([*f], w, None, [(0, 1)], sampling=True)
+    expected = (f * w**2) @ f.T / total**2 * g / (g - 1)
+    assert found.covariance == pytest.approx(expected, rel=1e-9)
+    d = f[0] - f[1]
+    kurtosis = (w**2).sum() * (w**2 * d**4).sum() / (w**2 * d**2).sum() ** 2
+    assert found.df[0] == pytest.approx(2 * g / (kurtosis - 1), rel=1e-9)
+    alike, five = (of_rows([*f], np.full(30, each), None, [(0, 1)], sampling=True)
+                   for each in (1, 5))  # fmt: skip
+    assert alike.covariance == pytest.approx(five.covariance)
+    assert alike.df == pytest.approx(five.df)
+
+
+def test_few_rows_bound_the_degrees_of_freedom() -> None:
+    f, n = drawn(2)
+    assert of_kinds(f, n, None, [(0, 1)], fewest=5).df.tolist() == [4]
+    assert np.isnan(of_kinds(f, n, None, [(0, 1)], fewest=1).limits([0.1], level=0.9)).all()
+
+
+def test_estimates_that_never_differ_have_no_error() -> None:
+    f, n = drawn(1)
+    found = of_kinds(np.vstack([f, f]), n, None, [(0, 1)])
+    assert found.errors.tolist() == [0]
+    assert found.chances([0.0]).tolist() == [1]
+    assert np.isnan(found.limits([0.0], level=0.95)).all()

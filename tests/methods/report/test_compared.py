@@ -1,0 +1,213 @@
+"""Models compared: DeLong, McNemar, means of rows, and what is said of differences."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+import clfeval
+from clfeval.result import Estimate, Result
+from tests.methods.report.bleeding import patients
+
+
+def rows(result: Result, metric: str) -> dict[str, Any]:
+    found = [row for row in result.tables["comparisons"] if row["metric"] == metric]
+    return {str(row["model"]): row for row in found}
+
+
+def apart(row: Any) -> Estimate:
+    found = row["difference"]
+    assert isinstance(found, Estimate)
+    return found
+
+
+def table(m: int = 120, models: int = 3, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([[0, 1], rng.integers(0, 2, m - 2)])
+    shared = rng.normal(size=m)
+    columns: dict[str, Any] = {"truth": truth}
+    for i in range(models):
+        z = truth * (0.8 + 0.5 * i) + shared + rng.normal(size=m)
+        columns[f"m{i}"] = np.round(1 / (1 + np.exp(-z + 0.7)), 2)
+    return pl.DataFrame(columns)
+
+
+def test_areas_differ_as_r_prints_it() -> None:
+    """roc.test of pROC: Z = 2.209, p = 0.02718, difference 0.8236789 - 0.7313686.
+
+    It takes the normal distribution where we take Student's t: the same error, a larger p.
+    """
+    cuts = {"wfns": 4, "s100b": 0.25, "ndka": 15}
+    found = clfeval.report(patients(), positive="1", reference="s100b", threshold=cuts)
+    row = rows(found, "roc_auc")["wfns"]
+    assert apart(row).value == pytest.approx(0.8236789 - 0.7313686, abs=1e-7)
+    assert row["se"] == pytest.approx(0.041788584787, rel=1e-9)
+    assert apart(row).value / row["se"] == pytest.approx(2.2089835914, rel=1e-9)
+    assert 2 * stats.norm.sf(apart(row).value / row["se"]) == pytest.approx(0.0271757822, rel=1e-8)
+    assert 0.02718 < row["p"] < 0.05
+    assert row["method"] == "DeLong, t"
+    found = clfeval.report(patients(), positive="1", reference="ndka", threshold=cuts)
+    other = rows(found, "roc_auc")["wfns"]
+    assert apart(other).value / other["se"] == pytest.approx(2.7977759187, rel=1e-9)
+
+
+def test_scores_without_a_threshold_are_compared_by_rank_alone() -> None:
+    data = patients().select("truth", "wfns", twin=pl.col("wfns") + 1)
+    found = clfeval.report(data, positive="1", reference="wfns")
+    assert {row["metric"] for row in found.tables["comparisons"]} == {"roc_auc"}
+    (row,) = found.tables["comparisons"]
+    assert (row["newly_right"], row["newly_wrong"]) == (None, None)
+
+
+def test_the_error_of_areas_is_that_of_all_pairs_of_rows() -> None:
+    """DeLong's variance of a difference, from every pair of a positive and a negative."""
+    data = table()
+    found = rows(clfeval.report(data, positive="1", reference="m0"), "roc_auc")
+    y = data["truth"].to_numpy() == 1
+    placed = {}
+    for name in ("m0", "m1", "m2"):
+        x = data[name].to_numpy()
+        wins = (x[y][:, None] > x[~y]) + (x[y][:, None] == x[~y]) / 2
+        placed[name] = wins.mean(axis=1), wins.mean(axis=0)
+    for name in ("m1", "m2"):
+        ten, one = (a - b for a, b in zip(placed[name], placed["m0"], strict=True))
+        variance = ten.var(ddof=1) / len(ten) + one.var(ddof=1) / len(one)
+        assert found[name]["se"] == pytest.approx(np.sqrt(variance), rel=1e-9)
+        assert apart(found[name]).value == pytest.approx(ten.mean(), abs=1e-12)
+
+
+def test_means_of_rows_differ_as_a_paired_t_test_has_it() -> None:
+    """Of the Brier score the difference of the squared errors of each row: a mean of 120 rows."""
+    data = table()
+    found = rows(clfeval.report(data, positive="1", reference="m0"), "brier")["m2"]
+    y = data["truth"].to_numpy()
+    d = (data["m2"].to_numpy() - y) ** 2 - (data["m0"].to_numpy() - y) ** 2
+    assert apart(found).value == pytest.approx(d.mean())
+    assert found["se"] == pytest.approx(stats.sem(d), rel=1e-9)
+    centred = d - d.mean()
+    kurtosis = len(d) * (centred**4).sum() / (centred**2).sum() ** 2
+    df = min(2 * len(d) / (kurtosis - 1), min(y.sum(), (1 - y).sum()) - 1)
+    p = 2 * stats.t.sf(abs(d.mean()) / stats.sem(d), df)
+    assert found["p"] == pytest.approx(p, rel=1e-9)
+    low, high = stats.t.interval(0.95, df, d.mean(), stats.sem(d))
+    assert (apart(found).low, apart(found).high) == pytest.approx((low, high))
+    assert found["verdict"] == ("better" if high < 0 else "undecided")  # less is better
+
+
+def test_answers_that_change_are_those_of_a_join_and_mcnemar_tests_them() -> None:
+    data = table(200)
+    found = clfeval.report(data, positive="1", reference="m0")
+    each = data.select("truth", **{
+        name: (pl.col(name) >= 0.5).cast(pl.Int64) == pl.col("truth") for name in ("m0", "m1")
+    })  # fmt: skip
+    for metric, some in (
+        ("accuracy", each), ("sensitivity", each.filter(truth=1)),
+        ("specificity", each.filter(truth=0)),
+    ):  # fmt: skip
+        row = rows(found, metric)["m1"]
+        b = some.filter(pl.col("m1") & ~pl.col("m0")).height
+        c = some.filter(~pl.col("m1") & pl.col("m0")).height
+        assert apart(row).value == pytest.approx((b - c) / some.height)
+        exact = mcnemar([[0, b], [c, 0]], exact=True).pvalue
+        mid = exact - stats.binom.pmf(min(b, c), b + c, 0.5)  # half of each of its two tails
+        assert row["p"] == pytest.approx(min(mid, 1), rel=1e-9)
+    row = rows(found, "accuracy")["m1"]
+    assert row["newly_right"] == each.filter(pl.col("m1") & ~pl.col("m0")).height
+    assert row["newly_wrong"] == each.filter(~pl.col("m1") & pl.col("m0")).height
+
+
+@pytest.mark.parametrize("metric", ["mcc", "f1", "precision", "net_benefit", "balanced_accuracy"])
+def test_the_error_is_that_of_rows_drawn_again(metric: str) -> None:
+    """A bootstrap of rows of 400, 2,000 times: the standard deviation of the difference."""
+    data = table(400, 2)
+    row = rows(clfeval.report(data, positive="1", reference="m0"), metric)["m1"]
+    y = data["truth"].to_numpy() == 1
+    said = [data[name].to_numpy() >= 0.5 for name in ("m1", "m0")]
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(2000):
+        at = rng.integers(0, len(y), len(y))
+        values = []
+        for one in said:
+            tp, fp = (one & y)[at].sum(), (one & ~y)[at].sum()
+            fn, tn = (~one & y)[at].sum(), (~one & ~y)[at].sum()
+            values.append({
+                "mcc": (tp * tn - fp * fn) / np.sqrt(
+                    float((tp + fp) * (tp + fn)) * float((tn + fp) * (tn + fn))
+                ),
+                "f1": 2 * tp / (2 * tp + fp + fn), "precision": tp / (tp + fp),
+                "net_benefit": (tp - fp) / len(y),
+                "balanced_accuracy": (tp / (tp + fn) + tn / (tn + fp)) / 2,
+            }[metric])  # fmt: skip
+        drawn.append(values[0] - values[1])
+    assert row["se"] == pytest.approx(np.std(drawn), rel=0.06)
+
+
+def test_p_values_hold_together_by_holm() -> None:
+    found = clfeval.report(table(150, 5), positive="1", reference="all-pairs")
+    for metric in ("roc_auc", "mcc", "accuracy"):
+        mine = [row for row in found.tables["comparisons"] if row["metric"] == metric]
+        pairs = [*combinations([f"m{i}" for i in range(5)], 2)]
+        assert [(row["model"], row["reference"]) for row in mine] == pairs
+        _, adjusted, *_ = multipletests([row["p"] for row in mine], method="holm")
+        assert [row["p_adjusted"] for row in mine] == pytest.approx(adjusted.tolist())
+
+
+def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
+    """It is chosen on the rows: its p-values are those of all ten pairs together."""
+    data = table(150, 5)
+    every = clfeval.report(data, positive="1", reference="all-pairs").tables["comparisons"]
+    best = rows(clfeval.report(data, positive="1", reference="best"), "roc_auc")
+    areas = {str(row["model"]): row["roc_auc"].value  # type: ignore[union-attr]
+             for row in clfeval.report(data, positive="1").tables["models"]}  # fmt: skip
+    first = max(areas, key=areas.__getitem__)
+    assert {row["reference"] for row in best.values()} == {first}
+    for name, row in best.items():
+        (same,) = [one for one in every if one["metric"] == "roc_auc"
+                   and {one["model"], one["reference"]} == {name, first}]  # fmt: skip
+        assert row["p_adjusted"] == same["p_adjusted"]
+        assert abs(apart(row).value or 0) == pytest.approx(abs(apart(same).value or 0))
+        assert (apart(row).value or 0) <= 0
+
+
+def test_a_model_more_moves_no_other_comparison_but_by_holm() -> None:
+    few, more = (
+        rows(clfeval.report(table(150, 5).select("truth", *names), positive="1", reference="m0"),
+             "brier")
+        for names in (["m0", "m1"], ["m0", "m1", "m2", "m3"])
+    )  # fmt: skip
+    assert few["m1"]["difference"] == more["m1"]["difference"]
+    assert few["m1"]["p"] == more["m1"]["p"]
+
+
+def test_models_that_say_the_same_never_differ() -> None:
+    """No row of 60 differs: fewer than 1 - .025^(1/60) of them may, 6 %."""
+    data = table(60, 1).with_columns(twin=pl.col("m0"))
+    found = clfeval.report(data, positive="1", reference="m0", margin={"accuracy": 0.07})
+    row = rows(found, "accuracy")["twin"]
+    most = 1 - 0.025 ** (1 / 60)
+    assert (row["p"], apart(row).low, apart(row).high) == (1, -most, most)
+    assert row["verdict"] == "equivalent"
+    area = rows(found, "roc_auc")["twin"]
+    assert (area["p"], apart(area), area["verdict"]) == (1, Estimate(0.0), "undecided")
+    assert "cannot be told from m0: the same ROC AUC" in found.answer[0].text
+
+
+def test_the_two_answers_are_one_turned_round() -> None:
+    data = table(150, 2)
+    one, other = (
+        rows(clfeval.report(data, positive="1", reference=f"m{i}"), "mcc")[f"m{1 - i}"]
+        for i in (0, 1)
+    )
+    a, b = apart(one), apart(other)
+    assert (a.value, a.low, a.high) == pytest.approx(
+        tuple(-(x or 0) for x in (b.value, b.high, b.low))
+    )
+    assert one["p"] == pytest.approx(other["p"])
+    assert (one["newly_right"], one["newly_wrong"]) == (other["newly_wrong"], other["newly_right"])
