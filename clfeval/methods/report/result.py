@@ -58,10 +58,9 @@ from clfeval.methods.report.together import (
     spread,
 )
 from clfeval.result import Estimate, Result, Row, Warn, estimate
-from clfeval.words import exact, many, named, percent
+from clfeval.words import exact, many, named
 
 OF_LOGS = ("log_loss", "log_loss_skill")
-CERTAIN = 0.01  # of the rows
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
@@ -111,7 +110,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
         answer=contests.before(first, *others),
         warnings=(
-            *_warnings(sample), *_of_rows(firsts, scored.sure, sample.positive),
+            *_warnings(sample), *_of_rows(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
         ),
     )  # fmt: skip
@@ -127,7 +126,7 @@ class _AllScores:
     """What scores tell of all models that have some.
 
     stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
-    class had probability 0; sure: the share with one of exactly 0 or 1; same: which models have the
+    class had probability 0; same: which models have the
     same scores.
     """
 
@@ -135,7 +134,6 @@ class _AllScores:
     stood: Mapping[str, Together] = field(default_factory=dict)
     digests: Sequence[str] = ()
     lost: Mapping[str, float] = field(default_factory=dict)
-    sure: Mapping[str, float] = field(default_factory=dict)
     same: list[list[str]] = field(default_factory=list)
 
 
@@ -150,15 +148,14 @@ def _of_scores(
     def one(j: int) -> _Scored:
         return _of_model(sample, every, j, names[j], asked, held, options)
 
-    measures, digests = list[Row](), list[str]()
-    lost, sure = dict[str, float](), dict[str, float]()
+    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
-        lost[found.model], sure[found.model] = shown(found.lost, every.unit), found.sure
+        lost[found.model] = shown(found.lost, every.unit)
         for name, influence in found.moved.items():
             moved[name][found.model] = influence
     stood = dict[str, Together]()
@@ -170,14 +167,14 @@ def _of_scores(
         if together is not None:
             stood[each.name] = together
     same = alike(dict(zip(names, every.scores, strict=True)))
-    return _AllScores(measures, stood, digests, lost, sure, same)
+    return _AllScores(measures, stood, digests, lost, same)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
     """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
-    lost: rows whose class has probability 0. sure: the share with one of exactly 0 or 1.
+    lost: rows whose class has probability 0.
     """
 
     model: str
@@ -185,7 +182,6 @@ class _Scored:
     measures: list[Row]
     tables: dict[str, list[Row]]
     lost: float
-    sure: float
     moved: dict[str, tuple[float, Floats]]
 
 
@@ -213,10 +209,7 @@ def _of_model(
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    n = whole.positives + whole.negatives
-    ends = (whole.scores == 0) | (whole.scores == 1)
-    sure = float(n[ends].sum() / max(n.sum(), 1))
-    return _Scored(model, whole.digest(), measures, tables, lost, sure, moved)
+    return _Scored(model, whole.digest(), measures, tables, lost, moved)
 
 
 def _curves(
@@ -340,8 +333,8 @@ def _of_logs(asked: Sequence[Asked]) -> bool:
     return any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
 
 
-def _of_rows(models: Sequence[Row], sure: Mapping[str, float], positive: str) -> Iterator[Warn]:
-    """Say which models rank the wrong way round, and whose calibration rests on 0 and 1."""
+def _of_rows(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
+    """Say which models rank the wrong way round, and whose calibration rests on a clip."""
     turned = [str(row["model"]) for row in models
               if (estimate(row.get(LEAD_OF_SCORES)).high or 1.0) < 0.5]  # fmt: skip
     if turned:
@@ -351,10 +344,10 @@ def _of_rows(models: Sequence[Row], sure: Mapping[str, float], positive: str) ->
         yield Warn("backwards", f"{text}mean '{positive}'?")
     fitted = {str(row["model"]) for row in models
               if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
-    ends = [name for name, share in sure.items() if share >= CERTAIN and name in fitted]
-    if ends:
-        text = f"probabilities of {named(ends)} are 0 or 1 in {percent(CERTAIN)} of rows or more: "
-        yield Warn("certain-probabilities", f"{text}the calibration line takes them as 2e-16 off")
+    impossible = [name for name, rows in lost.items() if rows and name in fitted]
+    if impossible:
+        text = f"{named(impossible)} had probability 0 for what came true: slope and in the large "
+        yield Warn("impossible", f"{text}take it as 2e-16, and would be others with 0.001")
 
 
 def _warnings(sample: Sample) -> list[Warn]:

@@ -57,7 +57,7 @@ def test_a_larger_net_benefit_at_the_threshold_is_said_where_it_is_sure() -> Non
     found = said("worth", truth=truth, a=low, b=high)
     assert found is not None
     assert (found.models, found.value) == (("b",), pytest.approx(90 / 200))
-    first = "At threshold 0.5 the net benefit of a surely is not the largest: b has 0.450 ["
+    first = "At threshold 0.5 the net benefit of a, 0.000, surely is not the largest: b has 0.450 ["
     assert found.text.startswith(first)
     at = {"threshold": 0.3}  # there a calls all 100
     assert not text("worth", truth=truth, a=low, b=high, given=at)
