@@ -89,7 +89,7 @@ def _best(ranked: Sequence[Row], lead: str, race: Race | None, level: float | No
         others = [name for name, may in may_be if may and name not in leaders]
         more = f"{named(others, most=LISTED)} may be the best as well" if others else (
             "no other model may be the best" if len(leaders) < len(ranked) else "")  # fmt: skip
-        if len(others) == len(ranked) - len(leaders) > LISTED:
+        if len(others) == len(ranked) - len(leaders) > FEW:
             more = f"any of the {len(others):,} others may be the best as well"
     text = f"{first}; {more}." if more else f"{first}."
     return Answer("best", text, tuple(leaders), lead, value, top.low, top.high)
@@ -118,10 +118,8 @@ def _luck(first: Row, lead: str, race: Race) -> Answer:
     if high is not None and high - was >= SEEN:
         high -= luck
     count = len(race.models)
-    text = (
-        f"As the best of {count} on the same rows it looks better than it is, by about "
-        f"{number(luck)}: expect {CATALOG[lead].title} {between(value, low, high)}."
-    )
+    text = f"Luck of the best of {count} on the same rows is {number(luck)}: expect "
+    text += f"{between(value, low, high)}."
     return Answer("luck", text, (str(first["model"]),), lead, value, low, high)
 
 

@@ -1,0 +1,129 @@
+"""The first screen of awkward tables: its length, its sentences, and what it must not miss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.result import Result
+from clfeval.views.terminal import as_text
+
+
+def chance(odds: Any) -> Any:
+    return 1 / (1 + np.exp(-odds))
+
+
+def six(rows: int = 400, *, name: str = "model {}") -> pl.DataFrame:
+    """Two twins, one that never says positive and ranks best, and three others."""
+    rng = np.random.default_rng(3)
+    truth = (rng.random(rows) < 0.4).astype(int)
+    shared = rng.normal(size=rows)
+    z = [1.6 * truth + 0.6 * shared + rng.normal(size=rows) * (0.6 + i / 8) - 1 for i in range(5)]
+    scores = [chance(z[0] * 2) * 0.49, *map(chance, z[1:]), chance(z[1])]
+    return pl.DataFrame({"truth": truth, **{name.format(i): x for i, x in enumerate(scores)}})
+
+
+def screen(result: Result) -> list[str]:
+    return as_text(result, width=80).splitlines()
+
+
+def codes(result: Result) -> list[str]:
+    return [one.code for one in result.answer]
+
+
+@pytest.mark.parametrize(
+    "name", ["m{}", "model {}", "a rather long name of model {}", "gradient boosting, depth {}"]
+)
+@pytest.mark.parametrize("rows", [60, 400, 2000])
+def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> None:
+    result = clfeval.report(six(rows, name=name), positive="1")
+    assert len(screen(result)) <= 45
+    assert len(result.answer) <= 5
+    assert codes(result)[0] == "best"
+
+
+def test_twins_and_a_larger_net_benefit_are_worth_more_than_the_power() -> None:
+    result = clfeval.report(six(2000), positive="1")
+    assert codes(result) == ["best", "same-answers", "probabilities", "worth", "helps"]
+    (worth,) = [one for one in result.answer if one.code == "worth"]
+    assert "the net benefit of model 0, 0.000, surely is not the largest" in worth.text
+    few = clfeval.report(six(60), positive="1")
+    assert codes(few) == ["best", "luck", "same-answers", "probabilities", "helps"]
+
+
+def test_probabilities_that_are_off_in_their_tenths_are_not_believed() -> None:
+    """The chance that comes swings around the one given, by up to .2; slope and level fit."""
+    p = np.repeat(np.arange(0.05, 1, 0.1), 400)
+    swing = np.where(np.arange(10) % 2, 0.15, -0.15)[np.repeat(np.arange(10), 400)]
+    came = np.clip(p + swing, 0, 1)
+    place = np.tile(np.arange(400), 10) / 400
+    result = clfeval.report(pl.DataFrame({"truth": (place < came).astype(int), "m": p}))
+    (said,) = [one.text for one in result.answer if one.code == "probabilities"]
+    assert "level and slope fit" in said
+    assert "but not what came in 10 of 10 parts of its rows" in said
+    honest = clfeval.report(pl.DataFrame({"truth": (place < p).astype(int), "m": p}))
+    (said,) = [one.text for one in honest.answer if one.code == "probabilities"]
+    assert said.startswith("Nothing here speaks against")
+
+
+def test_it_says_whose_probabilities_may_be_taken_instead() -> None:
+    """Two that see as much of the truth, the first three times too extreme."""
+    rng = np.random.default_rng(4)
+    seen = [rng.normal(size=1000) for _ in range(2)]
+    truth = (rng.random(1000) < chance(sum(seen))).astype(int)
+    less = 1 / np.sqrt(1 + 1 / 1.7**2)  # of the slope, for what the other sees
+    table = pl.DataFrame(
+        {"truth": truth, "steep": chance(3 * less * seen[0]), "good": chance(less * seen[1])}
+    )
+    (said,) = [one for one in clfeval.report(table).answer if one.code == "probabilities"]
+    assert said.models == ("steep",)
+    assert "too extreme" in said.text
+    assert said.text.endswith("nothing here speaks against those of good.")
+
+
+def test_ranking_backwards_and_the_impossible_are_noted() -> None:
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=400)
+    truth = rng.random(400) < chance(2 * z)
+    wrong = np.where(truth & (np.cumsum(truth) <= 3), 0.0, chance(2 * z))  # three hits
+    table = pl.DataFrame({"truth": truth.astype(int), "good": chance(2 * z),
+                          "turned": chance(-1.9 * z), "never": wrong})  # fmt: skip
+    notes = {one.code: one.message for one in clfeval.report(table).warnings}
+    assert notes["backwards"].startswith("turned ranks the wrong way round")
+    assert notes["impossible"].startswith("never had probability 0 for what came true")
+    assert not {"backwards", "impossible"} & {
+        one.code for one in clfeval.report(table.select("truth", "good")).warnings
+    }
+
+
+def test_labels_say_what_they_cannot_tell() -> None:
+    table = pl.DataFrame({"truth": [0, 1] * 20, "a": [0, 1, 1, 1] * 10, "b": [0, 1] * 20})
+    assert "labels-only" in codes(clfeval.report(table))
+    chances = table.select("truth", c=pl.Series(np.linspace(0, 1, 40)))
+    assert "labels-only" not in codes(clfeval.report(chances))
+
+
+def test_what_is_asked_of_many_classes_is_shown_with_its_caveat() -> None:
+    table = pl.DataFrame({"truth": list("abc") * 10, "m": list("abcabbacc") * 3 + list("abc")})
+    result = clfeval.report(table, measure=["jaccard", "accuracy"])
+    lines = screen(result)
+    start = next(i for i, line in enumerate(lines) if line == "Measures asked for")
+    shown = [line.split()[1:3] for line in lines[start + 3 : start + 7]]
+    assert shown == [["accuracy", "multiclass"], ["jaccard", "macro"], ["jaccard", "weighted"],
+                     ["jaccard", "micro"]]  # fmt: skip
+    assert "caveat" in [one.code for one in result.warnings]
+    assert "Measures asked for" not in screen(clfeval.report(table))
+
+
+def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.random(60) < 0.5
+    labels = (rng.random(60) < 0.5).astype(int)
+    table = pl.DataFrame({"truth": truth.astype(int), "s": np.round(rng.random(60), 3),
+                          "a": labels, "b": labels})  # fmt: skip
+    said = [one.text for one in clfeval.report(table, model=["s", "a", "b"]).answer]
+    assert "a and b give the same answers in every row." in said
