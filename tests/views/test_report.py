@@ -70,7 +70,7 @@ def test_the_best_of_several_is_told_to_look_too_good_with_an_interval_less_its_
         best, luck = result.answer[0], [one for one in result.answer if one.code == "luck"]
         assert bool(luck) == told
         for one in luck:
-            assert one.text.startswith("As the best of 3 on the same rows it looks better than")
+            assert one.text.startswith("Luck of the best of 3 on the same rows is ")
             assert one.low < best.low  # type: ignore[operator]
 
 
