@@ -114,7 +114,7 @@ def raise_culprits(
     refuse_disjoint(settled, known, unknown)
     suspicion = Suspicion(
         known, unknown, settled.roles.missing == "error", wrong, weights,
-        settled.columns.written, settled.columns.fold,
+        settled.columns.written, settled.columns.fold, settled.columns.bits,
     )  # fmt: skip
     parts = [numbered(file, settled.columns.null_values) for file in settled.files]
     hints = _HINTS | ({"missing-value": "every row belongs to a cluster"} if lost else {})

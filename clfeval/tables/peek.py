@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval.tables.cells import as_text
@@ -56,6 +56,13 @@ class Peek:
         distinct = len(values) == len({*values}) > 1
         numeric = typed_number or outweigh(texts)
         return cls(texts, typed_number, percent, commas, distinct, numeric, first)
+
+    def in_bits(self, pair: str) -> Peek:
+        """Return the same with bits as a pair such as `False/True` has them."""
+        no, yes = pair.split("/")
+        written = {text: yes if text.casefold() in ("1", "true") else no for text in self.texts}
+        first = tuple(text and written.get(text, text) for text in self.first)
+        return replace(self, texts=frozenset(written.values()), first=first)
 
     @property
     def bit(self) -> bool:
