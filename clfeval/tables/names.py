@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
@@ -54,6 +54,38 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
             hint=f"{given('--truth', truth)} makes models of the others; --ignore leaves them out",
             fixes={"truth": truth} | ({"ignore": tuple(others)} if left else {}),
         )
+
+
+def refuse_weights(
+    file: str,
+    free: Sequence[str],
+    peeks: Mapping[str, Peek],
+    classes: Collection[str],
+    roles: Input,
+) -> None:
+    """Raise where a column of numbers is called like the weights of rows, and would be a model.
+
+    One with the labels of truth that is called `w` may be one.
+    """
+    numbers = [
+        name for name in free if peeks[name].mostly_numeric and min(peeks[name].numbers) >= 0
+    ]
+    found = [
+        name for name in numbers
+        if find([name], Names.WEIGHT)
+        and not (find([name], Names.WEIGHT[-1:]) and peeks[name].texts <= {*classes})
+    ]  # fmt: skip
+    if not found or len(found) == len(free) or roles.model or roles.weight:
+        return
+    weight = str(find(found, Names.WEIGHT))
+    rest = tuple(name for name in found if name != weight)
+    what = "called like the weights of rows: is it one of them, or a model?"
+    raise DataError(
+        [Problem(what, "stray-weight", file, None, name) for name in found],
+        hint=f"{given('--weight', weight)} weighs the rows by it; {given('--ignore', weight)} leaves "
+        "it out; --model, once for each model, says that it is one",
+        fixes={"weight": weight} | ({"ignore": rest} if rest else {}),
+    )
 
 
 def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:

@@ -75,6 +75,11 @@ class Peek:
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
 
     @property
+    def numbers(self) -> list[float]:
+        """The values that are numbers."""
+        return [float(text) for text in self.texts if is_score(text)]
+
+    @property
     def classes(self) -> bool:
         """True when the values may be classes: texts, or whole numbers."""
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
