@@ -67,9 +67,7 @@ def refuse_weights(
 
     One with the labels of truth that is called `w` may be one.
     """
-    numbers = [
-        name for name in free if peeks[name].mostly_numeric and min(peeks[name].numbers) >= 0
-    ]
+    numbers = [name for name in free if peeks[name].mostly_numeric and peeks[name].positive]
     found = [
         name for name in numbers
         if find([name], Names.WEIGHT)
@@ -82,8 +80,8 @@ def refuse_weights(
     what = "called like the weights of rows: is it one of them, or a model?"
     raise DataError(
         [Problem(what, "stray-weight", file, None, name) for name in found],
-        hint=f"{given('--weight', weight)} weighs the rows by it; {given('--ignore', weight)} leaves "
-        "it out; --model, once for each model, says that it is one",
+        hint=f"{given('--weight', weight)} weighs the rows by it; {given('--ignore', weight)} "
+        "leaves it out; --model, once for each model, says that it is one",
         fixes={"weight": weight} | ({"ignore": rest} if rest else {}),
     )
 

@@ -75,9 +75,9 @@ class Peek:
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
 
     @property
-    def numbers(self) -> list[float]:
-        """The values that are numbers."""
-        return [float(text) for text in self.texts if is_score(text)]
+    def positive(self) -> bool:
+        """True when no number is negative."""
+        return all(float(text) >= 0 for text in self.texts if is_score(text))
 
     @property
     def classes(self) -> bool:
