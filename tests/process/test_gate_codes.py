@@ -132,7 +132,7 @@ def test_a_measure_at_a_cut_names_the_option_that_cuts(name: str) -> None:
 @pytest.mark.parametrize(("words", "code", "meant"), [
     (("--fail-under", "brier=0.01"), 0, "less is better; is --fail-over brier=0.01 meant?"),
     (("--fail-over", "a:roc_auc=0.99"), 0, "more is better; is --fail-under roc_auc=0.99 meant?"),
-    (("--fail-over", "roc_auc.low=.1"), 1, "more is better; is --fail-under roc_auc.low=0.1 meant?"),
+    (("--fail-over", "roc_auc.low=.1"), 1, "is --fail-under roc_auc.low=0.1 meant?"),
     (("--fail-under", "roc_auc=0.5"), 0, None),
     (("--fail-over", "brier=0.9"), 0, None),
     (("--fail-under", "roc_auc=0.5", "--fail-over", "roc_auc=0.99"), 0, None),  # a range

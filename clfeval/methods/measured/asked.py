@@ -188,9 +188,8 @@ def instead(text: str, known: Askable, flag: str = FLAG) -> str:
     for pattern, ask in SPELT:
         if found := pattern.fullmatch(plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
-    return (
-        at_cut(name) or suggestion(name, known.names) or f"clfeval {known.command} --list-measures"
-    )
+    close = at_cut(name) or suggestion(name, known.names)
+    return close or f"clfeval {known.command} --list-measures"
 
 
 def called(measure: Measure, given: Mapping[str, Any]) -> str:
