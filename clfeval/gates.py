@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -21,11 +21,11 @@ from clfeval.baseline import (
     read_baseline,
 )
 from clfeval.errors import UsageError, listing, suggestion
-from clfeval.limits import Gates, Limit
-from clfeval.measures.catalog import CATALOG, find_measure, same_measure
+from clfeval.limits import PARTS, Gates, Limit
+from clfeval.measures.catalog import CATALOG, at_cut, find_measure, same_measure
 from clfeval.measures.record import AIMS
 from clfeval.pages import page_of
-from clfeval.result import Cell, Estimate, Gate, Result, Row
+from clfeval.result import Cell, Estimate, Gate, Result, Row, Warn
 from clfeval.schema import BASELINE, gated
 
 
@@ -50,9 +50,10 @@ def judge(result: Result, limits: Iterable[Limit], baseline: Result | None = Non
     rows, before = _models(result), _models(baseline) if baseline else None
     for limit in limits:
         gates += _judge_one(result, limit, baseline, rows, before)
+    warnings = (*result.warnings, *_turned(result, limits))
     if baseline is None:
-        return replace(result, gates=tuple(gates))
-    warnings = (*result.warnings, *gone_note(result, baseline))
+        return replace(result, gates=tuple(gates), warnings=warnings)
+    warnings = (*warnings, *gone_note(result, baseline))
     tables = {**result.tables, BASELINE: baseline_rows(result, baseline)}
     return replace(result, gates=tuple(gates), tables=tables, warnings=warnings)
 
@@ -82,7 +83,8 @@ def _judge_one(
     known = [name for name, cell in cells.items() if _is_number(cell)]
     if metric not in known:
         what = f"--{limit.kind}: no metric '{limit.metric}'"
-        close = _left_out(result, limit.metric) or _elsewhere(result.command, metric)
+        close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
+        close = close or at_cut(limit.metric) or _elsewhere(result.command, metric)
         close = close or suggestion(limit.metric, known) or f"metrics: {listing(known)}"
         raise UsageError.of(what, "unknown-metric", hint=close)
     # the reference has no difference from itself
@@ -218,12 +220,41 @@ def _elsewhere(command: str, metric: str) -> str | None:
 def _left_out(result: Result, metric: str) -> str | None:
     """Say how to get a measure that this result has not, where it can be asked for."""
     needs = {"measures": ("confusion",), "measure": ("confusion", "scores", "probabilities")}
-    measure = find_measure(metric)
+    measure = None if at_cut(metric) else find_measure(metric.partition(":")[0])
     if measure is None or not any(
         option in result.parameters and measure.needs in known for option, known in needs.items()
     ):
         return None
     return f"it is left out of this result: add --measure {metric}"
+
+
+def _part_of(metric: str, known: Iterable[str]) -> str | None:
+    """Suggest a part of a measure that is there: `.low` for `.lo`."""
+    name, dot, _ = metric.rpartition(".")
+    names = [one for one in same_measure(name) if one in {*known}] if dot else []
+    parts = [f"{name}.{part}" for part in PARTS if names]
+    return suggestion(metric, parts) or (f"its parts: {listing(parts)}" if parts else None)
+
+
+def _turned(result: Result, limits: Iterable[Limit]) -> Iterator[Warn]:
+    """Yield a note for each limit that fails what is better, and is no end of a range."""
+    limits, cells = list(limits), dict(result.summary)
+    for row in _models(result).values():
+        cells |= row
+    turned = {"fail-under": "fail-over", "fail-over": "fail-under"}
+    for limit in limits:
+        other = turned.get(limit.kind)
+        metric = _metric(limit, cells)
+        column = page_of(result.command).column(metric)
+        sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
+        wrong = {"fail-under": "min", "fail-over": "max"}.get(limit.kind)
+        ends = [one.kind for one in limits if one.metric == limit.metric]
+        if sure and best_of(result, metric) == wrong and other not in ends:
+            part = "" if limit.part == "value" else f".{limit.part}"
+            what = "less" if wrong == "min" else "more"
+            text = f"--{limit.kind} {limit.metric}{part}: of '{metric}' {what} is better; is " \
+                   f"--{other} {limit.metric}{part}={limit.limit:g} meant?"  # fmt: skip
+            yield Warn("gate-turned", text)
 
 
 def _part(cell: Cell, part: str) -> tuple[float | None, str | None]:

@@ -10,6 +10,7 @@ from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
+from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
 from clfeval.tables.input import Input
@@ -35,4 +36,8 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
         sample = read_sample(predictions)
         if sample.counted is not None:
             refuse_several(sample.counted)
+            if sample.counted.several:
+                order, name = sample.counted.order, sample.counted.name
+                sure = sample.counted.ordered
+                asked_of_classes(options.measure, order, ordered=sure, file=name)
         yield Ready(lambda: report_result(sample, options), sample.facts)

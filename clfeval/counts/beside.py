@@ -26,7 +26,7 @@ def threshold_beside(
     """
     label = str(model.beside)
     chosen = columns.readings("plain")
-    readings: dict[str, Reading] = {label: chosen[columns.truth], score: chosen[score]}
+    readings: dict[str, Reading] = {label: columns.label(label), score: chosen[score]}
     # positives score this or more, all others this or less
     least, most, lowest = inf, -inf, inf
     labels = set()
@@ -64,7 +64,7 @@ def threshold_beside(
 def check_largest(files: Sequence[TableFile], columns: Columns, model: ModelColumns) -> None:
     """Raise DataError where a label beside class probabilities is not the most probable class."""
     label, chosen = str(model.beside), columns.readings("plain")
-    readings: dict[str, Reading] = {label: chosen[columns.truth]}
+    readings: dict[str, Reading] = {label: columns.label(label)}
     readings |= {name: chosen[name] for name in model.columns}
     other = rows = 0
     for file in files:

@@ -102,7 +102,8 @@ def refuse_complements(settled: Settled) -> None:
     for one, two in pairwise(names):
         pairs = zip(settled.peeks[one].first, settled.peeks[two].first, strict=True)
         rows = {(a, b) for a, b in pairs if a and b and is_score(a) and is_score(b)}
-        if len(rows) >= TOLD and all(abs(float(a) + float(b) - 1) < 2 * HALF for a, b in rows):
+        first_rows = all(abs(float(a) + float(b) - 1) < 2 * HALF for a, b in rows)
+        if len(rows) >= TOLD and first_rows and _complements(settled, one, two):
             first, second = (re.split(r"[\W_]+", name)[-1] for name in (one, two))
             guess, why = guess_positive({first: 1, second: 1})
             spare = two if why != NO_REASON and guess == first != second else one
@@ -111,6 +112,16 @@ def refuse_complements(settled: Settled) -> None:
             hint += "that it is one"
             raise DataError.of(what, "complements", settled.name, None, spare, hint=hint,
                                fixes={"ignore": (spare,)})  # fmt: skip
+
+
+def _complements(settled: Settled, one: str, two: str) -> bool:
+    """Tell whether two columns are 1 together in every row of all files that has both."""
+    written = settled.columns.written
+    total = number_of(one, written) + number_of(two, written)
+    odd = ((total - 1).abs() >= 2 * HALF) & total.is_not_nan()
+    frames = (numbered(file, settled.columns.null_values) for file in settled.files)
+    found = pl.concat(frame.select(odd.alias("odd")) for frame in frames)
+    return found.filter("odd").collect().is_empty()
 
 
 def refuse_foreign(settled: Settled, known: Sequence[str], unknown: Collection[str]) -> None:

@@ -291,7 +291,7 @@ def _absent(score: nw.Expr) -> nw.Expr:
 def _all_bits(settled: Settled) -> bool:
     """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
     columns, peeks = settled.columns, settled.peeks
-    if settled.layout.gathers or columns.weight or columns.null_values:
+    if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
         return False
     names = [columns.truth, *map(columns.source, columns.models)]
     return (

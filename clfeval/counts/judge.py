@@ -24,7 +24,14 @@ from clfeval.counts.doubts import (
 )
 from clfeval.counts.group import MISSING, Grouped
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.settle import Settled, resolve_positive, slice_label, values_of, with_kinds
+from clfeval.counts.settle import (
+    Settled,
+    declarable,
+    resolve_positive,
+    slice_label,
+    values_of,
+    with_kinds,
+)
 from clfeval.counts.several import refuse_joined
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.weights import Owners, picked
@@ -80,10 +87,12 @@ def raise_found(
     looks: Iterable[tuple[pl.LazyFrame, Iterable[Check]]],
     hints: Mapping[str, str],
     more: Iterable[Problem] = (),
+    declared: tuple[str, ...] = (),
 ) -> None:
     """Take the second look: run the checks over numbered rows, and raise what they find.
 
-    Problems come in the order of the files; `more` are known without looking.
+    Problems come in the order of the files; `more` are known without looking; `declared`: labels
+    that are classes, most likely.
     """
     problems = list(more)
     totals = Counter(problem.code for problem in problems)
@@ -95,6 +104,8 @@ def raise_found(
         order = [file.name for file in files]
         problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
         hint, fixes = _hint(problems[0], hints), _fixes(problems, hints)
+        if declared and {*totals} == {"unknown-label"}:
+            fixes = {"labels": declared}
         raise DataError(problems[:KEPT], hint=hint, totals=totals, fixes=fixes)
 
 
@@ -114,12 +125,12 @@ def raise_culprits(
     refuse_disjoint(settled, known, unknown)
     suspicion = Suspicion(
         known, unknown, settled.roles.missing == "error", wrong, weights,
-        settled.columns.written, settled.columns.fold,
+        settled.columns.written, settled.columns.fold, settled.columns.bits,
     )  # fmt: skip
     parts = [numbered(file, settled.columns.null_values) for file in settled.files]
     hints = _HINTS | ({"missing-value": "every row belongs to a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)
-    raise_found(settled.files, looks, hints)
+    raise_found(settled.files, looks, hints, declared=declarable(settled, unknown))
 
 
 def _fixes(problems: Sequence[Problem], hints: Mapping[str, str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from clfeval.errors import DataError, Problem, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
 from clfeval.shell import given
-from clfeval.tables.cells import as_text, is_absent, known_labels, natural
+from clfeval.tables.cells import as_text, is_absent, known_labels, means_missing, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.peek import Peek, is_score
@@ -30,6 +31,8 @@ from clfeval.tables.scan import (
     unreadable,
 )
 from clfeval.words import many
+
+OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
 
 
 def resolve_positive(
@@ -257,10 +260,27 @@ def settle(opened: Predictions) -> Settled:
     strange = _strange(settled, classes)
     kinds: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
     settled = with_kinds(settled, kinds)
-    if classes:
+    if classes and not (roles.several and declarable(settled, strange)):  # then these are asked of
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)
     return replace(settled, classes=classes, strange=strange)
+
+
+def declarable(settled: Settled, unknown: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Return the labels that truth lacks, where models that say its own too often say each.
+
+    Nothing where some label may be a slip. unknown: per model, of what it says.
+    """
+    columns, said = settled.columns, Counter[str]()
+    known = {*settled.peeks[columns.truth].texts, *settled.roles.labels}
+    names = [columns.source(model) for model in columns.models if model.name in unknown]
+    if not names or any(not settled.peeks[name].texts & known for name in names):
+        return ()
+    for name in dict.fromkeys(names):
+        said += distinct_of(settled.files, name, columns.null_values, columns.label(name))
+    words = {label for labels in unknown.values() for label in labels}
+    slips = any(said[label] < OFTEN or means_missing(label) for label in words)
+    return () if slips or len(words) > MOST_DECLARED else tuple(sorted(words, key=natural))
 
 
 def with_related(settled: Settled) -> Settled:

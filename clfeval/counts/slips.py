@@ -14,7 +14,8 @@ from clfeval.tables.input import DEFAULT_THRESHOLD
 from clfeval.tables.prediction import ModelColumns
 from clfeval.words import many
 
-FEW = 0.01  # share of the scores that may be mistaken
+FEW = 0.1  # share of the scores that may be mistaken
+NAMED = 3  # different values in a hint
 ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
 VALUE = "__clfeval_value"
 
@@ -41,20 +42,25 @@ def refuse_slips(settled: Settled, models: Iterable[ModelColumns]) -> None:
         rounded = beyond.filter(~within).is_empty()
         if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
             continue
-        file, row, value, found = beyond.row(0)
+        file, row, value, _ = beyond.row(0)
         text = str(as_text(value))
-        end = ("0" if found < 0 else "1") + ("%" if found < 0 else "00%") * text.endswith("%")
         more = f", and so do {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
         what = (
             f"{text} lies outside 0..1{more}; {many(len(rows) - len(beyond), 'score')} lie within"
         )
         problems.append(Problem(what, "needs-threshold", file, row, column))
         cuts[model.name] = DEFAULT_THRESHOLD
-        row_out = f"{given('--null-value', text)} --missing drop"
         cut = given("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
         hint = hint or (
-            f"by rounding or by mistake? Write {text} as {end} in the file, or leave its row out "
-            f"with {row_out}; {cut} takes the column as scores that are no probabilities"
+            f"by rounding or by mistake? Mend what lies outside{_left_out(beyond[VALUE])}; {cut} "
+            f"takes the column as scores that are no probabilities"
         )
     if problems:
         raise DataError(problems, hint=hint, fixes={"threshold": cuts})
+
+
+def _left_out(values: pl.Series) -> str:
+    """Say how rows of a few different values are left out; nothing of more of them."""
+    texts = [str(as_text(value)) for value in values.unique(maintain_order=True)[: NAMED + 1]]
+    flags = " ".join(given("--null-value", text) for text in texts)
+    return f", or leave it out with {flags} --missing drop" if len(texts) <= NAMED else ""

@@ -78,6 +78,7 @@ CATALOG: Mapping[str, Measure] = {
     for measure in family
 }
 
+_AT_CUT = re.compile(r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 
@@ -110,6 +111,15 @@ def same_measure(name: str) -> list[str]:
     found = {m.id: m for m in (*direct, *twins)}
     aliases = (alias for m in found.values() for alias in m.aliases)
     return list(dict.fromkeys([name, *found, *aliases]))
+
+
+def at_cut(name: str) -> str | None:
+    """Say how a measure of the 2 x 2 table is had at a threshold: `sensitivity@0.1`, `f1:t=.2`."""
+    found = _AT_CUT.fullmatch(name.strip())
+    measure = find_measure(found[1]) if found else None
+    if found is None or measure is None or measure.needs != "confusion":
+        return None
+    return f"scores are cut by an option: --threshold {found[2]}, and then ask for '{found[1]}'"
 
 
 def weighed(name: str, beta: float | None = None) -> str:

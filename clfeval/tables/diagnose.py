@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from clfeval.errors import KEPT, Problem, listing, quoted
 from clfeval.late import pl
-from clfeval.tables.scan import FILE_NAME, TableFile, folded, number_in, scan
+from clfeval.tables.scan import FILE_NAME, TableFile, folded, in_bits, number_in, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"
@@ -20,7 +20,8 @@ class Suspicion:
 
     known: truth's labels; unknown: models that say others; strict: missing values are errors;
     wrong: rows of one observation contradict each other; weights: some are none. written: columns
-    of numbers as people write them; fold: labels are compared in small letters.
+    of numbers as people write them; fold: labels are compared in small letters; bits: columns in
+    which 0 is false, or the reverse.
     """
 
     known: Sequence[str]
@@ -30,6 +31,7 @@ class Suspicion:
     weights: bool
     written: Container[str] = ()
     fold: bool = False
+    bits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def bad_answer(
     if number:
         checks.append(bad_number(column, written))
     elif unknown:
+        if column in suspicion.bits:
+            text = in_bits(pl, text, suspicion.bits[column])
         text = folded(text) if suspicion.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         what = "'{value}' is not among truth's labels " + plain_text(listing(suspicion.known))

@@ -205,6 +205,10 @@ class Names:
         "subject_id", "participant", "participant_id", "person", "person_id", "user", "user_id",
         "case", "case_id", "document", "document_id", "doc", "doc_id", "session", "session_id",
     )  # fmt: skip
+    WEIGHT = (
+        "weight", "weights", "row_weight", "sample_weight", "sample_weights", "sampling_weight",
+        "case_weight", "survey_weight", "w",
+    )  # fmt: skip
     ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
     FEATURE = ("feature", "term", "token", "word")
     VALUE = ("value", "count", "frequency", "tf")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
@@ -24,7 +25,8 @@ LIKELY = (
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 RATES = ("sensitivity", "specificity")
 # of a table with a column of truth for each label
-_OF_LABEL = re.compile(rf"\s*(?:{'|'.join(Names.TRUTH)})[_ .:-]+\S", re.IGNORECASE)
+_TRUE = rf"(?:{'|'.join(Names.TRUTH)}|true|gt|gold)"
+_OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
 _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
 
 
@@ -56,6 +58,36 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
         )
 
 
+def refuse_weights(
+    file: str,
+    free: Sequence[str],
+    peeks: Mapping[str, Peek],
+    classes: Collection[str],
+    roles: Input,
+) -> None:
+    """Raise where a column of numbers is called like the weights of rows, and would be a model.
+
+    One with the labels of truth that is called `w` may be one.
+    """
+    numbers = [name for name in free if peeks[name].mostly_numeric and peeks[name].positive]
+    found = [
+        name for name in numbers
+        if find([name], Names.WEIGHT)
+        and not (find([name], Names.WEIGHT[-1:]) and peeks[name].texts <= {*classes})
+    ]  # fmt: skip
+    if not found or len(found) == len(free) or roles.model or roles.weight:
+        return
+    weight = str(find(found, Names.WEIGHT))
+    rest = tuple(name for name in found if name != weight)
+    what = "called like the weights of rows: is it one of them, or a model?"
+    raise DataError(
+        [Problem(what, "stray-weight", file, None, name) for name in found],
+        hint=f"{given('--weight', weight)} weighs the rows by it; {given('--ignore', weight)} "
+        "leaves it out; --model, once for each model, says that it is one",
+        fixes={"weight": weight} | ({"ignore": rest} if rest else {}),
+    )
+
+
 def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     """Build the error for a table in which no column is known to be truth; one is proposed."""
     what = f"no truth column; columns: {listing(peeks)}"
@@ -68,7 +100,7 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
     if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
         hint = "a table of metrics? clfeval mlcps ranks its models; else --truth COLUMN"
         return DataError.of(what, "no-truth", file, hint=hint)
-    several = [name for name in peeks if _OF_LABEL.match(name)]
+    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
     if len(several) > 1:
         hint = (
             f"{listing(several, 3)}: a label each? Make it long, one label a line: columns row, "
@@ -81,6 +113,17 @@ def no_truth(file: str, peeks: Mapping[str, Peek]) -> DataError:
         return DataError.of(what, "no-truth", file, hint="name it with --truth COLUMN")
     hint = f"{given('--truth', guess[0])}: {guess[1]}"
     return DataError.of(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
+
+
+def _bare_labels(peeks: Mapping[str, Peek]) -> list[str]:
+    """Return columns of 0 and 1 that others are called by, with a model's name: `sun`, `m_sun`."""
+    bits = [name for name, column in peeks.items() if name and column.texts <= {"0", "1"}]
+    models: dict[str, list[str]] = {}
+    for label, name in product(bits, bits):
+        found = re.fullmatch(rf"(.*\S)[_ .:-]{re.escape(label)}", name)
+        if found:
+            models.setdefault(found[1], []).append(label)
+    return max(models.values(), key=len, default=[])
 
 
 def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval.tables.cells import as_text
@@ -57,6 +57,13 @@ class Peek:
         numeric = typed_number or outweigh(texts)
         return cls(texts, typed_number, percent, commas, distinct, numeric, first)
 
+    def in_bits(self, pair: str) -> Peek:
+        """Return the same with bits as a pair such as `False/True` has them."""
+        no, yes = pair.split("/")
+        written = {text: yes if text.casefold() in ("1", "true") else no for text in self.texts}
+        first = tuple(text and written.get(text, text) for text in self.first)
+        return replace(self, texts=frozenset(written.values()), first=first)
+
     @property
     def bit(self) -> bool:
         """True when every value is a bare 0 or 1."""
@@ -66,6 +73,11 @@ class Peek:
     def whole(self) -> bool:
         """True when all values are whole numbers."""
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
+
+    @property
+    def positive(self) -> bool:
+        """True when no number is negative."""
+        return all(float(text) >= 0 for text in self.texts if is_score(text))
 
     @property
     def classes(self) -> bool:

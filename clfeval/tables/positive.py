@@ -37,6 +37,20 @@ def partners(labels: Collection[str]) -> set[str]:
     return set(next((pair for pair in PAIRS if {*labels} <= {*pair}), ()) if labels else ())
 
 
+def written_alike(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
+    """Return how truth writes the bits that a column has as 0 and 1 for False and True, or so.
+
+    None where it writes them as truth does, or they are no bits.
+    """
+    mine, theirs = (
+        next((pair for pair in PAIRS if {*one} <= {*pair}), ("", "")) if one else ("", "")
+        for one in (classes, texts)
+    )
+    words = [pair[1].casefold() == "true" for pair in (mine, theirs)]
+    numbers = mine in PAIRS[0:3:2], theirs == PAIRS[0]
+    return mine if (words[0] and numbers[1]) or (numbers[0] and words[1]) else None
+
+
 def default_positive(classes: Collection[str]) -> str | None:
     """Return 1 or true (as it is written) where the classes are 0 and 1, -1 and 1, false and true.
 

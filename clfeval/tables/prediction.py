@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
@@ -18,6 +18,7 @@ from clfeval.tables.input import Input, Kind, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, outweigh, peek
+from clfeval.tables.positive import written_alike
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import open_sources, paths_of
 from clfeval.tables.taken import Taken
@@ -59,6 +60,7 @@ class Columns:
 
     naming: the column with the models' names; answer: the one with what all of them said. written:
     columns of numbers as people write them. fold: labels in small letters, without outer spaces.
+    bits: columns of 0 and 1 beside a truth of false and true, or the reverse, as truth has them.
     """
 
     truth: str
@@ -74,6 +76,7 @@ class Columns:
     null_values: tuple[str, ...] = ()
     written: frozenset[str] = frozenset()
     fold: bool = False
+    bits: Mapping[str, Reading] = field(default_factory=dict)
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of the file that holds a model's answers, or the first of them."""
@@ -90,10 +93,14 @@ class Columns:
         names = (self.truth, *self.by, self.weight, self.cluster)
         return tuple(dict.fromkeys(name for name in names if name))
 
+    def label(self, column: str, mode: Mode = "plain") -> Reading:
+        """Say how a column of labels is read."""
+        plain: Reading = "folded" if self.fold else "bit" if mode == "fast" else "text"
+        return self.bits.get(column, plain)
+
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Say how every column that is counted is read."""
         loose = mode == "loose"
-        label: Reading = "folded" if self.fold else "bit" if mode == "fast" else "text"
 
         def number(column: str) -> Reading:
             if column in self.written:
@@ -101,13 +108,13 @@ class Columns:
             return "loose" if loose else "number"
 
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
-        chosen[self.truth] = label
+        chosen[self.truth] = self.label(self.truth, mode)
         if self.answer:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             columns = (self.answer,) if self.answer else model.columns
-            read = {name: label if model.kind == "label" else number(name) for name in columns}
-            chosen |= read
+            labels = model.kind == "label"
+            chosen |= {n: self.label(n, mode) if labels else number(n) for n in columns}
         return chosen | ({self.weight: number(self.weight)} if self.weight else {})
 
 
@@ -148,7 +155,10 @@ def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
     """Labels when the values are truth's labels, scores when they are numbers, else labels.
 
     One bad cell among numbers leaves them numbers, and one odd cell among labels (`01`) labels.
+    0 and 1 are labels beside false and true.
     """
+    if written_alike(column.texts, classes):
+        return "label"
     strange = column.texts - classes
     scores = strange and column.mostly_numeric and (column.typed_number or outweigh(strange))
     return "score" if scores else "label"
@@ -211,7 +221,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 return layout, replace(
                     found, by=roles.by, weight=roles.weight, run=roles.run,
                     cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
-                    ignored=(*found.ignored, *ignored),
+                    ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
                     written=frozenset(
                         name
                         for name, column in peeks.items()
@@ -222,6 +232,18 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
     what = f"{layout.lacking}: columns {listing(columns)}"
     hint = f"that layout needs columns like {layout.needs}"
     raise DataError.of(what, "wrong-layout", file, hint=hint)
+
+
+def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str, Reading]:
+    """Return the columns of labels that are bits as truth's are, and written otherwise."""
+    if columns.truth not in peeks:
+        return {}
+    labels = [name for one in columns.models if one.kind == "label" for name in one.columns]
+    labels += [one.beside for one in columns.models if one.beside]
+    labels += [columns.answer] if columns.answer and roles.kind != "score" else []
+    classes = known_labels(peeks[columns.truth].texts, roles)
+    found = {name: written_alike(peeks[name].texts, classes) for name in labels}
+    return {name: cast(Reading, "/".join(pair)) for name, pair in found.items() if pair}
 
 
 def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> None:
@@ -284,6 +306,11 @@ class Predictions:
             names = [model.name for model in columns.models if model.kind == kind]
             if names:
                 parts.append(f"{what} of {listing(names)}")
+        for pair in dict.fromkeys(columns.bits.values()):
+            alike = listing(name for name, one in columns.bits.items() if one == pair)
+            no, yes = pair.split("/")
+            given = "false and true" if yes in ("1", "1.0") else "0 and 1"
+            parts.append(f"{given} of {alike} taken as '{no}' and '{yes}'")
         if columns.ignored:
             parts.append(f"ignored {listing(columns.ignored)}")
         return "; ".join(parts)
@@ -352,4 +379,5 @@ def _recognised(files: tuple[TableFile, ...], roles: Input) -> Predictions:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:
         raise with_delimiter_hint(files[0], error) from error
+    peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
     return Predictions(files, layout, columns, peeks, roles)

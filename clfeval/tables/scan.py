@@ -22,8 +22,12 @@ from clfeval.tables.source import SourceFile
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns what is no number into null, for the pass that names the
 # bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
-# `folded` is text in small letters, without spaces around it.
-Reading = Literal["bit", "integer", "number", "loose", "written", "loose written", "text", "folded"]
+# `folded` is text in small letters, without spaces around it. `False/True` and the like are bits,
+# however they are written, as the two texts.
+Reading = Literal[
+    "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
+    "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
+]  # fmt: skip
 FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
@@ -70,6 +74,13 @@ def scan(
         frame = scan(file, others, null_values=null_values, watch=watch)
         frame = frame.with_columns(nw.lit(file.name).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
+    if bits := {name: reading for name, reading in readings.items() if "/" in reading}:
+        texts: dict[str, Reading] = dict.fromkeys(bits, "text")
+        frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
+        return frame.with_columns(
+            in_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
+            for name, pair in bits.items()
+        )
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
     return nw.from_native(_scan_text(file, readings, null_values, watch))
@@ -119,6 +130,18 @@ def _read_text(name: str, reading: Reading) -> pl.Expr:
 def folded(column: Any) -> Any:
     """Return text in small letters, without spaces around it."""
     return column.str.strip_chars().str.to_lowercase()
+
+
+def in_bits(library: Any, text: Any, pair: str) -> Any:
+    """Return 0 and 1, false and true of a column of text as a pair such as `False/True` has them.
+
+    What is neither stays. library: narwhals or polars, whose expression it is.
+    """
+    no, yes = pair.split("/")
+    for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
+        mine = folded(text).is_in(names)
+        text = library.when(mine).then(library.lit(value)).otherwise(text)
+    return text
 
 
 def number_in(text: pl.Expr, *, strict: bool = False) -> pl.Expr:

@@ -100,3 +100,49 @@ def test_a_baseline_that_is_none_is_a_usage_error(content: str | None) -> None:
     assert done.err.startswith("old.json: ")
     assert "[baseline]" in done.err
     assert "Traceback" not in done.err
+
+
+SCORED = "truth,a\n" + "1,.9\n0,.2\n1,.6\n0,.7\n1,.8\n0,.1\n" * 5
+
+
+@pytest.mark.parametrize(("limit", "hint"), [
+    ("f_beta:beta=2=0.3", "it is left out of this result: add --measure f_beta:beta=2"),
+    ("a:roc_auc.lo=0.9", "did you mean 'roc_auc.low'?"),
+    ("sensitivity@0.1=0.3", "scores are cut by an option: --threshold 0.1, and then ask for "
+     "'sensitivity'"),
+    ("sensitivity:t=0.1=0.3", "scores are cut by an option: --threshold 0.1, and then ask for "
+     "'sensitivity'"),
+])  # fmt: skip
+def test_a_limit_on_what_is_not_there_says_how_to_get_it(limit: str, hint: str) -> None:
+    Path("s.csv").write_text(SCORED)
+    done = clfeval("report", "s.csv", "-q", "--fail-under", limit)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == f"hint: {hint}"
+
+
+@pytest.mark.parametrize("name", ["sensitivity@0.1", "sensitivity:t=0.1", "recall:t=.1", "f1@0.1"])
+def test_a_measure_at_a_cut_names_the_option_that_cuts(name: str) -> None:
+    Path("s.csv").write_text(SCORED)
+    done = clfeval("report", "s.csv", "-q", "--measure", name)
+    assert done.code == 2
+    cut = ".1" if name.endswith("=.1") else "0.1"
+    assert f"hint: scores are cut by an option: --threshold {cut}, and" in done.err
+
+
+@pytest.mark.parametrize(("words", "code", "meant"), [
+    (("--fail-under", "brier=0.01"), 0, "less is better; is --fail-over brier=0.01 meant?"),
+    (("--fail-over", "a:roc_auc=0.99"), 0, "more is better; is --fail-under roc_auc=0.99 meant?"),
+    (("--fail-over", "roc_auc.low=.1"), 1, "is --fail-under roc_auc.low=0.1 meant?"),
+    (("--fail-under", "roc_auc=0.5"), 0, None),
+    (("--fail-over", "brier=0.9"), 0, None),
+    (("--fail-under", "roc_auc=0.5", "--fail-over", "roc_auc=0.99"), 0, None),  # a range
+])  # fmt: skip
+def test_a_limit_that_fails_what_is_better_is_noted(
+    words: tuple[str, ...], code: int, meant: str | None
+) -> None:
+    Path("s.csv").write_text(SCORED)
+    done = clfeval("report", "s.csv", *words, "-f", "csv")
+    assert done.code == code, done.err
+    notes = [line for line in done.err.splitlines() if "[gate-turned]" in line]
+    assert len(notes) == (meant is not None)
+    assert meant is None or meant in notes[0]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
+import pandas as pd
+import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
 from clfeval.errors import ClfevalError
+from tests.process.program import clfeval as program
 from tests.tables.door import Confusion, confusion, counted, data_message, write
 from tests.thoroughness import thinned
 
@@ -19,6 +22,9 @@ WHOLE = pytest.mark.parametrize(
     ("with_id", "missing"),
     thinned(product([True, False], ["error", "drop"]), [(True, "error"), (False, "drop")]),
 )
+ALIKE = "truth,a,b\n{yes},1,0\n{yes},1,1\n{no},0,1\n{no},1,0\n{no},0,0\n"
+SAME = {"a": (2, 1, 0, 2), "b": (1, 1, 1, 2)}  # of it, counted by hand
+PAIRS = [("False", "True"), ("false", "true"), ("FALSE", "TRUE")]
 WITH_ID = pytest.mark.parametrize("with_id", [True, False], ids=["id", "no id"])
 
 
@@ -136,3 +142,53 @@ def test_two_files_do_not_pay_for_each_other() -> None:
     first = write("a.csv", f"truth,a,b\n{lines}\n01,1,1\n")
     second = write("b.csv", f"truth,a,b\n{lines}\n1,,1\n")
     assert "positive-needed" in str(outcome([first, second], missing="drop"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("no", "yes"), PAIRS)
+def test_bits_are_the_booleans_of_truth(no: str, yes: str) -> None:
+    name = write("t.csv", ALIKE.format(no=no, yes=yes))
+    for command in "mars", "phidelta", "tune-jpt", "report":
+        done = program(command, name)
+        assert done.code == 0, done.err
+        said = f"labels of 'a', 'b'; 0 and 1 of 'a', 'b' taken as '{no}' and '{yes}'"
+        assert done.err.splitlines()[0].endswith(said)
+    assert counted(name) == SAME
+
+
+@pytest.mark.parametrize(("no", "yes"), PAIRS)
+def test_booleans_are_the_bits_of_truth(no: str, yes: str) -> None:
+    rows = [line.split(",") for line in ALIKE.format(no=0, yes=1).splitlines()[1:]]
+    said = {"0": no, "1": yes}
+    one = "".join(f"{y},{said[a]},{b}\n" for y, a, b in rows)  # beside a column of bits
+    both = "".join(f"{y},{said[a]},{said[b]}\n" for y, a, b in rows)
+    long = "".join(f"{i},a,{said[a]},{y}\n{i},b,{said[b]},{y}\n"
+                   for i, (y, a, b) in enumerate(rows))  # fmt: skip
+    assert counted(write("t.csv", f"truth,a,b\n{one}")) == SAME
+    assert counted(write("t.csv", f"truth,a,b\n{both}")) == SAME
+    assert counted(write("t.csv", f"id,model,prediction,truth\n{long}")) == SAME
+
+
+def test_booleans_of_frames_are_bits_with_gaps_and_late_cells() -> None:
+    truth, bits = [True, True, False, False], [1, 0, 1, 0]
+    for make in pl.DataFrame, pd.DataFrame:
+        assert confusion(mars(make({"truth": truth, "a": bits}))) == {"a": (1, 1, 1, 1)}
+        numbers = make({"truth": list(map(int, truth)), "a": list(map(bool, bits))})
+        assert confusion(mars(numbers)) == {"a": (1, 1, 1, 1)}
+    name = write("t.csv", "truth,a\nTrue,1\nTrue,\nFalse,1\nFalse,0\n")
+    assert counted(name, missing="drop") == {"a": (1, 1, 0, 1)}
+    late = "True,1\nFalse,0\n" * (ROWS // 2)
+    assert data_message(f"truth,a\n{late}True,x\n") == (
+        f"t.csv:{ROWS + 2}: column 'a': 'x' is not among truth's labels 'False', 'True' "
+        "[unknown-label]\nhint: a class truth happens to lack is declared with --labels "
+        "'x'; a column that is no model is left out by naming the others with --model"
+    )
+    # no bits at all, past the first rows
+    assert counted(write("t.csv", f"truth,a\n{late}True,0.3\n")) == {"a": (3000, 0, 1, 3000)}
+
+
+def test_labels_of_bits_beside_scores_and_truth_of_booleans() -> None:
+    name = write("t.csv", "truth,y_pred,y_prob\nTrue,1,.9\nTrue,0,.3\nFalse,1,.6\nFalse,0,.1\n")
+    assert counted(name) == {"model": (1, 1, 1, 1)}
+    # numbers of a sure tree stay scores
+    done = program("mars", write("t.csv", "truth,a\nTrue,1\nFalse,0\n"), "--kind", "score")
+    assert "scores of 'a'" in done.err

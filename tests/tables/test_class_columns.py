@@ -221,6 +221,14 @@ def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str)
     assert hint.endswith("--model, once for each model, says that it is one")
 
 
+def test_scores_that_are_1_less_the_next_in_the_first_rows_alone_are_two_models() -> None:
+    rows = "".join(f"{i % 2},{i % 10 / 10},{1 - i % 10 / 10}\n" for i in range(40))
+    write("t.csv", f"truth,a,b\n{rows}")
+    assert "[complements]" in program("report", "t.csv", "-q").err
+    write("t.csv", f"truth,a,b\n{rows}1,.3,.4\n")
+    assert program("report", "t.csv", "-q").code == 0
+
+
 # ------------------------------------------------------------------ words and bits
 
 
@@ -237,7 +245,7 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
     assert "[missing-word]" in program("report", "t.csv", "-q").err
 
 
-@pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0"), ("False", "True")])
+@pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0")])
 def test_bits_beside_other_labels_of_truth_are_no_probabilities_unasked(
     pair: tuple[str, str],
 ) -> None:

@@ -184,3 +184,35 @@ def test_files_of_two_delimiters_are_not_read_together() -> None:
     assert program("mars", "b.csv", "c.csv", "-q").err.splitlines()[-1] == (
         "try: clfeval mars b.csv c.csv -q --delimiter ';'"
     )
+
+
+@pytest.mark.parametrize("name", ["weight", "Weights", "sample_weight", "w"])
+def test_a_column_called_like_weights_is_no_model_unasked(name: str) -> None:
+    lines = asked(f"truth,a,{name}\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n")
+    assert lines == [
+        f"t.csv: column '{name}': called like the weights of rows: is it one of them, or a model? "
+        "[stray-weight]",
+        f"hint: --weight '{name}' weighs the rows by it; --ignore '{name}' leaves it out; --model, "
+        "once for each model, says that it is one",
+        f"try: clfeval mars t.csv -q --weight {name}",
+    ]
+    assert found(weight=name) == {"a": (2, 1, 1, 3)}
+    assert found(ignore=name) == {"a": (1, 1, 1, 1)}
+
+
+def test_of_two_columns_called_like_weights_one_weighs() -> None:
+    lines = asked("truth,a,w,weight\n1,1,.5,2\n0,0,.5,1\n0,1,.7,1\n")
+    assert lines[-1] == "try: clfeval mars t.csv -q --weight weight --ignore w"
+    # labels of truth, a name that somebody said, and the only column are models
+    assert [*found_in("truth,a,w\n1,1,0\n0,0,1\n")] == ["a", "w"]
+    assert [*found_in("truth,a,weight\n1,.1,.4\n0,.5,.6\n", model=["a", "weight"])] == [
+        "a",
+        "weight",
+    ]
+    assert [*found_in("truth,weight\n1,.1\n0,.5\n")] == ["weight"]
+
+
+def found_in(content: str, **options: object) -> dict[str, tuple[int, int, int, int]]:
+    """Write a table and return the 2 x 2 tables of its models."""
+    write("t.csv", content)
+    return found(**options)

@@ -131,3 +131,18 @@ def test_one_odd_label_of_one_model_is_named_with_its_row() -> None:
     write("t.csv", f"id,model,prediction,truth\n{rows}")
     done = program("mars", "t.csv", "--positive", "yes", "-q")
     assert done.err.startswith("t.csv:3: column 'prediction': 'maybe' is not among truth's labels")
+
+
+def test_a_class_that_truth_lacks_and_models_say_often_is_declared() -> None:
+    rows = "a,a,a\nb,b,c\na,a,c\nb,c,b\n" * 5  # c five times of m, ten times of k
+    assert asked(f"truth,m,k\n{rows}")[-1] == "try: clfeval mars t.csv -q --positive a --labels c"
+    assert found(positive="a", labels="c") == {"m": (10, 0, 0, 10), "k": (5, 0, 5, 10)}
+    done = program("report", "t.csv", "-q")
+    assert "[positive-needed]" not in done.err  # of three classes none need be positive
+    assert done.err.splitlines()[-1] == "try: clfeval report t.csv -q --labels c"
+    assert program("report", "t.csv", "-q", "--labels", "c").code == 0
+    # four of them may be slips
+    write("t.csv", "truth,m\n" + "a,a\nb,b\n" * 20 + "a,c\n" * 4)
+    assert program("report", "t.csv", "-q").err.splitlines()[-1] == (
+        "when the rest is mended, try: clfeval report t.csv -q --positive b"
+    )

@@ -131,8 +131,8 @@ def test_ratings_are_no_percentages() -> None:
     assert START not in done.err
 
 
-@pytest.mark.parametrize(("slip", "right"), [("-0.0005", "0"), ("1.0003", "1"), ("57", "1")])
-def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str, right: str) -> None:
+@pytest.mark.parametrize("slip", ["-0.0005", "1.0003", "57"])
+def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str) -> None:
     rows = [f"{i % 2},{i % 97 / 100}" for i in range(1000)]
     rows[499] = f"1,{slip}"  # the header is row 1
     write("t.csv", "truth,rf\n" + "\n".join(rows) + "\n")
@@ -141,7 +141,11 @@ def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str, right: str) -
     assert first == (
         f"t.csv:501: column 'rf': {slip} lies outside 0..1; 999 scores lie within [needs-threshold]"
     )
-    assert f"Write {slip} as {right} in the file, or leave its row out with --null-value" in hint
+    assert hint == (
+        "hint: by rounding or by mistake? Mend what lies outside, or leave it out with "
+        f"--null-value{'=' if slip[0] == '-' else ' '}'{slip}' --missing drop; --threshold "
+        "'rf=0.5' takes the column as scores that are no probabilities"
+    )
     assert last == "try: clfeval report t.csv -q --threshold rf=0.5"
     gap = f"--null-value={slip}"
     for words in shlex.split(last.removeprefix(START))[2:], (gap, "--missing", "drop"):
@@ -149,6 +153,37 @@ def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str, right: str) -
     # probabilities again, without the row
     result = clfeval.report("t.csv", null_value=slip, missing="drop", interval="none")
     assert result.tables["models"][0]["brier"].value is not None
+
+
+@pytest.mark.parametrize("others", ["", ",gb"])
+@pytest.mark.parametrize(("slips", "options"), [
+    (["1.2"] * 10, " --null-value '1.2'"),
+    (["1.2", "-0.3"] * 5, " --null-value '1.2' --null-value='-0.3'"),
+    ([f"1.{i}5" for i in range(10)], None),
+])  # fmt: skip
+def test_up_to_a_tenth_of_the_scores_beyond_0_and_1_is_named(
+    others: str, slips: list[str], options: str | None
+) -> None:
+    rows = [f"{i % 2},{i % 89 / 100}" for i in range(90)] + [f"1,{slip}" for slip in slips]
+    more = ",.5" if others else ""
+    write("t.csv", f"truth,rf{others}\n" + "".join(f"{row}{more}\n" for row in rows))
+    done = program("report", "t.csv", "-q")
+    assert done.code == 3
+    first, hint, last = done.err.splitlines()
+    assert first == (
+        f"t.csv:92: column 'rf': {slips[0]} lies outside 0..1, and so do 9 more; 90 scores lie "
+        "within [needs-threshold]"
+    )
+    assert ("leave it out" in hint) == (options is not None)
+    if options:
+        assert f"leave it out with{options} --missing drop" in hint
+        assert (
+            program("report", "t.csv", "-q", *shlex.split(options), "--missing", "drop").code == 0
+        )
+    assert program(*shlex.split(last.removeprefix(START))).code == 0
+    # one more than a tenth are of another scale
+    write("t.csv", "truth,rf\n" + "".join(f"{row}\n" for row in [*rows, "0,2", "0,2"]))
+    assert program("report", "t.csv", "-q").code == 0
 
 
 def test_one_score_of_one_model_of_a_long_table_is_named() -> None:

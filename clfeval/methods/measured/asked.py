@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from clfeval.errors import UsageError, suggestion
-from clfeval.measures.catalog import CATALOG, find_measure, folded, spellings
+from clfeval.measures.catalog import CATALOG, at_cut, find_measure, folded, spellings
 from clfeval.measures.odds import Stakes
 from clfeval.measures.parameters import PARAMETERS, STAKES, parameters_of
 from clfeval.measures.record import Measure
@@ -188,7 +188,8 @@ def instead(text: str, known: Askable, flag: str = FLAG) -> str:
     for pattern, ask in SPELT:
         if found := pattern.fullmatch(plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
-    return suggestion(name, known.names) or f"clfeval {known.command} --list-measures"
+    close = at_cut(name) or suggestion(name, known.names)
+    return close or f"clfeval {known.command} --list-measures"
 
 
 def called(measure: Measure, given: Mapping[str, Any]) -> str:
@@ -221,7 +222,8 @@ def settings_of(text: str, settings: str, measure: Measure, flag: str = FLAG) ->
         if key not in known:
             takes = ", ".join(known) or "none"
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
-            raise UsageError.of(what, "bad-option", hint=f"its parameters: {takes}")
+            hint = at_cut(f"{measure.id}:{part}") or f"its parameters: {takes}"
+            raise UsageError.of(what, "bad-option", hint=hint)
         found[key] = _number(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]
     if missing:

@@ -33,7 +33,7 @@ SPELLED = 5  # classes of an order that is asked for
 
 
 def asked_of_classes(
-    names: Sequence[str], classes: Sequence[str], *, ordered: bool
+    names: Sequence[str], classes: Sequence[str], *, ordered: bool, file: str | None = None
 ) -> tuple[Asked, ...]:
     """Return the measures of more than two classes; UsageError, also for an order undeclared."""
     default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
@@ -51,7 +51,8 @@ def asked_of_classes(
             if one.measure.ordered and not ordered:
                 what = f"{FLAG}: {one.measure.id} needs the classes in their order"
                 hint = f"one --labels for each, the lowest first: {listing(classes, SPELLED)}"
-                raise UsageError.of(what, "needs-order", hint=hint)
+                fixes = {"labels": tuple(classes)}
+                raise UsageError.of(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
                 found[one.name] = one
     return tuple(found.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import polars as pl
 import pytest
@@ -139,7 +141,13 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         done = piped(three.encode(), "report", "-", "--measure", name)
         assert (done.code, done.out) == (2, "")
         assert "[needs-order]" in done.err
-        assert "the lowest first: 'high', 'low', 'middle'" in done.err
+        first, hint, last = done.err.splitlines()[1:]
+        assert first.startswith("<stdin>: --measure: ")
+        assert hint.endswith("the lowest first: 'high', 'low', 'middle'")
+        every = "--labels high --labels low --labels middle"
+        assert last == f"try: clfeval report - --measure {name} {every}"
+        words = shlex.split(last.removeprefix("try: clfeval "))
+        assert piped(three.encode(), *words).code == 0
     done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--labels", "0",
                  "--labels", "1", "-f", "csv", "--table", "metrics", "--quiet")  # fmt: skip
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}

@@ -87,6 +87,21 @@ CASES = {
         "label, truth and prediction, then --by label --cluster row --positive 1; else --truth "
         "COLUMN\n",
     ),
+    **{
+        f"a column for each label, {names}": (
+            f"row,{names}\n1,1,0,1,0\n2,0,1,1,1\n", (),
+            f"p.csv:1: column '{labels[1]}': no truth column; columns: 'row', "
+            + ", ".join(f"'{name}'" for name in names.split(","))
+            + f" [multi-label]\nhint: '{labels[0]}', '{labels[1]}': a label each? Make it long, "
+            "one label a line: columns row, label, truth and prediction, then --by label --cluster "
+            "row --positive 1; else --truth COLUMN\n",
+        )
+        for names, labels in {
+            "true_sun,true_rain,pred_sun,pred_rain": ("true_sun", "true_rain"),
+            "sun_true,rain_true,sun_pred,rain_pred": ("sun_true", "rain_true"),
+            "sun,rain,m_sun,m_rain": ("sun", "rain"),
+        }.items()
+    },
 }  # fmt: skip
 
 
