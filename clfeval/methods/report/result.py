@@ -44,7 +44,9 @@ from clfeval.methods.report.curves import (
     threshold_rows,
 )
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
 from clfeval.methods.report.several import several_result
+from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import (
     Race,
@@ -80,9 +82,12 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, digests, lost = sample.counted, [counts.digest()], dict[str, float]()
+    beside = dict[Key, Rest]()
     stood, same = _by_votes(sample, held, options), _same_votes(sample)
     if counted is not None and any_scored(sample):
-        more, scored, scores, lost, same = _of_scores(sample, counted, asked, held, options, tables)
+        more, scored, scores, lost, same = _of_scores(
+            sample, counted, asked, held, options, tables, beside, lead
+        )
         rows += more
         stood |= scored
         digests += scores
@@ -93,21 +98,29 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         stood, held, tables["metrics"], patterns, _called, options, counted, uncut
     )
     contestants = contests.races.get(lead)
+    if len(sample.slices) > 1:
+        by = sliced(asked, lead)
+        others = outside(sample)
+        beside |= of_votes(sample, others, by, options.certainty)
+        tables["slices"], tables["extremes"] = slice_rows(
+            tables["metrics"], beside, by, sizes_of(sample, others), options.confidence
+        )
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
     firsts = [row for row in models if row["slice"] is None]
-    first, *others = report_answer(
+    first, *more_said = report_answer(
         firsts, lead, contestants, tables.get("decision", ()), options.confidence, lost,
         same=same, of="scores" if lead == LEAD_OF_SCORES else "labels",
         worth=_by_worth(sample, firsts, options),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
+    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=contests.before(first, *others),
+        answer=contests.before(first, *told, *more_said),
         warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
                   *caveats(asked)),
     )  # fmt: skip
@@ -120,7 +133,7 @@ def _called(text: str) -> Iterator[str]:
 
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
-    options: ReportOptions, tables: dict[str, list[Row]],
+    options: ReportOptions, tables: dict[str, list[Row]], beside: dict[Key, Rest], lead: str,
 ) -> tuple[
     list[Row], dict[str, Together], list[str], dict[str, float], list[list[str]]
 ]:  # fmt: skip
@@ -130,10 +143,10 @@ def _of_scores(
     models have the same scores.
     """
     every = scored_rows(counted.kept)
-    names = [counted.models[i].name for i in every.models]
+    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
 
     def one(j: int) -> _Scored:
-        return _of_model(sample, every, j, names[j], asked, held, options)
+        return _of_model(sample, every, j, names[j], asked, held, options, by)
 
     measures, digests, lost = list[Row](), list[str](), dict[str, float]()
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
@@ -142,6 +155,7 @@ def _of_scores(
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
+        beside |= found.beside
         lost[found.model] = shown(found.lost, every.unit)
         for name, influence in found.moved.items():
             moved[name][found.model] = influence
@@ -161,7 +175,7 @@ def _of_scores(
 class _Scored:
     """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
-    lost: rows whose class has probability 0.
+    lost: rows whose class has probability 0. beside: measures of the rows that slices lack.
     """
 
     model: str
@@ -170,18 +184,21 @@ class _Scored:
     tables: dict[str, list[Row]]
     lost: float
     moved: dict[str, tuple[float, Floats]]
+    beside: dict[Key, Rest]
 
 
 def _of_model(
     sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
-    held: Sequence[Asked], options: ReportOptions,
+    held: Sequence[Asked], options: ReportOptions, by: Sequence[Asked],
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
-    measures, tables = list[Row](), dict[str, list[Row]]()
+    measures, tables, beside = list[Row](), dict[str, list[Row]](), dict[Key, Rest]()
     cut = sample.thresholds.get(model)
     for label in sample.slices:
         here = (whole if label is None else every.within(j, label)).frozen()
         measures += score_rows(label, model, here, cut, asked, options.certainty)
+        if label is not None:
+            beside |= of_model(label, model, whole, here, cut, by, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
     moved = dict[str, tuple[float, Floats]]()
@@ -196,7 +213,7 @@ def _of_model(
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, lost, moved)
+    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside)
 
 
 def _curves(
