@@ -75,8 +75,8 @@ MEANINGS: Mapping[str, str] = {
     "slices.p": "chance of a gap as large, were there none",
     "q": "the same by Benjamini and Hochberg: for all judged slices of one model and measure",
     "slices.shown": "judged: 30 rows and 5 of each class, in the slice and outside",
-    "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the slice and "
-    "outside",
+    "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the "
+    "slice and outside",
     "predictive equality": "the gap of `specificity`, or of `fpr`, is 0: negatives are called "
     "positive alike",
     "demographic parity": "the gap of `detection_prevalence` is 0: rows are called positive alike, "
@@ -148,9 +148,7 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     mine = [row for row in every if row["model"] == best]
     rows = [row for row in mine if row["metric"] == lead and row["shown"]]
     few = len({row["slice"] for row in mine}) - len(rows)
-    note = (
-        "gap: less the value outside the slice; q: by Benjamini and Hochberg, all slices together"
-    )
+    note = "gap: less the value outside the slice; q: by Benjamini and Hochberg, of all slices"
     if few:
         note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
     if rows:
