@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -66,11 +67,11 @@ class ClusterCounts:
         starts = np.searchsorted(code, np.arange(len(there)))
         return ClusterCounts(names, self.place[left], n[left], starts)
 
-    def shared(self, other: ClusterCounts) -> tuple[Ints, Ints]:
+    def shared(self, other: ClusterCounts) -> tuple[Any, Any]:
         """Return which clusters have rows in both: their numbers here, and there."""
-        names = (np.array(one.names, object) for one in (self, other))
-        _, mine, theirs = np.intersect1d(*names, assume_unique=True, return_indices=True)
-        return mine, theirs
+        mine, theirs = (np.array(one.names, object) for one in (self, other))
+        _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+        return here, there
 
     def totals(self, weights: Floats) -> Floats:
         """Return, per cluster, the sums over its rows of what each pattern counts: (w, m): (w, c).
