@@ -102,7 +102,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         by = sliced(asked, lead)
         others = outside(sample)
         beside |= of_votes(sample, others, by, options.certainty)
-        tables["slices"], tables["extremes"] = slice_rows(
+        tables |= slice_rows(
             tables["metrics"], beside, by, sizes_of(sample, others), options.confidence
         )
     models = _model_rows(sample, tables["metrics"], contestants)

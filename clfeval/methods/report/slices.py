@@ -93,8 +93,8 @@ def go_together(
 def slice_rows(
     metrics: Sequence[Row], beside: Mapping[Key, Rest], held: Sequence[Asked],
     sizes: Mapping[str, tuple[Size, Size]], level: float | None,
-) -> tuple[list[Row], list[Row]]:  # fmt: skip
-    """Return how slices differ from the other rows, the worst first, and largest from smallest.
+) -> dict[str, list[Row]]:  # fmt: skip
+    """Return the tables of slices beside the other rows, the worst first, and of the extremes.
 
     gap = the value in the slice less that in the other rows, limits from those of both (Zou and
     Donner). q: Benjamini and Hochberg's, over all judged slices of one model and measure. sizes: of
@@ -137,7 +137,8 @@ def slice_rows(
                     "metric": metric, "model": model, "largest": labels[top],
                     "smallest": labels[last], "gap": gap, "slices": len(some),
                 })  # fmt: skip
-    return rows, extremes
+    tables = {"slices": rows, "extremes": extremes}
+    return {name: each for name, each in tables.items() if each}
 
 
 def _extremes(
