@@ -35,6 +35,12 @@ from clfeval.methods.measured.metrics import (
     unscored_rows,
 )
 from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.baselines import (
+    dummy_baselines,
+    hard_baselines,
+    observed_values,
+    score_baselines,
+)
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.curves import (
@@ -76,7 +82,15 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {
         name: []
-        for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
+        for name in (
+            "metrics",
+            "calibration",
+            "thresholds",
+            "decision",
+            "distribution",
+            "curves",
+            "baselines",
+        )
     }
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)
@@ -92,6 +106,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         stood |= scored
         digests += scores
     tables["metrics"] = in_order(rows, sample, asked)
+    if options.dummies:
+        tables["baselines"] = _baselines(sample, sliced(asked, lead), tables)
     tables = {name: found for name, found in tables.items() if found}
     uncut = {} if counted is None else counted.uncut
     contests = held_together(
@@ -124,6 +140,20 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         warnings=(*_warnings(sample), *(clipped_note(lost) if _of_logs(asked) else ()),
                   *caveats(asked)),
     )  # fmt: skip
+
+
+def _baselines(sample: Sample, held: Sequence[Asked], tables: Mapping[str, list[Row]]) -> list[Row]:
+    """Return what measures are worth without information, in their order, dummies last."""
+    counts, patterns = sample.slices[None], sample.patterns.get(None)
+    alike = not counts.fractional and (patterns is None or patterns.clusters is None)
+    values, cuts = observed_values(tables["metrics"]), {*sample.thresholds.values()}
+    constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
+    found = [
+        *hard_baselines(counts, held, values, alike=alike), *tables["baselines"],
+        *dummy_baselines(counts, constant, next(iter(cuts), None), scored=any_scored(sample)),
+    ]  # fmt: skip
+    order = [one.name for one in held]
+    return sorted(found, key=lambda row: order.index(str(row["metric"])))
 
 
 def _called(text: str) -> Iterator[str]:
@@ -209,6 +239,11 @@ def _of_model(
             each_row = spread(each, place, every.truth)
             area = one.measure.interval == "delong"
             moved[one.name] = value, as_delong(each_row, every) if area else each_row
+    if options.dummies:
+        known = observed_values(measures)
+        tables["baselines"] = [
+            *score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
+        ]
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))

@@ -21,6 +21,7 @@ from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
+from clfeval.methods.report.baselines import class_baselines, observed_values
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.options import ReportOptions
@@ -100,6 +101,11 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
             beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
         tables |= slice_rows(rows, beside, by, sizes, options.confidence)
+    if options.dummies:
+        tables["baselines"] = sorted(
+            class_baselines(whole, by, observed_values(rows), options.seed),
+            key=lambda row: [one.name for one in by].index(str(row["metric"])),
+        )
     told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),

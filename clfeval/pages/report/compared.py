@@ -42,6 +42,10 @@ TABLES = (
         *METRIC, MODEL, *of("text", "largest smallest"), *of("estimate", "gap"),
         *of("count", "slices"),
     )),
+    Table("baselines", (
+        *METRIC, MODEL, *of("number?", "value"), *of("number", "observed"), Column("p", "p?"),
+        *of("text", "method"),
+    )),
     Table("resolution", (
         *METRIC, MODEL, *of("text", "reference"), *of("number", "detectable wanted"),
         Column("rows_needed", "count", "rows needed"),
@@ -82,6 +86,12 @@ MEANINGS: Mapping[str, str] = {
     "demographic parity": "the gap of `detection_prevalence` is 0: rows are called positive alike, "
     "whatever they are",
     "predictive parity": "the gap of `precision` is 0: positive answers are right alike",
+    "baselines.value": "what the measure is worth without information: the mean over all ways to "
+    "deal the truth anew to the same answers",
+    "observed": "what the model has",
+    "baselines.p": "how often truth dealt anew is as good as observed",
+    "baselines.method": "hypergeometric, and expectation: exactly; permutations: the mean of "
+    "draws; constant: one answer for all rows",
     "wanted": "the difference that --resolution asks about",
     "rows_needed": "rows like these at which it is seen with a power of 0.8",
     "before": "what the reference says",
@@ -101,6 +111,7 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     """Yield the differences that an option asks for, by the measures that decide first."""
     rows = result.tables.get("comparisons", ())
     if not rows:
+        yield from _asked(result)
         return
     pairs = {(row["model"], row["reference"]): row for row in rows}
     references = {str(reference) for _, reference in pairs}
@@ -129,6 +140,12 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
 
 def _asked(result: Result) -> Iterator[Shown]:
     """Yield what further options ask of comparisons."""
+    if "baselines" in result.tables:
+        yield Shown("baselines", "Without information: truth dealt anew to the same answers",
+                    "metric model value observed p?", rank="asked",
+                    note="(constant): the share of positives for every row; (majority): the "
+                    "larger class" * ("(majority)" in {row["model"] for row in
+                                      result.tables["baselines"]}))  # fmt: skip
     for name, title, columns in (
         ("resolution", "Rows it takes to see a difference (power 0.8)",
          "metric model reference wanted rows_needed detectable"),

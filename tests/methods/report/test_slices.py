@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 import clfeval
 from clfeval.inference.gaps import apart, chances
 from clfeval.result import Estimate, Result
+from clfeval.views.terminal import as_text
 
 
 def table(m: int = 400, slices: int = 4, seed: int = 0, worse: int | None = None) -> pl.DataFrame:
@@ -236,7 +237,7 @@ def test_one_slice_has_no_other_rows() -> None:
 
 def test_forty_slices_show_fifteen() -> None:
     found = clfeval.report(table(2000, 40), positive="1", by=["site"])
-    text = found.to_text(width=90)
+    text = as_text(found, width=90)
     block = text.split("the worst first")[1].split("gap: less the value")[0]
     assert block.count("site=s") == 15
     assert len(rows(found, "roc_auc", "m0")) == 40
