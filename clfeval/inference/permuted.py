@@ -42,9 +42,9 @@ def expected_precision(n: Counts, positives: float) -> float:
     rows from the highest score down to this one
 
     n (m,): rows at each score, ascending; P of the M rows are positive. Of many rows it is P / M,
-    of few more: without ties (P - 1) / (M - 1) + H_M (M - P) / (M (M - 1)), H_M = 1 + 1/2 + ... + 1/M.
+    of few more: without ties (P - 1) / (M - 1) + H_M (M - P) / (M (M - 1)), H_M = 1 + ... + 1/M.
     NaN without positives.
-    Source: Bestgen 2015, Exact expected average precision of the random baseline, extended to ties.
+    Source: Bestgen 2015, Prague Bulletin of Mathematical Linguistics 103:131, extended to ties.
     """
     each = np.asarray(n, np.float64)[::-1]
     each = each[each > 0]
