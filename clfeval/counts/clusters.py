@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,25 @@ class ClusterCounts:
     def placed(self, place: Ints) -> ClusterCounts:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
         return ClusterCounts.of(self.owners, place[self.place], self.n)
+
+    def less(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
+        """Return it without the rows of another, whose pattern i stands at place[i] here."""
+        width = 1 + max(int(one.max(initial=0)) for one in (self.place, place))
+        code = np.searchsorted(np.array(self.names, object), np.array(other.names, object))
+        taken = code[other._entry] * width + place[other.place]
+        n, entry = self.n.copy(), self._entry
+        n[np.searchsorted(entry * width + self.place, taken)] -= other.n
+        left = n != 0
+        there, code = np.unique(entry[left], return_inverse=True)
+        names = tuple(self.names[i] for i in there.tolist())
+        starts = np.searchsorted(code, np.arange(len(there)))
+        return ClusterCounts(names, self.place[left], n[left], starts)
+
+    def shared(self, other: ClusterCounts) -> tuple[Any, Any]:
+        """Return which clusters have rows in both: their numbers here, and there."""
+        mine, theirs = (np.array(one.names, object) for one in (self, other))
+        _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+        return here, there
 
     def totals(self, weights: Floats) -> Floats:
         """Return, per cluster, the sums over its rows of what each pattern counts: (w, m): (w, c).

@@ -17,7 +17,7 @@ from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.settle import slice_label
 from clfeval.counts.units import shown, squares_of
-from clfeval.counts.weights import Owned, Owners, gathered, picked
+from clfeval.counts.weights import Owned, Owners, gathered, less, picked
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
 from clfeval.tables.cells import as_text, natural
@@ -206,6 +206,16 @@ class ScoreCounts:
             raise ValueError("counts by cluster do not add up")
         scores, positives, negatives = stacked(self, other, "scores", "positives", "negatives")
         return ScoreCounts.of(scores, positives, negatives, same_unit(self, other))
+
+    def beyond(self, part: ScoreCounts) -> ScoreCounts:
+        """Return the counts of the rows that are not in a part; scores without a row stay."""
+        place = np.searchsorted(self.scores, part.scores)
+        positives, negatives = self.positives.copy(), self.negatives.copy()
+        positives[place] -= part.positives
+        negatives[place] -= part.negatives
+        both = np.concatenate([place, place + len(self.scores)])
+        left = less(self.clusters, part.clusters, both)
+        return ScoreCounts(self.scores, positives, negatives, self.unit, left)
 
     @classmethod
     def of_rows(cls, x: Floats, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:

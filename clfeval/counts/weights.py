@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from clfeval.counts.clusters import ClusterCounts
 from clfeval.inference.independent import powers
 from clfeval.inference.resampling import resampled_weights
 
+T = TypeVar("T")
 _DIGITS = 9  # of a sum of squares: sums in another order differ beyond
 Owners = Sequence[str] | Floats  # the cluster of each entry, or the sum of its squared weights
 
@@ -57,6 +58,13 @@ class RowWeights:
     def among(self, which: Bools) -> RowWeights:
         """Return the rows of some patterns alone."""
         return RowWeights(self.n[which], self.raw[which])
+
+    def less(self, other: RowWeights, place: Ints) -> RowWeights:
+        """Return it without the rows of another, whose pattern i stands at place[i] here."""
+        n, raw = self.n.copy(), self.raw.copy()
+        n[place] -= other.n
+        raw[place] -= other.raw
+        return RowWeights(n, np.where(n > 0, raw, 0.0))
 
     def placed(self, place: Ints) -> RowWeights:
         """Return the same rows where pattern i stands at place[i]; several may stand at one."""
@@ -133,6 +141,31 @@ def joined(one: Any, other: Any, *names: str) -> tuple[list[Any], Counts, Owners
     elif owners is not None and others is not None:
         both = [*owners, *others]
     return columns, np.concatenate([n, more]), both
+
+
+def beyond(one: T, part: T, *names: str) -> T:
+    """Return a statistic without the rows of a part of it, which is counted alike.
+
+    names: of the columns that tell its patterns apart. Patterns without a row stay, and count 0.
+    """
+    whole, some = cast("Any", one), cast("Any", part)
+    columns = [np.column_stack([getattr(x, name) for name in names]) for x in (whole, some)]
+    _, group = np.unique(np.concatenate(columns), axis=0, return_inverse=True)
+    here, there = np.split(group.ravel(), [len(whole.n)])
+    at = np.empty(len(here), np.int64)
+    at[here] = np.arange(len(here))
+    n = whole.n.copy()
+    n[at[there]] -= some.n
+    return cast("T", replace(whole, n=n, clusters=less(whole.clusters, some.clusters, at[there])))
+
+
+def less(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
+    """Return what is drawn by itself without the rows of a part, whose patterns are at `place`."""
+    if isinstance(one, ClusterCounts) and isinstance(part, ClusterCounts):
+        return one.less(part, place)
+    if isinstance(one, RowWeights) and isinstance(part, RowWeights):
+        return one.less(part, place)
+    return None
 
 
 def picked(owners: Owners | None, which: Ints) -> Owners | None:

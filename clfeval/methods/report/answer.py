@@ -49,10 +49,10 @@ def report_answer(
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
     said += _cannot_tell(race, lead, level)
-    return _at_most(said)
+    return at_most(said)
 
 
-def _at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
+def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
     """Leave out what matters least, where there is more to say than people read."""
     left = list(said)
     for code in LEAST:

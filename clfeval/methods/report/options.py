@@ -101,6 +101,11 @@ class ReportOptions(Sure):
             needs=("reference", "is about differences from a reference"),
         ),
     ] = field(default_factory=dict)  # fmt: skip
+    dummies: Annotated[
+        bool,
+        Opt("What each measure is worth without information: truth dealt anew, p, constants.",
+            COMPARING),
+    ] = False  # fmt: skip
     interval: Annotated[
         Literal[
             "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"

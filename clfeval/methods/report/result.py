@@ -17,10 +17,8 @@ from clfeval.measures.probability import clipped
 from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
     at_threshold,
-    class_rows,
     class_totals,
     clipped_note,
-    counting_notes,
 )
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
@@ -34,7 +32,13 @@ from clfeval.methods.measured.metrics import (
     score_rows,
     unscored_rows,
 )
-from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.answer import at_most, report_answer
+from clfeval.methods.report.baselines import (
+    dummy_baselines,
+    hard_baselines,
+    observed_values,
+    score_baselines,
+)
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.curves import (
@@ -43,8 +47,11 @@ from clfeval.methods.report.curves import (
     distribution_rows,
     threshold_rows,
 )
+from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
 from clfeval.methods.report.several import several_result
+from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import (
     Race,
@@ -57,8 +64,7 @@ from clfeval.methods.report.together import (
     of_scores,
     spread,
 )
-from clfeval.result import Estimate, Result, Row, Warn, estimate
-from clfeval.words import exact, many, named
+from clfeval.result import Estimate, Result, Row, estimate
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -74,7 +80,15 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {
         name: []
-        for name in ("metrics", "calibration", "thresholds", "decision", "distribution", "curves")
+        for name in (
+            "metrics",
+            "calibration",
+            "thresholds",
+            "decision",
+            "distribution",
+            "curves",
+            "baselines",
+        )
     }
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)
@@ -82,38 +96,62 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     counted, digests, scored = sample.counted, [counts.digest()], _AllScores()
     stood, same = _by_votes(sample, held, options), _same_votes(sample)
     if counted is not None and any_scored(sample):
-        scored = _of_scores(sample, counted, asked, held, options, tables)
+        scored = _of_scores(sample, counted, asked, held, options, tables, lead)
         rows += scored.measures
         stood |= scored.stood
         digests += scored.digests
         same = scored.same + _same_votes(sample, scored.lost)
     tables["metrics"] = in_order(rows, sample, asked)
+    if options.dummies:
+        tables["baselines"] = _baselines(sample, sliced(asked, lead), tables)
     tables = {name: found for name, found in tables.items() if found}
     uncut = {} if counted is None else counted.uncut
     contests = held_together(
         stood, held, tables["metrics"], patterns, _called, options, counted, uncut
     )
     contestants = contests.races.get(lead)
+    if len(sample.slices) > 1:
+        by = sliced(asked, lead)
+        others = outside(sample)
+        beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
+        tables |= slice_rows(
+            tables["metrics"], beside, by, sizes_of(sample, others), options.confidence
+        )
     models = _model_rows(sample, tables["metrics"], contestants)
     confusion = _confusion_rows(sample)
     firsts = [row for row in models if row["slice"] is None]
-    first, *others = report_answer(
+    first, *more_said = report_answer(
         firsts, lead, contestants, tables.get("decision", ()), options.confidence,
         scored.lost, same=same, of=_of_what(lead, same, scored.same),
         worth=_by_worth(sample, firsts, options), bins=tables.get("calibration", ()),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
+    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=contests.before(first, *others),
+        answer=contests.before(*at_most((first, *told, *more_said))),
         warnings=(
-            *_warnings(sample), *_of_rows(firsts, scored.lost, sample.positive),
+            *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
         ),
     )  # fmt: skip
+
+
+def _baselines(sample: Sample, held: Sequence[Asked], tables: Mapping[str, list[Row]]) -> list[Row]:
+    """Return what measures are worth without information, in their order, dummies last."""
+    counts, patterns = sample.slices[None], sample.patterns.get(None)
+    alike = not counts.fractional and (patterns is None or patterns.clusters is None)
+    values, cuts = observed_values(tables["metrics"]), {*sample.thresholds.values()}
+    constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
+    found = [
+        *hard_baselines(counts, held, values, alike=alike), *tables["baselines"],
+        *dummy_baselines(counts, constant, next(iter(cuts), None), scored=any_scored(sample)),
+    ]  # fmt: skip
+    order = [one.name for one in held]
+    return sorted(found, key=lambda row: order.index(str(row["metric"])))
 
 
 def _called(text: str) -> Iterator[str]:
@@ -126,8 +164,8 @@ class _AllScores:
     """What scores tell of all models that have some.
 
     stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
-    class had probability 0; same: which models have the
-    same scores.
+    class had probability 0; same: which models have the same scores; beside: measures of the rows
+    that slices lack.
     """
 
     measures: Sequence[Row] = ()
@@ -135,26 +173,29 @@ class _AllScores:
     digests: Sequence[str] = ()
     lost: Mapping[str, float] = field(default_factory=dict)
     same: list[list[str]] = field(default_factory=list)
+    beside: dict[Key, Rest] = field(default_factory=dict)
 
 
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
-    options: ReportOptions, tables: dict[str, list[Row]],
+    options: ReportOptions, tables: dict[str, list[Row]], lead: str,
 ) -> _AllScores:  # fmt: skip
     """Add what scores tell to the tables, one model at a time; return what it is of all."""
     every = scored_rows(counted.kept)
-    names = [counted.models[i].name for i in every.models]
+    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
 
     def one(j: int) -> _Scored:
-        return _of_model(sample, every, j, names[j], asked, held, options)
+        return _of_model(sample, every, j, names[j], asked, held, options, by)
 
     measures, digests, lost = list[Row](), list[str](), dict[str, float]()
+    beside = dict[Key, Rest]()
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
         for table, rows in found.tables.items():
             tables[table] += rows
         digests.append(f"{found.model}{found.digest}")
+        beside |= found.beside
         lost[found.model] = shown(found.lost, every.unit)
         for name, influence in found.moved.items():
             moved[name][found.model] = influence
@@ -167,14 +208,14 @@ def _of_scores(
         if together is not None:
             stood[each.name] = together
     same = alike(dict(zip(names, every.scores, strict=True)))
-    return _AllScores(measures, stood, digests, lost, same)
+    return _AllScores(measures, stood, digests, lost, same, beside)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
     """What the scores of one model tell; moved: measures, and the influence of each row on them.
 
-    lost: rows whose class has probability 0.
+    lost: rows whose class has probability 0. beside: measures of the rows that slices lack.
     """
 
     model: str
@@ -183,18 +224,21 @@ class _Scored:
     tables: dict[str, list[Row]]
     lost: float
     moved: dict[str, tuple[float, Floats]]
+    beside: dict[Key, Rest]
 
 
 def _of_model(
     sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
-    held: Sequence[Asked], options: ReportOptions,
+    held: Sequence[Asked], options: ReportOptions, by: Sequence[Asked],
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
-    measures, tables = list[Row](), dict[str, list[Row]]()
+    measures, tables, beside = list[Row](), dict[str, list[Row]](), dict[Key, Rest]()
     cut = sample.thresholds.get(model)
     for label in sample.slices:
         here = (whole if label is None else every.within(j, label)).frozen()
         measures += score_rows(label, model, here, cut, asked, options.certainty)
+        if label is not None:
+            beside |= of_model(label, model, whole, here, cut, by, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
     moved = dict[str, tuple[float, Floats]]()
@@ -205,11 +249,16 @@ def _of_model(
             each_row = spread(each, place, every.truth)
             area = one.measure.interval == "delong"
             moved[one.name] = value, as_delong(each_row, every) if area else each_row
+    if options.dummies:
+        known = observed_values(measures)
+        tables["baselines"] = [
+            *score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
+        ]
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, lost, moved)
+    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside)
 
 
 def _curves(
@@ -331,46 +380,3 @@ def _confusion_rows(sample: Sample) -> list[Row]:
 def _of_logs(asked: Sequence[Asked]) -> bool:
     """Tell whether log losses were asked for: the first screen has none of two classes."""
     return any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
-
-
-def _of_rows(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
-    """Say which models rank the wrong way round, and whose calibration rests on a clip."""
-    turned = [str(row["model"]) for row in models
-              if (estimate(row.get(LEAD_OF_SCORES)).high or 1.0) < 0.5]  # fmt: skip
-    if turned:
-        text = (
-            f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
-        )
-        yield Warn("backwards", f"{text}mean '{positive}'?")
-    fitted = {str(row["model"]) for row in models
-              if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
-    impossible = [name for name, rows in lost.items() if rows and name in fitted]
-    if impossible:
-        text = f"{named(impossible)} had probability 0 for what came true: slope and in the large "
-        yield Warn("impossible", f"{text}take it as 2e-16, and would be others with 0.001")
-
-
-def _warnings(sample: Sample) -> list[Warn]:
-    counts, said = sample.slices[None], list[Warn]()
-    about = "about " if counts.fractional else ""
-    both = (counts.positives, counts.negatives)
-    for name, totals, sizes in zip(
-        ("positive", "negative"), both, class_rows(sample, None), strict=True
-    ):
-        if not totals.all():
-            text = f"no {name} row: what compares the two classes is undefined"
-            said.append(Warn("single-class", text))
-        elif min(sizes) < 30:
-            text = f"{about}{many(min(sizes), f'{name} row')}: what rests on them is hardly known"
-            said.append(Warn("small-class", text))
-    if sample.counted is None:
-        return said
-    uncut = sample.counted.uncut.values()
-    if uncut:
-        low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
-        text = (
-            f"scores from {exact(low)} to {exact(high)} are no probabilities: --threshold T says "
-            "from which on they are positive, and adds what depends on that"
-        )
-        said.append(Warn("no-threshold", text))
-    return said + counting_notes(sample.counted)

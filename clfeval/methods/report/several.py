@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import Sample
 from clfeval.counts.counted import Counted
 from clfeval.counts.units import shown
+from clfeval.counts.weights import beyond
 from clfeval.errors import UsageError
 from clfeval.measures.class_scores import clipped_rows
 from clfeval.methods.clustered import class_sizes, cluster_totals
@@ -20,9 +22,12 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
+from clfeval.methods.report.baselines import class_baselines, observed_values
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
 from clfeval.methods.report.contests import check_reference, compared, held_together
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.rests import class_totals_of
+from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import Race, Together, alike, by_labels, by_probabilities
 from clfeval.result import Estimate, Result, Row, Warn
@@ -50,17 +55,28 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     lead = _lead(whole, counted)
     held = compared(asked, lead, options)
     metrics: dict[tuple[str | None, str], list[Row]] = {}
+    by, others, sizes = sliced(asked, lead), list[Row](), dict[str, tuple[Size, Size]]()
     for label, patterns in every.items():
+        if label is not None:
+            left = beyond(whole, patterns, "truth", "votes")
+            sizes[label] = class_totals_of(whole, patterns, left)
+            others += label_rows(label, left, by, as_default(options.certainty))
         for row in label_rows(label, patterns, asked, options.certainty):
             metrics.setdefault((label, str(row["model"])), []).append(row)
     lost = dict[str, float]()
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
-        for label, counts in counted.class_scores(i).items():
+        scores = counted.class_scores(i)
+        for label, counts in scores.items():
             found = probability_rows(label, model.name, counts, asked, options.certainty)
             metrics[label, model.name] += found
-            if label is None:
+            if label is not None:
+                less = beyond(scores[None], counts, "truth", "p")
+                others += probability_rows(
+                    label, model.name, less, by, as_default(options.certainty)
+                )
+            else:
                 digests.append(f"{model.name}{counts.digest()}")
                 lost[model.name] = clipped_rows(counts.truth, counts.p, counts.n).item()
     order = {one.name: place for place, one in enumerate(asked)}
@@ -79,15 +95,27 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
     firsts = [row for row in models if row["slice"] is None]
     same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
-    answer = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
+    first, *more = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
+    tables = {"models": models, "metrics": rows, **contests.tables, "confusion": confusion}
+    if sizes:
+        beside = dict(rests(others, {}))
+        if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
+            beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
+        tables |= slice_rows(rows, beside, by, sizes, options.confidence)
+    if options.dummies:
+        tables["baselines"] = sorted(
+            class_baselines(whole, by, observed_values(rows), options.seed),
+            key=lambda row: [one.name for one in by].index(str(row["metric"])),
+        )
+    told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
     return Result(
         **stated(sample, options, digests, weighed=whole.fractional),
         summary={
             "rows": shown(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
             **cluster_totals(whole), "models": len(whole.models),
         },
-        tables={"models": models, "metrics": rows, **contests.tables, "confusion": confusion},
-        answer=contests.before(*answer),
+        tables={name: found for name, found in tables.items() if found or name == "confusion"},
+        answer=contests.before(first, *told, *more),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),

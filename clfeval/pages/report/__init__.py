@@ -70,7 +70,7 @@ def headline(result: Result) -> list[str]:
 
 PAGE = Page(
     "report", TABLES, headline, shown, charts,
-    parts=("probabilities", "errors", "classes", "confusions", "matrix", "slices", "spread",
+    parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
            "changed"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),
     glossary={**REPORT, **compared.MEANINGS}, headings=REPORT_HEADINGS,

@@ -57,9 +57,6 @@ def shown_classes(result: Result) -> Iterator[Shown]:
     )  # fmt: skip
     yield from _each_class(result, best)
     yield from _confusions(confusion, best)
-    if len(models) < len(result.tables["models"]):
-        yield Shown("models", "Slices", {"slice": "slice", **columns}, most=LISTED, name="slices",
-                    rank="asked", lead=lead)  # fmt: skip
     yield from _matrix(result, confusion, best)
     yield Shown("metrics", "Every measure", "model metric estimator class? value method",
                 result.whole("metrics"), LISTED * 4)  # fmt: skip

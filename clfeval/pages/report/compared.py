@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clfeval.pages.columns import MODEL, VERDICTS
+from clfeval.pages.report.order import ranked
+from clfeval.pages.write import heading
 from clfeval.result import Result
 from clfeval.schema import Column, Shown, Source, Table, of
 from clfeval.words import many, quoted
 
-FEW = 15  # comparisons shown where an option asks for them
+FEW = 15  # comparisons, or slices, shown where an option asks for them
+FAIRNESS = (
+    "no gap of sensitivity is called equal opportunity, of specificity predictive equality, of "
+    "precision predictive parity, of detection_prevalence demographic parity"
+)
 METRIC = of("text", "metric")
 TABLES = (
     Table("best", (
@@ -28,6 +34,18 @@ TABLES = (
         Column("newly_wrong", "weight?", "newly wrong"),
         Column("detectable", "number?"), *of("text", "method"),
     ), "reference?"),
+    Table("slices", (
+        *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
+        Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
+    )),
+    Table("extremes", (
+        *METRIC, MODEL, *of("text", "largest smallest"), *of("estimate", "gap"),
+        *of("count", "slices"),
+    )),
+    Table("baselines", (
+        *METRIC, MODEL, *of("number?", "value"), *of("number", "observed"), Column("p", "p?"),
+        *of("text", "method"),
+    )),
     Table("resolution", (
         *METRIC, MODEL, *of("text", "reference"), *of("number", "detectable wanted"),
         Column("rows_needed", "count", "rows needed"),
@@ -54,6 +72,26 @@ MEANINGS: Mapping[str, str] = {
     "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
+    "gap": "the value in the slice less that in all other rows",
+    "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
+    "every two slices",
+    "extremes.slices": "how many slices were judged",
+    "slices.p": "chance of a gap as large, were there none",
+    "q": "the same by Benjamini and Hochberg: for all judged slices of one model and measure",
+    "slices.shown": "judged: 30 rows and 5 of each class, in the slice and outside",
+    "equal opportunity": "the gap of `sensitivity` is 0: positives are found alike in the "
+    "slice and outside",
+    "predictive equality": "the gap of `specificity`, or of `fpr`, is 0: negatives are called "
+    "positive alike",
+    "demographic parity": "the gap of `detection_prevalence` is 0: rows are called positive alike, "
+    "whatever they are",
+    "predictive parity": "the gap of `precision` is 0: positive answers are right alike",
+    "baselines.value": "what the measure is worth without information: the mean over all ways to "
+    "deal the truth anew to the same answers",
+    "observed": "what the model has",
+    "baselines.p": "how often truth dealt anew is as good as observed",
+    "baselines.method": "hypergeometric, and expectation: exactly; permutations: the mean of "
+    "draws; constant: one answer for all rows",
     "wanted": "the difference that --resolution asks about",
     "rows_needed": "rows like these at which it is seen with a power of 0.8",
     "before": "what the reference says",
@@ -73,6 +111,7 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
     """Yield the differences that an option asks for, by the measures that decide first."""
     rows = result.tables.get("comparisons", ())
     if not rows:
+        yield from _asked(result)
         return
     pairs = {(row["model"], row["reference"]): row for row in rows}
     references = {str(reference) for _, reference in pairs}
@@ -101,6 +140,12 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
 
 def _asked(result: Result) -> Iterator[Shown]:
     """Yield what further options ask of comparisons."""
+    if "baselines" in result.tables:
+        yield Shown("baselines", "Without information: truth dealt anew to the same answers",
+                    "metric model value observed p?", rank="asked",
+                    note="(constant): the share of positives for every row; (majority): the "
+                    "larger class" * ("(majority)" in {row["model"] for row in
+                                      result.tables["baselines"]}))  # fmt: skip
     for name, title, columns in (
         ("resolution", "Rows it takes to see a difference (power 0.8)",
          "metric model reference wanted rows_needed detectable"),
@@ -108,6 +153,32 @@ def _asked(result: Result) -> Iterator[Shown]:
     ):  # fmt: skip
         if name in result.tables:
             yield Shown(name, title, columns, rank="asked")
+
+
+def shown_slices(result: Result) -> Iterator[Shown]:
+    """Yield how the best model's slices differ from the other rows by the measure that leads."""
+    every = result.tables.get("slices", ())
+    if not every:
+        return
+    lead = str(every[0]["metric"])
+    best = str(ranked(result.whole("models"), lead)[0]["model"])
+    mine = [row for row in every if row["model"] == best]
+    rows = [row for row in mine if row["metric"] == lead and row["shown"]]
+    few = len({row["slice"] for row in mine}) - len(rows)
+    note = "gap: less the value outside the slice; q: by Benjamini and Hochberg, of all slices"
+    if few:
+        note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
+    if rows:
+        columns: dict[str, Source] = {
+            "slice": "slice", "rows": "rows", heading(lead): "value", "gap": "gap", "q": "q",
+        }  # fmt: skip
+        yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
+                    rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
+    yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
+                "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
+    if "extremes" in result.tables:
+        yield Shown("extremes", "Slices: the largest value less the smallest",
+                    "metric model largest smallest gap slices")  # fmt: skip
 
 
 def shown_best(result: Result) -> Iterator[Shown]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.asked import named_rows, shown_measures
 from clfeval.pages.report.classes import shown_classes
-from clfeval.pages.report.compared import shown_best, shown_comparisons
+from clfeval.pages.report.compared import shown_best, shown_comparisons, shown_slices
 from clfeval.pages.report.order import LISTED, places, ranked
-from clfeval.pages.write import at_cut, evenly, exact, heading, without_model
+from clfeval.pages.write import at_cut, evenly, exact, without_model
 from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Shown, Source
 from clfeval.words import quoted
@@ -37,6 +37,7 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
     if result.parameters["positive"] is None:
         yield from shown_comparisons(result)
         yield from shown_classes(result)
+        yield from shown_slices(result)
         yield from shown_best(result)
         return
     yield from shown_comparisons(result)
@@ -46,7 +47,6 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
         for row in models
         if "roc_auc" in row and estimate(row["roc_auc"]).reason != "needs_scores"
     ]
-    sliced = len(models) < len(result.tables["models"])
     if scored:
         yield from _of_scores(result, ranked(models, "roc_auc"))
     else:
@@ -57,39 +57,8 @@ def shown(result: Result, _digits: int) -> Iterator[Shown]:
             more="--format csv", places=places(rows[:LISTED]),
         )  # fmt: skip
         yield _confusion(result, rows)
-    if sliced:
-        yield _slices(result, "roc_auc" if scored else "balanced_accuracy")
+    yield from shown_slices(result)
     yield from _details(result)
-
-
-def _slices(result: Result, lead: str) -> Shown:
-    """Show what each slice holds, and what the best model of the whole table does there.
-
-    Which model is the best in a slice alone is not tested, and not said.
-    """
-    best = ranked(result.whole("models"), lead)[0]["model"]
-    # where no threshold makes a 2 x 2 table, the last point of a curve has all rows
-    ends = {row["slice"]: row for row in result.tables.get("curves", ()) if row["model"] == best}
-    rows: list[Row] = []
-    for row in result.tables["models"]:
-        if row["slice"] is not None and row["model"] == best:
-            of = ends[row["slice"]] if row["tp"] is None else row
-            positives, negatives = (
-                sum(value_of(of.get(name)) or 0.0 for name in names)
-                for names in (("tp", "fn"), ("fp", "tn"))
-            )
-            facts = {"rows": positives + negatives, "positives": positives}
-            rows.append({**row, **{name: f"{count:,.10g}" for name, count in facts.items()}})
-    columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", "positives": "positives", heading(lead): lead,
-        "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
-    }  # fmt: skip
-    return Shown(
-        "models", f"Slices: what {quoted(str(best))} does in each", columns, rows, LISTED,
-        "the first of the whole table; every model in each: --format csv", name="slices",
-        rank="asked", lead=lead, right=["rows", "positives"], more="--format csv",
-        places=[""] * len(rows),
-    )  # fmt: skip
 
 
 def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:

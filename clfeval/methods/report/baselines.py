@@ -1,0 +1,185 @@
+"""What each measure is worth without any information: truth dealt anew to the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import isnan, nan
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.permuted import dealt, dealt_tables, expected_precision, found_by_chance
+from clfeval.inference.resampling import stream
+from clfeval.measures.averages import average
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.record import Measure
+from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
+from clfeval.methods.report.contests import ESTIMATORS
+from clfeval.result import Estimate, Row, estimate
+
+EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
+CONSTANT, MAJORITY = "(constant)", "(majority)"
+LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
+_SAME = 1e-12  # of a value: as good but for rounding
+Observed = Mapping[tuple[str, str], Estimate]
+
+
+def hard_baselines(
+    counts: ConfusionCounts, asked: Sequence[Asked], values: Observed, *, alike: bool
+) -> Iterator[Row]:
+    """Yield what the 2 x 2 tables of models are worth by chance, the class totals as they are.
+
+    How many positives are among the rows that a model calls so is hypergeometric; value is the mean
+    over that where the measure is defined, p how much of it is as good as observed. alike: rows
+    count one each and are independent; else value is the measure of the expected table, without p.
+    """
+    for one in asked:
+        if one.needs != "confusion" or one.name == NET_BENEFIT:
+            continue
+        of = one.measure.function
+        for i, model in enumerate(counts.models):
+            cells = [each[i] for each in (counts.tp, counts.fp, counts.positives, counts.negatives)]
+            tp, fp, positives, negatives = (float(cell) for cell in cells)
+            called, total = tp + fp, positives + negatives
+            observed = values.get((model, one.name), Estimate(None))
+            if observed.value is None or not total:
+                continue
+            t, shares = np.array([called * positives / total]), np.ones(1)
+            if alike:
+                t, shares = found_by_chance(int(positives), int(negatives), int(called))
+            with np.errstate(all="ignore"):
+                each = of(Confusion(t, called - t, positives - t, negatives - called + t))
+            known = np.isfinite(each)
+            shares = np.where(known, shares, 0.0)
+            each, sign = np.where(known, each, 0.0), _sign(one.measure)
+            p = nan
+            if alike and sign and known.any():
+                p = float(shares[_as_good(each, observed.value, sign) & known].sum())
+                p = min(1.0, p / float(shares.sum()))
+            value = float(shares @ each / shares.sum()) if known.any() else nan
+            yield _row(one.name, model, value, observed.value, p, EXACT if alike else EXPECTED)
+
+
+def score_baselines(
+    model: str, counts: ScoreCounts, asked: Sequence[Asked], values: Observed, cut: float | None,
+    seed: int, *, alike: bool,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield what the scores of a model are worth by chance, truth dealt anew to its rows.
+
+    Exactly for the mean of a loss, skills, net benefit and the area, which are linear in the
+    truth: the measure of the expected counts; and for average precision. Else the mean of
+    permutations, from which p is too: (1 + those as good) / (1 + all).
+    """
+    measures = [(one, _at(one, cut)) for one in asked
+                if one.needs in ("scores", "probabilities") or one.name == NET_BENEFIT]  # fmt: skip
+    observed = {one.name: values.get((model, one.name), Estimate(None)).value
+                for one, _ in measures}  # fmt: skip
+    n = counts.positives + counts.negatives
+    measures = [(one, of) for one, of in measures if observed[one.name] is not None]
+    if not measures or not n.sum():
+        return
+    drawn: dict[str, list[Floats]] = {one.name: [] for one, _ in measures}
+    if alike:
+        positives = int(counts.positives.sum())
+        for some in dealt(n, positives, stream(seed, f"baseline\0{model}")):
+            for one, measure in measures:
+                drawn[one.name].append(np.asarray(measure.function(counts.scores, some, n - some)))
+    share = float(counts.positives.sum() / n.sum())
+    for one, measure in measures:
+        was, sign = observed[one.name] or 0.0, _sign(measure)
+        each = np.concatenate([*drawn[one.name], np.zeros(0)])
+        each, p, method = each[np.isfinite(each)], nan, EXPECTED
+        if measure.id == "average_precision":
+            value = expected_precision(n, float(counts.positives.sum())) if alike else share
+        elif measure.loss is not None or measure.id in LINEAR:
+            value = float(measure.function(counts.scores, n * share, n * (1 - share)))
+        else:
+            value, method = float(each.mean()) if len(each) else nan, DRAWN
+        if sign and len(each):
+            p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
+        yield _row(one.name, model, value, was, p, method)
+
+
+def dummy_baselines(
+    counts: ConfusionCounts, asked: Sequence[Asked], cut: float | None, *, scored: bool
+) -> Iterator[Row]:
+    """Yield what it is worth to name the larger class always, or its share to every row."""
+    p, n = float(counts.positives[0]), float(counts.negatives[0])
+    if not p + n:
+        return
+    table = Confusion(*map(np.array, ((p, n, 0.0, 0.0) if p > n else (0.0, 0.0, p, n))))
+    one_score = (np.array([p / (p + n)]), np.array([p]), np.array([n]))
+    for one in asked:
+        hard = one.needs == "confusion" and one.name != NET_BENEFIT
+        if not hard and not scored:
+            continue
+        of = _at(one, cut).function
+        with np.errstate(all="ignore"):
+            value = float(of(table) if hard else of(*one_score))
+        if not isnan(value):
+            yield _row(one.name, MAJORITY if hard else CONSTANT, value, value, nan, "constant")
+
+
+def class_baselines(
+    patterns: ClassPatterns, asked: Sequence[Asked], values: Observed, seed: int
+) -> Iterator[Row]:
+    """Yield what labels of several classes are worth by chance: the measure of the expected table.
+
+    That is the mean over all orders of truth of what is linear in the table where its totals stay,
+    as accuracy, kappa, MCC, F1 and balanced accuracy are. p is of permutations.
+    """
+    alike = patterns.clusters is None and not patterns.fractional
+    for model, table in zip(patterns.models, patterns.tables, strict=True):
+        drawn = np.zeros((0, *table.shape))
+        if alike:
+            drawn = np.array([*dealt_tables(table, stream(seed, f"baseline\0{model}"))])
+        chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+        for one in asked:
+            form, was = one.measure.classes, values.get((model, one.name), Estimate(None)).value
+            if form is None or one.needs not in ("confusion", "classes") or was is None:
+                continue
+            of = partial(average, one.measure, by="macro") if form.of is None else form.of
+            with np.errstate(all="ignore"):
+                value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
+            sign, each = _sign(one.measure), each[np.isfinite(each)]
+            p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
+            yield _row(one.name, model, value, was, p if sign and len(each) else nan, EXPECTED)
+
+
+def observed_values(metrics: Sequence[Row]) -> Observed:
+    """Return the values of the whole table, by model and measure."""
+    return {
+        (str(row["model"]), str(row["metric"])): estimate(row["value"])
+        for row in metrics
+        if row["slice"] is None and row["estimator"] in ESTIMATORS
+    }
+
+
+def _at(one: Asked, cut: float | None) -> Measure:
+    """Return the measure, of a net benefit that at the threshold in force."""
+    if one.name == NET_BENEFIT:
+        return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
+    return one.measure
+
+
+def _sign(measure: Measure) -> int:
+    return {"max": 1, "min": -1}.get(measure.best, 0)
+
+
+def _as_good(each: Floats, observed: float, sign: int) -> Floats:
+    return np.asarray(sign * (each - observed) >= -_SAME * (1 + abs(observed)))
+
+
+def _row(
+    metric: str, model: str, value: float, observed: float, p: float, method: str
+) -> Row:  # fmt: skip
+    return {
+        "metric": metric, "model": model,
+        "value": None if isnan(value) else 0.0 if abs(value) < _SAME else value,
+        "observed": observed, "p": None if isnan(p) else p, "method": method,
+    }  # fmt: skip

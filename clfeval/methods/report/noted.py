@@ -1,0 +1,56 @@
+"""What a report of two classes notes: few rows of a class, ranking backwards, the impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clfeval.counts.count import Sample
+from clfeval.methods.document import class_rows, counting_notes
+from clfeval.result import Row, Warn, estimate
+from clfeval.words import exact, many, named
+
+AREA = "roc_auc"
+
+
+def notes_of(models: Sequence[Row], lost: Mapping[str, float], positive: str) -> Iterator[Warn]:
+    """Say which models rank the wrong way round, and whose calibration rests on a clip."""
+    areas = {str(row["model"]): estimate(row.get(AREA)).high for row in models}
+    turned = [model for model, high in areas.items() if high is not None and high < 0.5]
+    if turned:
+        text = (
+            f"{named(turned)} rank{'s' * (len(turned) == 1)} the wrong way round: do high scores "
+        )
+        yield Warn("backwards", f"{text}mean '{positive}'?")
+    fitted = {str(row["model"]) for row in models
+              if estimate(row.get("calibration_slope")).value is not None}  # fmt: skip
+    impossible = [name for name, rows in lost.items() if rows and name in fitted]
+    if impossible:
+        text = f"{named(impossible)} had probability 0 for what came true: slope and in the large "
+        yield Warn("impossible", f"{text}take it as 2e-16, and would be others with 0.001")
+
+
+def notes(sample: Sample) -> list[Warn]:
+    """Say which class has few rows, which scores have no threshold, and how rows were counted."""
+    counts, said = sample.slices[None], list[Warn]()
+    about = "about " if counts.fractional else ""
+    both = (counts.positives, counts.negatives)
+    for name, totals, sizes in zip(
+        ("positive", "negative"), both, class_rows(sample, None), strict=True
+    ):
+        if not totals.all():
+            text = f"no {name} row: what compares the two classes is undefined"
+            said.append(Warn("single-class", text))
+        elif min(sizes) < 30:
+            text = f"{about}{many(min(sizes), f'{name} row')}: what rests on them is hardly known"
+            said.append(Warn("small-class", text))
+    if sample.counted is None:
+        return said
+    uncut = sample.counted.uncut.values()
+    if uncut:
+        low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
+        text = (
+            f"scores from {exact(low)} to {exact(high)} are no probabilities: --threshold T says "
+            "from which on they are positive, and adds what depends on that"
+        )
+        said.append(Warn("no-threshold", text))
+    return said + counting_notes(sample.counted)

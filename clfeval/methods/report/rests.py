@@ -1,0 +1,153 @@
+"""The rows that are not in a slice: how many they are, and every measure of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.count import Sample
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
+from clfeval.counts.weights import Owned, beyond
+from clfeval.methods.clustered import class_sizes
+from clfeval.methods.document import class_rows
+from clfeval.methods.estimates import Cells
+from clfeval.methods.measured.asked import NET_BENEFIT, Asked
+from clfeval.methods.measured.hard import influence, table_of
+from clfeval.methods.measured.metrics import hard_rows, score_rows
+from clfeval.methods.options import Certainty
+from clfeval.methods.report.slices import Key, Rest, Size, as_default, go_together, rests
+from clfeval.methods.report.together import of_scores
+
+Sizes = Mapping[str, tuple[Size, Size]]
+
+
+def outside(sample: Sample) -> Sample:
+    """Return a sample that has, under the name of each slice, the rows that are not in it."""
+    counted, whole = sample.counted, sample.slices[None]
+    names = [label for label in sample.slices if label is not None]
+    every = sample.patterns
+    if counted is not None and None in every:
+        left: dict[str | None, PatternCounts] = {
+            label: beyond(every[None], every[label], "truth", "votes") for label in names
+        }
+        counts: dict[str | None, ConfusionCounts] = {
+            label: ConfusionCounts.of_patterns(one) for label, one in left.items()
+        }
+        return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
+    less = dict[str | None, ConfusionCounts]()
+    for label in names:
+        part = sample.slices[label]
+        cells = [sign * np.array([getattr(one, name) for name in CELLS])
+                 for sign, one in ((1, whole), (-1, part))]  # fmt: skip
+        models = [*whole.models, *part.models]
+        less[label] = ConfusionCounts.of_cells(models, np.concatenate(cells, axis=1).T.tolist())
+    return replace(sample, slices=less)
+
+
+def sizes_of(sample: Sample, others: Sample) -> Sizes:
+    """Return how many rows each slice has, and how many the others are."""
+    found = dict[str, tuple[Size, Size]]()
+    for label in others.slices:
+        if label is None:
+            continue
+        patterns = [one.patterns.get(label) for one in (sample, others)]
+        owned = [None if one is None else one.clusters for one in patterns]
+        spans = any(len(one) for one in _spans(*owned))
+        both = [
+            _size(
+                one.slices[label].rows.max().item(),
+                *class_rows(one, label),
+                clusters=clusters,
+                spans=spans,
+            )
+            for one, clusters in zip((sample, others), owned, strict=True)
+        ]
+        found[label] = both[0], both[1]
+    return found
+
+
+def class_totals_of(
+    whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
+) -> tuple[Size, Size]:
+    """Return how many rows of several classes a slice has, and the others."""
+    spans = any(len(one) for one in _spans(part.clusters, left.clusters))
+    there = class_sizes(whole, len(whole.classes)) > 0
+    both = [
+        _size(shown(one.n.sum(), one.unit).item(),
+              *([size] for size in class_sizes(one, len(one.classes))[there].tolist()),
+              clusters=one.clusters, spans=spans)
+        for one in (part, left)
+    ]  # fmt: skip
+    return both[0], both[1]
+
+
+def _size(rows: Any, *classes: Sequence[float], clusters: Owned | None, spans: bool) -> Size:
+    """Put together what is known of a part; classes: the rows of each class, model by model."""
+    least = min((min(one) for one in classes), default=0.0)
+    if isinstance(clusters, ClusterCounts):
+        least = min(least, clusters.size)
+    told = sum(min(one) for one in classes)
+    return Size(rows, told, least, clusters is None, spans)
+
+
+def _spans(one: Owned | None, other: Owned | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return which clusters have rows in both parts, by place."""
+    if isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts):
+        return one.shared(other)
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def of_votes(
+    sample: Sample, others: Sample, held: Sequence[Asked], wanted: Certainty
+) -> Iterator[tuple[Key, Rest]]:
+    """Yield the measures of the labels of rows that are not in a slice."""
+    rho = dict[Key, float]()
+    for label, left in others.patterns.items():
+        part = sample.patterns[label]
+        places = _spans(part.clusters, left.clusters)
+        if label is None or not len(places[0]):
+            continue
+        assert isinstance(part.clusters, ClusterCounts)
+        assert isinstance(left.clusters, ClusterCounts)
+        for one in held:
+            if one.needs == "confusion" and one.name != NET_BENEFIT:
+                f, g = (_moved(each, one) for each in (part, left))
+                found = go_together(part.clusters, left.clusters, places, f, g)
+                for model, each in zip(part.models, found.tolist(), strict=True):
+                    rho[label, model, one.name] = each
+    yield from rests(hard_rows(others, held, as_default(wanted)), rho)
+
+
+def _moved(patterns: PatternCounts, asked: Asked) -> np.ndarray:
+    """Return the influence of each pattern on a measure of each model, (k, m)."""
+    table = table_of(Cells.at_prevalence(ConfusionCounts.of_patterns(patterns)))
+    each = influence(asked.measure.function, table)
+    cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
+                    np.where(patterns.votes, 1, 3))  # fmt: skip
+    return np.asarray(each[cell, np.arange(len(patterns.models))].T)
+
+
+def of_model(
+    label: str, model: str, whole: ScoreCounts, part: ScoreCounts, cut: float | None,
+    held: Sequence[Asked], wanted: Certainty,
+) -> Iterator[tuple[Key, Rest]]:  # fmt: skip
+    """Yield the measures of a model's scores of rows that are not in a slice."""
+    left, rho = whole.beyond(part).frozen(), dict[Key, float]()
+    places = _spans(part.clusters, left.clusters)
+    if len(places[0]):
+        assert isinstance(part.clusters, ClusterCounts)
+        assert isinstance(left.clusters, ClusterCounts)
+        for one in held:
+            both = [of_scores(one, cut, each) for each in (part, left)]
+            if both[0] is not None and both[1] is not None:
+                moved = (each[1] for each in both if each is not None)
+                found = go_together(part.clusters, left.clusters, places, *moved)
+                rho[label, model, one.name] = float(found[0])
+    yield from rests(score_rows(label, model, left, cut, held, as_default(wanted)), rho)
