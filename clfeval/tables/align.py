@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clfeval.errors import KEPT, DataError, Problem
@@ -42,12 +42,13 @@ class Side:
 class Aligned:
     """The rows of all files side by side; lost: ids left out, which some file lacks.
 
-    place: in which file, row and column a cell was.
+    nameless: rows left out that have no id. place: in which file, row and column a cell was.
     """
 
     frame: pl.DataFrame
-    lost: int
     place: Place
+    lost: int = 0
+    nameless: int = 0
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
     """
     frames = _keyed([_read(side) for side in sides])
     _check_missing(sides, frames, drop=drop)
+    nameless = sum(frame[ID].null_count() for frame in frames)
     frames = [_ordered(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
     _check_repeated(sides, frames)
     lost = 0
@@ -88,7 +90,7 @@ def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
             raise _unequal(sides, frames, bool(len(common)))
         lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
         frames = [frame.filter(pl.col(ID).is_in(common.implode())) for frame in frames]
-    return _beside(sides, frames, lost, drop=drop)
+    return replace(_beside(sides, frames, drop=drop), lost=lost, nameless=nameless)
 
 
 def _read(side: Side) -> pl.DataFrame:
@@ -213,11 +215,11 @@ def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) 
             if not lacking.height:
                 continue
             row, key = lacking.select(ROW, ID).row(0)
-            more = f" and {lacking.height - 1:,} more" if lacking.height > 1 else ""
-            verb = "are" if more else "is"
+            more = lacking.height - 1
+            those = f"'{key}' and {more:,} more of" if more else f"'{key}', one of"
             what = (
-                f"'{key}'{more} of {frame.height:,} ids {verb} not among the {against.height:,} of "
-                f"{other.file.name}"
+                f"{those} {frame.height:,} ids, {'are' if more else 'is'} not among the "
+                f"{against.height:,} of {other.file.name}"
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
             alike = alike or _alike(lacking[ID], against, other.file.name)
@@ -249,9 +251,7 @@ def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
     return None
 
 
-def _beside(
-    sides: Sequence[Side], frames: Sequence[pl.DataFrame], lost: int, *, drop: bool
-) -> Aligned:
+def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> Aligned:
     """Put the columns side by side; what stands in several files has to agree."""
     key, truth = sides[0].id, sides[0].columns.truth
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
@@ -288,7 +288,7 @@ def _beside(
         k, name = held[str(column)]
         return sides[k].file.name, row and rows[k][row - 1], name
 
-    return Aligned(pl.DataFrame([*table.values()]), lost, place)
+    return Aligned(pl.DataFrame([*table.values()]), place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: b
             key: object, first: int, row: int, a: str | None, b: str | None, *, code: str = code
         ) -> Problem:
             mine, theirs = ("missing" if cell is None else f"'{cell}'" for cell in (b, a))
-            what = f"{mine}, and {theirs} for id '{key}' in {one.file.name}:{first}"
+            what = f"{mine} for id '{key}', and {theirs} in {one.file.name}:{first}"
             return Problem(what, code, two.file.name, row, two.column)
 
         found.add(code, those, make)

@@ -27,6 +27,7 @@ from clfeval.tables.prediction import (
 )
 from clfeval.tables.scan import FILE_NAME, TableFile
 from clfeval.tables.source import named, open_sources, paths_of
+from clfeval.words import many
 
 OF = "{}:{}"  # a column, or one model of several, of a file
 SHOWN = 3  # files that the name of the whole names
@@ -105,10 +106,12 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     )  # fmt: skip
     table = TableFile(
         whole, tuple(found.frame.columns), native=nw.from_native(found.frame.lazy()),
-        parts=tuple(part.file for part in parts), lost=found.lost, place=found.place,
+        parts=tuple(part.file for part in parts), lost=found.lost + found.nameless,
+        place=found.place,
     )  # fmt: skip
     how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
     how += f", {found.lost:,} left out that some file lacks" if found.lost else ""
+    how += f", {many(found.nameless, 'row')} without an id left out" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
     # who gives each model a file of its own has said what is one

@@ -44,8 +44,8 @@ def engine_errors() -> tuple[type[Exception], ...]:
 class TableFile:
     """A source with its columns; `head` only for delimited text, `native` for all that is typed.
 
-    parts: the files whose rows were joined into it, if any; lost: ids left out, which some of them
-    lack; place: in which file, row and column a cell of it was, by row and column.
+    parts: the files whose rows were joined into it, if any; lost: rows left out, of which some of
+    them know nothing; place: in which file, row and column a cell of it was, by row and column.
     """
 
     name: str
