@@ -114,8 +114,9 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     how += f", {many(found.nameless, 'row')} without an id left out" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
-    # who gives each model a file of its own has said what is one
-    said = replace(roles, id=roles.join, model=roles.model or (tuple(names) if alone else ()))
+    # labels of one file are no flags beside the scores of another
+    sure = all(len({model.kind for model in part.columns.models}) == 1 for part in parts)
+    said = replace(roles, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
     return Predictions((table,), replace(layout, joined=True), columns, looks, said, how)
 
 
