@@ -11,7 +11,7 @@ from clfeval.errors import KEPT, DataError, Problem
 from clfeval.late import pl
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.scan import (
-    Place,
+    Origin,
     Reading,
     TableFile,
     engine_errors,
@@ -46,7 +46,7 @@ class Aligned:
     """
 
     frame: pl.DataFrame
-    place: Place
+    place: Origin
     lost: int = 0
     nameless: int = 0
 

@@ -27,14 +27,13 @@ from clfeval.tables.prediction import (
 )
 from clfeval.tables.scan import FILE_NAME, TableFile
 from clfeval.tables.source import named, open_sources, paths_of
-from clfeval.words import many
 
 OF = "{}:{}"  # a column, or one model of several, of a file
 SHOWN = 3  # files that the name of the whole names
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Joined:
     """One of the files: what it is called, what its columns are, and how the whole calls them."""
 
     called: str
@@ -111,7 +110,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     )  # fmt: skip
     how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
     how += f", {found.lost:,} left out that some file lacks" if found.lost else ""
-    how += f", {many(found.nameless, 'row')} without an id left out" if found.nameless else ""
+    how += f", rows without an id left out: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
     # labels of one file are no flags beside the scores of another
@@ -154,7 +153,7 @@ def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None
 def _part(
     called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
     ignored: set[str], others: Iterable[str],
-) -> Part:  # fmt: skip
+) -> Joined:  # fmt: skip
     """Recognise what stands in one file."""
     of = {OF.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
@@ -179,10 +178,10 @@ def _part(
     for model in columns.models:
         for name in (*model.columns, *([model.beside] if model.beside else [])):
             names[name] = OF.format(called, name)
-    return Part(called, said, file, columns, peeks, names)
+    return Joined(called, said, file, columns, peeks, names)
 
 
-def _peeks(parts: Sequence[Part], columns: Iterable[str], truth: str) -> dict[str, Peek]:
+def _peeks(parts: Sequence[Joined], columns: Iterable[str], truth: str) -> dict[str, Peek]:
     """Return the look at every column of the whole; of truth in all files together."""
     found: dict[str, Peek] = {}
     for part in reversed(parts):

@@ -29,7 +29,7 @@ FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
-Place = Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]
+Origin = Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
 _AS_WRITTEN = ("loose", "written", "loose written")  # from text
@@ -55,7 +55,7 @@ class TableFile:
     native: nw.LazyFrame[Any] | None = None
     parts: tuple[TableFile, ...] = ()
     lost: int = 0
-    place: Place | None = None
+    place: Origin | None = None
 
     @property
     def files(self) -> tuple[TableFile, ...]:

@@ -129,9 +129,15 @@ def paths_of(table: Any) -> list[str]:
     return [os.fspath(path) for path in table]
 
 
+def _is_table(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike)) or hasattr(type(given), "columns")
+
+
 def refuse_names(table: Any) -> None:
     """Raise for tables that have a name each, which only a join makes one of."""
-    given = [*table] if isinstance(table, Mapping) else [named(path)[0] for path in paths_of(table)]
+    given = [named(path)[0] for path in paths_of(table)]
+    if isinstance(table, Mapping):
+        given = [name for name, one in table.items() if _is_table(one)]
     if names := [str(name) for name in given if name is not None]:
         what = f"{listing(names, 3)}: files with a name are joined by the ids of their rows"
         raise UsageError.of(what, "bad-option", hint="name the column of ids: --join COLUMN")

@@ -255,6 +255,10 @@ def test_rows_without_an_id_are_named_or_left_out() -> None:
     write("old.csv", OLD + "1,,1\n")
     assert "old.csv:6: column 'id': missing [missing-value]" in refused()
     assert joined(*PAIR, missing="drop") == BOTH
+    assert (
+        "joined on 'id', rows without an id left out: 1; truth"
+        in opened(PAIR, join="id", missing="drop").described()
+    )
 
 
 def test_slices_may_stand_in_any_file_and_agree() -> None:
