@@ -74,14 +74,16 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     for name in others:
         if name not in known:
             raise unknown_column(whole, name, [name for each in peeks for name in each])
+    times = Counter(name for each in peeks for name in each)
     parts = [
-        _part(of, of == name, file, each, roles, ignored, others)
+        _part(of, of == name, file, each, roles, ignored, others, times)
         for of, (name, file), each in zip(called, files, peeks, strict=True)
     ]
     alone = all(len(part.columns.models) == 1 for part in parts)
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
               for part in parts for one in part.columns.models]  # fmt: skip
+    _refuse_alike(parts, [new.name for _, _, new in models])
     by_name = {new.name: (part, one, new) for part, one, new in models}
     names = list(by_name)
     wanted = match_names(whole, names, roles.model) if roles.model else names
@@ -150,19 +152,36 @@ def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None
             raise unknown_column(file.name, str(roles.join), file.columns)
 
 
+def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
+    """Raise for two models of one name, or two columns: they would be taken for one."""
+    shared = {str(parts[0].columns.id), parts[0].columns.truth}
+    columns = Counter[str]()
+    for part in parts:
+        own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
+        columns.update(part.names[name] for name in own if name is not None)
+        shared |= {full for name, full in part.names.items() if name not in own}
+    columns.update(shared)
+    for what, found in (("models", Counter(models)), ("columns", columns)):
+        if alike := [name for name, count in found.items() if count > 1]:
+            hint = "give the files other names: new=FILE old=FILE"
+            raise bad_option(f"two {what} would be called {listing(alike)}", hint)
+
+
 def _part(
     called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
-    ignored: set[str], others: Iterable[str],
+    ignored: set[str], others: Iterable[str], times: Counter[str],
 ) -> Joined:  # fmt: skip
-    """Recognise what stands in one file."""
+    """Recognise what stands in one file; times: how many files have a column of each name."""
     of = {OF.format(called, name): name for name in peeks}
     own = {name: name if name in peeks else of.get(name) for name in others}
     mine = {name: column for name, column in own.items() if column is not None}
+    if len({*mine.values()}) < len(mine):
+        raise bad_option(f"of {listing(mine)} two are one column of {file.name}", "name it once")
     left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
     local = replace(
         roles, id=roles.join, model=(), ignore=left_out,
         by=tuple(mine[name] for name in roles.by if name in mine),
-        weight=mine.get(str(roles.weight)), cluster=mine.get(str(roles.cluster)),
+        weight=mine.get(roles.weight or ""), cluster=mine.get(roles.cluster or ""),
     )  # fmt: skip
     try:
         layout, columns = recognise(file.name, peeks, local)
@@ -177,7 +196,7 @@ def _part(
     names = {full: name for name, full in mine.items()}
     for model in columns.models:
         for name in (*model.columns, *([model.beside] if model.beside else [])):
-            names[name] = OF.format(called, name)
+            names[name] = name if times[name] == 1 else OF.format(called, name)
     return Joined(called, said, file, columns, peeks, names)
 
 

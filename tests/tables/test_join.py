@@ -328,6 +328,25 @@ def test_a_file_that_is_there_under_the_whole_name_wins() -> None:
     assert joined("a=new.csv", "old=b=c.csv") == {"a=new": BOTH["new"], "old": BOTH["old"]}
 
 
+def test_names_that_two_would_have_are_refused() -> None:
+    write("old.csv", "id,truth,rf,svm\na,1,1,0\nb,0,1,0\nc,1,1,1\nd,0,0,0\n")
+    write("c.csv", "id,truth,old:rf,p\na,1,1,0\nb,0,1,0\nc,1,1,1\nd,0,0,0\n")
+    assert "two models would be called 'old:rf'" in refused(tables=["old=old.csv", "c.csv"])
+    write("new.csv", "id,truth,rf,rf:x\na,1,1,0\nb,0,1,0\nc,1,1,1\nd,0,0,0\n")
+    write("c.csv", "id,truth,old:rf\na,1,1\nb,0,1\nc,1,1\nd,0,0\n")
+    said = refused(tables=["new=new.csv", "old=old.csv", "c=c.csv"])
+    assert "two columns would be called 'old:rf'" in said
+    assert "of 'rf', 'old:rf' two are one column of old.csv" in refused(by=("rf", "old:rf"))
+
+
+def test_a_column_nobody_asked_for_is_asked_about_by_its_name() -> None:
+    write("old.csv", "id,truth,patient,pred\na,1,x,1\nb,0,x,1\nc,1,y,1\nd,0,y,0\n")
+    said = refused()
+    assert "old.csv: column 'patient': no value is one of truth's labels '0', '1'" in said
+    assert "--cluster 'patient'" in said
+    assert joined(*PAIR, cluster="patient") == BOTH
+
+
 def test_model_names_may_be_awkward() -> None:
     named = {"new model, ä": "new.csv", "--old:b=2": "old.csv"}
     assert confusion(mars(named, join="id")) == dict(zip(named, BOTH.values(), strict=True))
@@ -341,7 +360,7 @@ def test_a_shell_joins_and_says_so() -> None:
     from_pipe = piped(NEW.encode(), "mars", "new=-", "old=old.csv", "--join", "id", "-q")
     assert from_pipe.code == 0, from_pipe.err
     dry = program("report", *PAIR, "--join", "id", "--dry-run")
-    assert "new:score  scores of 'new'  its values are numbers" in dry.out
+    assert "score   scores of 'new'  its values are numbers" in dry.out
     write("old.csv", OLD.replace("0,b", "0,e"))
     missing = program("report", *PAIR, "--join", "id")
     assert missing.code == 3
