@@ -51,7 +51,7 @@ def phidelta(
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
-        others = ("model", "kind", "threshold", "by", "cluster")
+        others = ("model", "kind", "threshold", "by", "cluster", "join")
         given = [*changed(classifiers), *(one for one in changed(said) if one.field in others)]
         if given:
             raise bad_option(f"{given[0].flag} is for classifiers, not with --features")

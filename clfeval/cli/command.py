@@ -22,6 +22,7 @@ from clfeval.limits import Gates
 from clfeval.methods.options import INTERVALS
 from clfeval.options import COLUMNS, READING, Command, Option, taken
 from clfeval.shell import line
+from clfeval.tables.source import named
 
 if TYPE_CHECKING:
     from clfeval.result import Result
@@ -147,7 +148,8 @@ def _called(command: Command) -> Callable[..., None]:
 
         others = [given[one.name] for one in options if one.opt.reads and given[one.name]]
         limits, dry = taken(Gates, given), bool(given["dry_run"])
-        run(command.name, [*tables, *others], output, limits, compute, dry=dry)
+        paths = [named(one)[1] for one in tables]
+        run(command.name, [*paths, *others], output, limits, compute, dry=dry)
 
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]

@@ -23,7 +23,12 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the models: what a long table names, else the columns left over."""
+    """Complete to the models: what files or a long table name, else the columns left over."""
+    from clfeval.tables.source import named
+
+    called = [named(name)[0] for name in ctx.params.get("tables") or ctx.args]
+    if any(called):  # one file per model
+        return _starting((name for name in called if name), incomplete)
     columns, rows = _head(ctx)
     model = find(columns, Names.MODEL)
     if model and find(columns, (*Names.PREDICTION, "tp")):
@@ -145,6 +150,9 @@ def _existing(name: str) -> str | None:
     """Find the file a word means: shells complete before they expand ~ and $NAME."""
     import glob
 
+    from clfeval.tables.source import named
+
+    name = named(name)[1]
     for path in (name, os.path.expanduser(os.path.expandvars(name))):
         if os.path.isfile(path):
             return path

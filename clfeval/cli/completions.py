@@ -172,7 +172,9 @@ _clfeval_completion() {
     return ret
   fi
   # Nothing: then files, unless a name or class is due.
-  [[ ${before[-1]} == (@NO_FILES@) ]] || _files
+  [[ ${before[-1]} == (@NO_FILES@) ]] && return
+  [[ $PREFIX == [^-]*=* ]] && compset -P 1 '*=' # NAME=FILE
+  _files
 }
 """
 

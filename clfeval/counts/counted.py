@@ -77,10 +77,12 @@ class Counted:
         by_file = [
             (grouped.rows * (grouped.origin == index)) for index in range(len(settled.files))
         ]
-        files = tuple(
-            file_count(file, task, int(rows[~judged.missing].sum()), int(rows[out].sum()))
-            for file, task, rows in zip(settled.files, settled.tasks, by_file, strict=True)
-        )
+        tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
+        for file, rows in zip(settled.files, by_file, strict=True):
+            kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+            first, *others = file.files  # rows of several are counted in the first
+            files += (file_count(first, next(tasks), kept, lost),)
+            files += tuple(file_count(one, next(tasks), 0) for one in others)
         slices, order = slices_of(judged, settled), class_order(judged, settled)
         uncut = judged.unbounded if settled.roles.ranks else {}
         return cls(

@@ -108,7 +108,7 @@ class Kept:
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
         name = find([name for name in settled.peeks if name not in used], Names.CLUSTER)
-        each = len(columns.models) if settled.layout.gathers else 1  # lines of an observation
+        each = len(columns.models) if settled.layout.models else 1  # lines of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
         alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
         return name if alike else None

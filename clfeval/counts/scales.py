@@ -21,7 +21,8 @@ def ways_of(settled: Settled, name: str) -> str:
     """Say what a column may be instead of a model."""
     if shares(settled, name):
         return f"{given('--cluster', name)} (mars, phidelta, tune-jpt, report)"
-    return f"{given('--id', name)}, {given('--by', name)}"
+    by = given("--by", name)
+    return by if settled.layout.joined else f"{given('--id', name)}, {by}"
 
 
 def shares(settled: Settled, name: str) -> bool:

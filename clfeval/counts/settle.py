@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
@@ -114,9 +114,15 @@ def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
 Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
+def apart(files: Iterable[TableFile]) -> Iterator[TableFile]:
+    """Yield files, and in place of one that was made of several these."""
+    for file in files:
+        yield from file.files
+
+
 def fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start to read the bytes of every file beside the counting."""
-    return tuple(start_fingerprint(file.source) if file.source else None for file in files)
+    return tuple(start_fingerprint(one.source) if one.source else None for one in apart(files))
 
 
 def file_count(
@@ -134,7 +140,7 @@ def check_structure(
     `short_rows` tells whether some row lacks its last field; None if no pass has read every field.
     Byte counts then settle tables without quote marks, where no row was refused as too long.
     """
-    for file, task in zip(files, tasks, strict=False):
+    for file, task in zip(apart(files), tasks, strict=False):
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
@@ -150,7 +156,7 @@ def check_structure(
 
 def explained(files: Sequence[TableFile], error: Exception) -> DataError:
     """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
-    for file in files:
+    for file in apart(files):
         if file.head and file.source:
             inspect_structure(file.source, file.columns)
     if files[0].source:

@@ -108,6 +108,13 @@ class Input:
     id: Annotated[
         str | None, Opt("The column that names each row.", COLUMNS, completes="column", common=True)
     ] = None
+    join: Annotated[
+        str | None,
+        Opt(
+            "Join files of some models each, NAME=FILE, on this column of ids.",
+            COLUMNS, signed="join", completes="column", common=True,
+        ),
+    ] = None  # fmt: skip
     positive: Annotated[
         str | None,
         Opt(

@@ -34,7 +34,8 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
         if missing or extra:
             parts = [f"has no column {listing(missing)}"] if missing else []
             parts += [f"has columns {first.name} has not: {listing(extra)}"] if extra else []
-            hint = "files read together need one set of columns"
+            hint = "files read together need one set of columns; predictions of one model a file "
+            hint += "are joined on their ids: --join COLUMN"
             raise DataError.of("; ".join(parts), "different-columns", other.name, hint=hint)
 
 

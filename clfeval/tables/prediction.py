@@ -20,7 +20,7 @@ from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
-from clfeval.tables.source import open_sources, paths_of
+from clfeval.tables.source import SourceFile, open_sources, paths_of, refuse_names
 from clfeval.tables.taken import Taken
 
 # fast   0/1 columns as integers, proved exact by counting bytes
@@ -129,6 +129,7 @@ class Layout:
     models: finds them where they stand in rows, an observation having one for each.
     expand: where a row is a 2 x 2 table, the predictions that it counts.
     asked: the choices of --layout, beside its own name and none, that mean this one too.
+    joined: its rows were put together from several files.
     """
 
     name: LayoutName
@@ -144,11 +145,12 @@ class Layout:
     )
     expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
     asked: tuple[str, ...] = ()
+    joined: bool = False
 
     @property
     def gathers(self) -> bool:
-        """True where an observation has a row for each model."""
-        return self.models is not None
+        """True where an observation has several rows: of each model, or in each joined file."""
+        return self.joined or self.models is not None
 
 
 def guess_kind(column: Peek, classes: frozenset[str]) -> Kind:
@@ -171,30 +173,38 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     Temporary copies of pipes and packed files live as long as the block.
     """
     paths = paths_of(tables)
+    refuse_names(tables)
     if not paths:
-        try:
-            frame = nw.from_native(tables).lazy()
-        except TypeError as error:
-            raise no_table(tables) from error
-        columns = tuple(frame.collect_schema().names())
-        check_names(FRAME, columns)
-        yield (TableFile(FRAME, columns, native=frame),)
+        yield (frame_file(tables, FRAME),)
         return
     with open_sources(paths, said) as sources, blaming(sources):
-        files = []
-        for source in sources:
-            if source.text:
-                source = with_comments(source)
-                try:
-                    head = read_csv_head(source)
-                except DataError as error:
-                    raise titled(source) or error from error
-                check_names(source.name, head.columns, row=head.header_row)
-                files.append(TableFile(source.name, head.columns, source, head=head))
-            else:
-                files.append(open_typed(source))
+        files = tuple(map(opened, sources))
         check_same_columns(files)
-        yield tuple(files)
+        yield files
+
+
+def frame_file(frame: Any, name: str) -> TableFile:
+    """Return a data frame as a table of this name; UsageError for what is none."""
+    try:
+        native = nw.from_native(frame).lazy()
+    except TypeError as error:
+        raise no_table(frame) from error
+    columns = tuple(native.collect_schema().names())
+    check_names(name, columns)
+    return TableFile(name, columns, native=native)
+
+
+def opened(source: SourceFile) -> TableFile:
+    """Open a source as a table, with its head where it is text."""
+    if not source.text:
+        return open_typed(source)
+    source = with_comments(source)
+    try:
+        head = read_csv_head(source)
+    except DataError as error:
+        raise titled(source) or error from error
+    check_names(source.name, head.columns, row=head.header_row)
+    return TableFile(source.name, head.columns, source, head=head)
 
 
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
@@ -286,16 +296,17 @@ class Predictions:
     columns: Columns
     peeks: Mapping[str, Peek]
     roles: Input
+    joined: str = ""  # what was joined, and how
 
     def described(self) -> str:
         """Say in one line how the table was read."""
         columns = self.columns
-        parts = [f"{self.files[0].name}: {self.layout.name}"]
+        parts = [self.joined or f"{self.files[0].name}: {self.layout.name}"]
         if len(self.files) > 1:
             parts[0] = f"{len(self.files)} files like {parts[0]}"
         if columns.truth:
             parts.append(f"truth '{columns.truth}'")
-        if columns.id is not None:
+        if columns.id is not None and not self.joined:
             parts.append(f"id '{columns.id}'")
         if columns.cluster is not None:
             parts.append(f"clusters in '{columns.cluster}'")
@@ -320,7 +331,7 @@ class Predictions:
         columns, roles = self.columns, self.roles
         known: dict[str | None, tuple[str, str]] = {
             columns.truth: ("truth", "--truth" if roles.truth else "its name"),
-            columns.id: ("id", "--id" if roles.id else "its name"),
+            columns.id: ("id", "--join" if self.joined else "--id" if roles.id else "its name"),
             columns.naming: ("models' names", "its name"),
             columns.answer: ("answers", "its name"),
             columns.weight: ("weight", "--weight"),
@@ -358,10 +369,16 @@ def open_predictions(
     """Open paths, or one data frame, as a prediction table.
 
     A counts table of one model becomes the predictions it counts, unless `keep_counts`: then the
-    layout is `counts`, for `read_confusions`.
+    layout is `counts`, for `read_confusions`. With `join` the files become one table.
     Temporary copies of pipes and packed files live as long as the block.
     """
     roles = roles.folded()
+    if roles.join is not None:
+        from clfeval.tables.join import open_joined
+
+        with open_joined(tables, roles) as whole:
+            yield whole
+        return
     with open_files(tables, roles) as files:
         found = _recognised(files, roles)
         expand = found.layout.expand

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -33,6 +33,8 @@ FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
+Origin = Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]
+
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
 _AS_WRITTEN = ("loose", "written", "loose written")  # from text
 
@@ -44,13 +46,25 @@ def engine_errors() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A source with its columns; `head` only for delimited text, `native` for all that is typed."""
+    """A source with its columns; `head` only for delimited text, `native` for all that is typed.
+
+    parts: the files whose rows were joined into it, if any; lost: rows left out, of which some of
+    them know nothing; place: in which file, row and column a cell of it was, by row and column.
+    """
 
     name: str
     columns: tuple[str, ...]
     source: SourceFile | None = None
     head: CsvHead | None = None
     native: nw.LazyFrame[Any] | None = None
+    parts: tuple[TableFile, ...] = ()
+    lost: int = 0
+    place: Origin | None = None
+
+    @property
+    def files(self) -> tuple[TableFile, ...]:
+        """Itself, or the files it was made of."""
+        return self.parts or (self,)
 
     @property
     def shown(self) -> str:

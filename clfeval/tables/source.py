@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Protocol, get_args
 
-from clfeval.errors import DataError, UsageError, no_table, suggestion
+from clfeval.errors import DataError, UsageError, listing, no_table, suggestion
 from clfeval.tables.foreign import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
 from clfeval.unnamed import Copy
@@ -103,6 +103,18 @@ def display_of(name: str) -> str:
     return Path(name).name.encode(errors="replace").decode()
 
 
+def named(text: str) -> tuple[str | None, str]:
+    """Split `NAME=FILE` into a model's name and a path; what is there as it stands has no name."""
+    parts = text.split("=")
+    if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
+        return None, text
+    for i in range(1, len(parts)):
+        name, path = "=".join(parts[:i]), "=".join(parts[i:])
+        if path == "-" or os.path.exists(path) or glob.glob(path):
+            return name, path
+    return parts[0], text.removeprefix(f"{parts[0]}=")
+
+
 def paths_of(table: Any) -> list[str]:
     """Return the paths a table is named by, one or a list of some; none for a data frame."""
     if isinstance(table, (str, os.PathLike)):
@@ -115,6 +127,20 @@ def paths_of(table: Any) -> list[str]:
         if not isinstance(path, (str, os.PathLike)):
             raise no_table(path)
     return [os.fspath(path) for path in table]
+
+
+def _is_table(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike)) or hasattr(type(given), "columns")
+
+
+def refuse_names(table: Any) -> None:
+    """Raise for tables that have a name each, which only a join makes one of."""
+    given = [named(path)[0] for path in paths_of(table)]
+    if isinstance(table, Mapping):
+        given = [name for name, one in table.items() if _is_table(one)]
+    if names := [str(name) for name in given if name is not None]:
+        what = f"{listing(names, 3)}: files with a name are joined by the ids of their rows"
+        raise UsageError.of(what, "bad-option", hint="name the column of ids: --join COLUMN")
 
 
 _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(

@@ -19,6 +19,7 @@ from tests.benchmarks.features import (
     wide_features,
 )
 from tests.benchmarks.growth import growth
+from tests.benchmarks.joining import joins
 from tests.benchmarks.measure import THREADS
 from tests.benchmarks.ranking import rank_models
 from tests.benchmarks.reporting import full_report
@@ -33,14 +34,14 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to N")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to O")
     parser.add_argument(
         "--rows",
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A, J and K, entries of G; B has ten times as many, H half of them, E, F "
-        f"and N a tenth, I a fiftieth; targets are for {ROWS:,}",
+        help=f"rows of A, J and K, entries of G; B has ten times as many, H and O half of them, E, "
+        f"F and N a tenth, I a fiftieth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -59,6 +60,7 @@ def main() -> int:
         "L": rank_models,
         "M": growth,
         "N": lambda: full_report(max(1, rows // 10)),
+        "O": lambda: joins(max(1, rows // 2)),
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))

@@ -163,6 +163,12 @@ def test_models_of_a_long_table_are_those_it_names(folder: Path) -> None:
     assert complete.complete_model(context, "") == ["forest", "new net"]
 
 
+def test_models_of_joined_files_are_the_names_they_are_given(folder: Path) -> None:
+    tables = [f"new={folder}/a.csv", f"old={folder}/b.csv"]
+    assert complete.complete_model(asked({"tables": tables}), "") == ["new", "old"]
+    assert complete.complete_model(asked({"tables": tables}), "o") == ["old"]
+
+
 def test_classes_are_those_of_the_first_rows(folder: Path) -> None:
     long, wide = ({"tables": [str(folder / name)]} for name in ("long.csv", "names.csv"))
     assert complete.complete_class(asked(long), "") == ["ham", "spam mail"]

@@ -214,7 +214,8 @@ def test_files_with_different_columns() -> None:
     assert isinstance(error, DataError)
     assert str(error) == (
         "b.csv: has no column 'x'; has columns a.csv has not: 'z', 'u' [different-columns]\n"
-        "hint: files read together need one set of columns"
+        "hint: files read together need one set of columns; predictions of one model a file are "
+        "joined on their ids: --join COLUMN"
     )
 
 

@@ -235,7 +235,8 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
 """,
     tables="Metrics, one row per model: CSV, TSV, Parquet, Arrow IPC, NDJSON or JSON (.gz and "
     ".zst too), cross-validation results of scikit-learn, or a result of clfeval; - is "
-    "standard input; of predictions, several files of one schema, or a quoted glob.",
+    "standard input; of predictions, several files of one schema, or a quoted glob; "
+    "with --join NAME=FILE, one file per model.",
     words={
         "missing": {
             "help": "Stop at missing values, or leave their models (or rows of predictions) out."

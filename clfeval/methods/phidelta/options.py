@@ -229,5 +229,5 @@ clfeval phidelta table.csv --features --truth outcome --select --top 20
 clfeval phidelta terms.parquet --features --truth-table classes.csv -f csv
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
-    "several files of one schema, or a quoted glob.",
+    "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
 )

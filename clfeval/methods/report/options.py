@@ -160,8 +160,9 @@ REPORT = Command(
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
 clfeval report preds.csv --by site -f json | jq .tables.models
+clfeval report new=new.csv old=old.csv --join id --reference old
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 """,
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - is standard input; "
-    "several files of one schema, or a quoted glob.",
+    "several files of one schema, or a quoted glob; with --join NAME=FILE, one file per model.",
 )

@@ -337,6 +337,7 @@ clfeval tune-jpt scores.parquet --odds 1:1000 --cost 1:50
 clfeval tune-jpt scores.parquet -f csv --table cutoffs > cutoffs.csv
 """,
     tables="Predictions or counts: CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too); - "
-    "is standard input; several files of one schema, or a quoted glob.",
+    "is standard input; several files of one schema, or a quoted glob; "
+    "with --join NAME=FILE, one file per model.",
     optional=True,
 )

@@ -1,0 +1,330 @@
+"""Rows of several files put side by side by their ids, and the errors of ids that do not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from clfeval.errors import KEPT, DataError, Problem
+from clfeval.late import pl
+from clfeval.tables.csv import inspect_structure
+from clfeval.tables.scan import (
+    Origin,
+    Reading,
+    TableFile,
+    engine_errors,
+    in_polars,
+    scan,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    from clfeval.tables.prediction import Columns
+
+ID, ROW = "__clfeval_id", "__clfeval_row"
+EXACT = 2**53  # up to it whole numbers in a column of floats are what they seem
+MISSING = "fill the cells, or add --missing drop to leave such rows out"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A file, the column of its ids, what is read of it, and how the whole calls its columns."""
+
+    file: TableFile
+    id: str
+    columns: Columns
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The rows of all files side by side; lost: ids left out, which some file lacks.
+
+    nameless: rows left out that have no id. place: in which file, row and column a cell was.
+    """
+
+    frame: pl.DataFrame
+    place: Origin
+    lost: int = 0
+    nameless: int = 0
+
+
+@dataclass(slots=True)
+class _Found:
+    """Problems, the first of each kind, and how many there are in all."""
+
+    problems: list[Problem] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+
+    def add(self, code: str, rows: pl.DataFrame, make: Callable[..., Problem]) -> None:
+        """Add a problem for each row of a frame, in its order."""
+        if rows.height:
+            self.totals[code] += rows.height
+            self.problems += [make(**row) for row in rows.head(KEPT).iter_rows(named=True)]
+
+    def check(self, hints: Mapping[str, str]) -> None:
+        """Raise if there is any; hints: by the code of the first."""
+        if self.problems:
+            fixes = {"missing": "drop"} if {*self.totals} == {"missing-value"} else {}
+            hint = hints[self.problems[0].code]
+            raise DataError(self.problems[:KEPT], hint=hint, totals=self.totals, fixes=fixes)
+
+
+def aligned(sides: Sequence[Side], *, drop: bool) -> Aligned:
+    """Join the rows of files on their ids; DataError with all that does not fit.
+
+    drop: leave out what some file lacks. The order of rows, and of files, tells nothing: the rows
+    of the whole are in an order of their ids.
+    """
+    frames = _keyed([_read(side) for side in sides])
+    _check_missing(sides, frames, drop=drop)
+    nameless = sum(frame[ID].null_count() for frame in frames)
+    frames = [_ordered(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
+    _check_repeated(sides, frames)
+    lost = 0
+    if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
+        common = _common(frames)
+        if not (drop and len(common)):
+            raise _unequal(sides, frames, bool(len(common)))
+        lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
+        frames = [frame.filter(pl.col(ID).is_in(common.implode())) for frame in frames]
+    return replace(_beside(sides, frames, drop=drop), lost=lost, nameless=nameless)
+
+
+def _read(side: Side) -> pl.DataFrame:
+    """Read what is counted of a file with the number of each row, blank lines left out."""
+    file, columns = side.file, side.columns
+    readings: dict[str, Reading] = columns.readings("plain")
+    readings |= {one.beside: readings[columns.truth] for one in columns.models if one.beside}
+    try:
+        return _numbered(side, readings)
+    except engine_errors():  # some cell is no number: as text it is found later
+        try:
+            return _numbered(side, dict.fromkeys(readings, "text"))
+        except engine_errors() as error:
+            if file.source is None:
+                raise
+            if file.head is not None:
+                inspect_structure(file.source, file.columns)
+            raise unreadable(file.name, file.source.format, error) from error
+
+
+def _numbered(side: Side, readings: Mapping[str, Reading]) -> pl.DataFrame:
+    """Read columns, the ids as ID, the rows as ROW: the header is row 1."""
+    file, first = side.file, 1
+    wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
+    frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
+    if file.head is not None:
+        first = file.head.header_row + 1
+    frame = frame.with_row_index(ROW, offset=first).with_columns(pl.col(side.id).alias(ID))
+    if file.head is not None:
+        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))
+    found = frame.select(ROW, ID, *readings).collect(engine="streaming")
+    ids = found[ID]
+    if ids.dtype.is_nested() or ids.dtype == pl.Binary:
+        what = f"holds {ids.dtype}, not single values"
+        raise DataError.of(what, "bad-type", file.name, None, side.id)
+    return found.with_columns(pl.col(ID).fill_nan(None)) if ids.dtype.is_float() else found
+
+
+def _keyed(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return the frames with ids of one type: whole numbers where all are, else as written.
+
+    `01` is no whole number as programs write them; `1` is, in a column of text too.
+    """
+    whole = [_whole(frame[ID]) for frame in frames]
+    kind = pl.String if any(ids is None for ids in whole) else pl.Int64
+    return [
+        frame.with_columns((frame[ID] if ids is None else ids).cast(kind).alias(ID))
+        for frame, ids in zip(frames, whole, strict=True)
+    ]
+
+
+def _whole(ids: pl.Series) -> pl.Series | None:
+    """Return ids as whole numbers, None where some are written otherwise."""
+    kind = ids.dtype
+    if not (kind.is_integer() or kind.is_float() or kind == pl.String):
+        return None
+    if kind.is_float() and not ((ids == ids.round()) & (ids.abs() < EXACT)).all():
+        return None
+    numbers = ids.cast(pl.Int64, strict=False)
+    if numbers.null_count() != ids.null_count():
+        return None
+    same = kind != pl.String or bool((numbers.cast(pl.String) == ids).all())
+    return numbers if same else None
+
+
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put rows in an order of their ids: of texts, that of their hashes, which is sooner found."""
+    if frame[ID].dtype != pl.String:
+        return frame.sort(ID, ROW)
+    hashes = frame[ID].hash()
+    order = hashes.arg_sort()
+    ahead = hashes[order]
+    if (ahead == ahead.shift()).any():
+        return frame.sort(hashes, ID, ROW)
+    return frame[order]
+
+
+def _check_missing(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> None:
+    """Raise for rows without an id."""
+    found = _Found()
+    for side, frame in zip(sides, () if drop else frames, strict=not drop):
+
+        def make(row: int, *, side: Side = side) -> Problem:
+            return Problem("missing", "missing-value", side.file.name, row, side.id)
+
+        found.add("missing-value", frame.filter(pl.col(ID).is_null()).select(row=ROW), make)
+    found.check({"missing-value": MISSING})
+
+
+def _check_repeated(sides: Sequence[Side], frames: Sequence[pl.DataFrame]) -> None:
+    """Raise for ids that stand in several rows of a file."""
+    found = _Found()
+    for side, frame in zip(sides, frames, strict=True):
+
+        def make(row: int, key: object, first: int, *, side: Side = side) -> Problem:
+            what = f"'{key}' stands in {side.file.name}:{first} already"
+            return Problem(what, "duplicate-id", side.file.name, row, side.id)
+
+        again = frame[ID] == frame[ID].shift()
+        if again.any():
+            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
+            rows = twice.select(row=ROW, key=ID, first=pl.col(ROW).min().over(ID)).sort("row")
+            found.add("duplicate-id", rows.filter(pl.col("row") != pl.col("first")), make)
+    found.check({"duplicate-id": "an id names one row of each file"})
+
+
+def _common(frames: Sequence[pl.DataFrame]) -> pl.Series:
+    """Return the ids that stand in all files."""
+    common = frames[0][ID]
+    for frame in frames[1:]:
+        common = common.filter(common.is_in(frame[ID].implode()))
+    return common
+
+
+def _unequal(sides: Sequence[Side], frames: Sequence[pl.DataFrame], some: bool) -> DataError:
+    """Build the error of ids that some file lacks; some: others stand in all of them."""
+    found: list[Problem] = []
+    alike = None
+    for side, frame in zip(sides, frames, strict=True):
+        for other, against in zip(sides, frames, strict=True):
+            lacking = frame.filter(~pl.col(ID).is_in(against[ID].implode())).sort(ROW)
+            if not lacking.height:
+                continue
+            row, key = lacking.select(ROW, ID).row(0)
+            more = lacking.height - 1
+            those = f"'{key}' and {more:,} more of" if more else f"'{key}', one of"
+            what = (
+                f"{those} {frame.height:,} ids, {'are' if more else 'is'} not among the "
+                f"{against.height:,} of {other.file.name}"
+            )
+            found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
+            alike = alike or _alike(lacking[ID], against, other.file.name)
+    if alike:
+        return DataError(found, hint=alike)
+    if not some:
+        hint = f"no id is in all files: is '{sides[0].id}' the column of ids in each?"
+        return DataError(found, hint=hint)
+    hint = "--missing drop leaves out the ids that some file lacks, and says how many"
+    return DataError(found, hint=hint, fixes={"missing": "drop"})
+
+
+def _alike(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
+    """Say how an id that another file lacks is spelt there, if it is."""
+    if ids.dtype != pl.String:
+        return None
+    ways = (pl.col(ID).cast(pl.Float64, strict=False),
+            pl.col(ID).str.strip_chars().str.to_lowercase())  # fmt: skip
+    for plain in ways:
+        mine = ids.to_frame().select(ID, plain=plain).drop_nulls()
+        theirs = against.select(ROW, plain=plain, there=ID).drop_nulls()
+        both = mine.join(theirs, on="plain").filter(pl.col(ID) != pl.col("there")).sort(ROW)
+        if both.height:
+            here, there, row = both.select(ID, "there", ROW).row(0)
+            return (
+                f"ids are compared as they are written, and '{here}' is not the '{there}' of "
+                f"{file}:{row}: write them alike in all files"
+            )
+    return None
+
+
+def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool) -> Aligned:
+    """Put the columns side by side; what stands in several files has to agree."""
+    key, truth = sides[0].id, sides[0].columns.truth
+    table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
+    found = _Found()
+    for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
+        models = [n for one in side.columns.models for n in (*one.columns, one.beside) if n]
+        for name in dict.fromkeys((*side.columns.constants, *models)):
+            is_truth = name == side.columns.truth
+            to = truth if is_truth else side.names[name]
+            cells = frame[name]
+            if to not in table:
+                table[to], held[to] = cells.alias(to), (i, name)
+                continue
+            j, before = held[to]
+            one, two = _Cells(sides[j].file, before, frames[j]), _Cells(side.file, name, frame)
+            _compare(found, one, two, is_truth=is_truth, drop=drop)
+            if is_truth and cells.null_count():  # such rows are dropped, or refused
+                both = pl.when(cells.is_not_null()).then(table[to]).alias(to)
+                table[to] = pl.select(both).to_series()
+    found.check(
+        {
+            "missing-value": MISSING,
+            "conflicting-truth": f"{found.totals['conflicting-truth']:,} of {frames[0].height:,} "
+            "ids have another truth: mend the file that is wrong",
+            "conflicting-value": "slices, weights and clusters belong to the id: they are the same "
+            "in all files that have them",
+        }
+    )
+    rows = [frame[ROW] for frame in frames]
+
+    def place(row: int | None, column: str | None) -> tuple[str, int | None, str | None] | None:
+        if column not in held:
+            return None
+        k, name = held[str(column)]
+        return sides[k].file.name, row and rows[k][row - 1], name
+
+    return Aligned(pl.DataFrame([*table.values()]), place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """A column of a file."""
+
+    file: TableFile
+    column: str
+    frame: pl.DataFrame
+
+
+def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: bool) -> None:
+    """Add the rows in which a column of two files differs.
+
+    A truth that one of them lacks is a missing value, and no other truth.
+    """
+    a, b = one.frame[one.column], two.frame[two.column]
+    if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
+        a, b = a.cast(pl.String), b.cast(pl.String)
+    apart = a.ne_missing(b)
+    if not apart.any():
+        return
+    cells = {"key": one.frame[ID], "first": one.frame[ROW], "row": two.frame[ROW],
+             "a": a.cast(pl.String), "b": b.cast(pl.String)}  # fmt: skip
+    rows = pl.DataFrame(cells).filter(apart).sort("row")
+    lacking = (pl.col("a").is_null() | pl.col("b").is_null()) & is_truth
+    parts = {"conflicting-truth" if is_truth else "conflicting-value": rows.filter(~lacking)}
+    if not drop:
+        parts["missing-value"] = rows.filter(lacking)
+    for code, those in parts.items():
+
+        def make(
+            key: object, first: int, row: int, a: str | None, b: str | None, *, code: str = code
+        ) -> Problem:
+            mine, theirs = ("missing" if cell is None else f"'{cell}'" for cell in (b, a))
+            what = f"{mine} for id '{key}', and {theirs} in {one.file.name}:{first}"
+            return Problem(what, code, two.file.name, row, two.column)
+
+        found.add(code, those, make)

@@ -1,0 +1,258 @@
+"""Several files of some models each, made one table: which row is whose, the ids say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clfeval.errors import ClfevalError, DataError, Problem, bad_option, listing, unknown_column
+from clfeval.late import nw
+from clfeval.tables.align import Side, aligned
+from clfeval.tables.cells import FRAME
+from clfeval.tables.damage import blaming
+from clfeval.tables.input import Input, match_names
+from clfeval.tables.layouts import wide
+from clfeval.tables.lines import with_delimiter_hint
+from clfeval.tables.peek import Peek, peek
+from clfeval.tables.prediction import (
+    Columns,
+    ModelColumns,
+    Predictions,
+    frame_file,
+    opened,
+    recognise,
+)
+from clfeval.tables.scan import FILE_NAME, TableFile
+from clfeval.tables.source import named, open_sources, paths_of
+
+OF = "{}:{}"  # a column, or one model of several, of a file
+SHOWN = 3  # files that the name of the whole names
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One of the files: what it is called, what its columns are, and how the whole calls them."""
+
+    called: str
+    said: bool  # by the user, not by its name
+    file: TableFile
+    columns: Columns
+    peeks: Mapping[str, Peek]
+    names: Mapping[str, str]
+
+    def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
+        """Return a model as the whole has it; alone: every file has one; taken: names of all."""
+        name = OF.format(self.called, one.name)
+        if len(self.columns.models) == 1 and (self.said or alone):
+            name = self.called
+        elif not self.said and taken[one.name] == 1:
+            name = one.name
+        columns = tuple(self.names[column] for column in one.columns)
+        beside = one.beside and self.names[one.beside]
+        return replace(one, name=name, columns=columns, beside=beside)
+
+
+def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
+    """Join files on the column of their ids; names: what the user calls each of them."""
+    _refuse(files, roles)
+    whole = _name([file.shown for _, file in files])
+    peeks = [peek(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
+             for _, file in files]  # fmt: skip
+    called = [name or stem(file.shown) for name, file in files]
+    if twice := [name for name, times in Counter(called).items() if times > 1]:
+        first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
+        hint = f"name each of them: {twice[0]}=FILE other=FILE"
+        raise bad_option(f"two files are called {listing(twice)}, as {first.name} is", hint)
+    known = [name for of, each in zip(called, peeks, strict=True)
+             for one in each for name in (one, OF.format(of, one))]  # fmt: skip
+    known = list(dict.fromkeys(known))
+    ignored = {*match_names(whole, known, roles.ignore, what="column")}
+    others = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
+    for name in others:
+        if name not in known:
+            raise unknown_column(whole, name, [name for each in peeks for name in each])
+    times = Counter(name for each in peeks for name in each)
+    parts = [
+        _part(of, of == name, file, each, roles, ignored, others, times)
+        for of, (name, file), each in zip(called, files, peeks, strict=True)
+    ]
+    alone = all(len(part.columns.models) == 1 for part in parts)
+    taken = Counter(one.name for part in parts for one in part.columns.models)
+    models = [(part, one, part.model(one, alone, taken))
+              for part in parts for one in part.columns.models]  # fmt: skip
+    _refuse_alike(parts, [new.name for _, _, new in models])
+    by_name = {new.name: (part, one, new) for part, one, new in models}
+    names = list(by_name)
+    wanted = match_names(whole, names, roles.model) if roles.model else names
+    chosen = [by_name[name] for name in wanted]
+    sides = [
+        Side(part.file, str(roles.join),
+             replace(part.columns, models=tuple(one for of, one, _ in chosen if of is part)),
+             part.names)
+        for part in parts
+    ]  # fmt: skip
+    found = aligned(sides, drop=roles.missing == "drop")
+    truth = parts[0].columns.truth
+    columns = Columns(
+        truth, roles.join, tuple(new for _, _, new in chosen),
+        ignored=tuple(OF.format(part.called, name) for part in parts
+                      for name in part.columns.ignored),
+        by=roles.by, weight=roles.weight, cluster=roles.cluster, null_values=roles.null_value,
+        written=frozenset(part.names.get(name, name) for part in parts
+                          for name in part.columns.written),
+        fold=roles.fold_labels,
+    )  # fmt: skip
+    table = TableFile(
+        whole, tuple(found.frame.columns), native=nw.from_native(found.frame.lazy()),
+        parts=tuple(part.file for part in parts), lost=found.lost + found.nameless,
+        place=found.place,
+    )  # fmt: skip
+    how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
+    how += f", {found.lost:,} left out that some file lacks" if found.lost else ""
+    how += f", rows without an id left out: {found.nameless:,}" if found.nameless else ""
+    layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
+    looks = _peeks(parts, table.columns, truth)
+    # labels of one file are no flags beside the scores of another
+    sure = all(len({model.kind for model in part.columns.models}) == 1 for part in parts)
+    said = replace(roles, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
+    return Predictions((table,), replace(layout, joined=True), columns, looks, said, how)
+
+
+def stem(name: str) -> str:
+    """Return what a file is called: its name without the endings that say its format."""
+    for ending in (".gz", ".zst", ".zstd"):
+        name = name.removesuffix(ending)
+    first, dot, _ = name.rpartition(".")
+    return first if dot and first else name.strip("<>")
+
+
+def _name(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return " + ".join(names[:SHOWN]) + (f" + {more} more" if more > 0 else "")
+
+
+def _refuse(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
+    """Raise for what cannot be joined, before anything is read."""
+    if len(files) < 2:
+        what = "--join joins several files, and there is one"
+        raise bad_option(what, "name all of them: new=FILE old=FILE")
+    if roles.id not in (None, roles.join):
+        raise bad_option(f"--join '{roles.join}' and --id '{roles.id}' both name the rows",
+                         "leave --id out")  # fmt: skip
+    if roles.run is not None:
+        option = "--run-files" if roles.run == FILE_NAME else "--run"
+        raise bad_option(f"{option} and --join: one at a time")
+    if roles.layout in ("long", "counts"):
+        raise bad_option(f"--join is for files of a row for each id, not --layout {roles.layout}")
+    for _, file in files:
+        if roles.join not in file.columns:
+            raise unknown_column(file.name, str(roles.join), file.columns)
+
+
+def _refuse_alike(parts: Sequence[Joined], models: Sequence[str]) -> None:
+    """Raise for two models of one name, or two columns: they would be taken for one."""
+    shared = {str(parts[0].columns.id), parts[0].columns.truth}
+    columns = Counter[str]()
+    for part in parts:
+        own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
+        columns.update(part.names[name] for name in own if name is not None)
+        shared |= {full for name, full in part.names.items() if name not in own}
+    columns.update(shared)
+    for what, found in (("models", Counter(models)), ("columns", columns)):
+        if alike := [name for name, count in found.items() if count > 1]:
+            hint = "give the files other names: new=FILE old=FILE"
+            raise bad_option(f"two {what} would be called {listing(alike)}", hint)
+
+
+def _part(
+    called: str, said: bool, file: TableFile, peeks: Mapping[str, Peek], roles: Input,
+    ignored: set[str], others: Iterable[str], times: Counter[str],
+) -> Joined:  # fmt: skip
+    """Recognise what stands in one file; times: how many files have a column of each name."""
+    of = {OF.format(called, name): name for name in peeks}
+    own = {name: name if name in peeks else of.get(name) for name in others}
+    mine = {name: column for name, column in own.items() if column is not None}
+    if len({*mine.values()}) < len(mine):
+        raise bad_option(f"of {listing(mine)} two are one column of {file.name}", "name it once")
+    left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
+    local = replace(
+        roles, id=roles.join, model=(), ignore=left_out,
+        by=tuple(mine[name] for name in roles.by if name in mine),
+        weight=mine.get(roles.weight or ""), cluster=mine.get(roles.cluster or ""),
+    )  # fmt: skip
+    try:
+        layout, columns = recognise(file.name, peeks, local)
+    except DataError as error:
+        raise with_delimiter_hint(file, error) from error
+    if layout.gathers or layout.expand is not None:
+        what = f"a {layout.name} table, and --join takes a row for each id and model columns"
+        hint = None
+        if layout.gathers:
+            hint = "several long tables are read as one without --join, if their columns are alike"
+        raise DataError.of(what, "wrong-layout", file.name, hint=hint)
+    names = {full: name for name, full in mine.items()}
+    for model in columns.models:
+        for name in (*model.columns, *([model.beside] if model.beside else [])):
+            names[name] = name if times[name] == 1 else OF.format(called, name)
+    return Joined(called, said, file, columns, peeks, names)
+
+
+def _peeks(parts: Sequence[Joined], columns: Iterable[str], truth: str) -> dict[str, Peek]:
+    """Return the look at every column of the whole; of truth in all files together."""
+    found: dict[str, Peek] = {}
+    for part in reversed(parts):
+        for name, look in part.peeks.items():
+            found[part.names.get(name, name)] = look
+    texts = frozenset().union(*(part.peeks[part.columns.truth].texts for part in parts))
+    found[truth] = replace(parts[0].peeks[parts[0].columns.truth], texts=texts)
+    return {name: found[name] for name in columns}
+
+
+@contextmanager
+def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
+    """Open files that need not be alike, each with the name it is given, and join them.
+
+    `NAME=FILE`, or a mapping of names to files or data frames. What is wrong with a cell of the
+    whole is told of the file, the row and the column it was read from.
+    """
+    pairs: list[tuple[str | None, Any]] = [(None, tables)]
+    if isinstance(tables, Mapping):
+        pairs = [(str(name), table) for name, table in tables.items()]
+    elif paths := paths_of(tables):
+        pairs = [named(path) for path in paths]
+    files: list[tuple[str | None, TableFile]] = []
+    with ExitStack() as stack:
+        for name, table in pairs:
+            paths = paths_of(table)
+            if not paths:
+                files.append((name, frame_file(table, FRAME if name is None else f"<{name}>")))
+                continue
+            sources = stack.enter_context(open_sources(paths, roles))
+            if name is not None and len(sources) > 1:
+                raise bad_option(f"'{name}' names one file, and here are {len(sources)}")
+            stack.enter_context(blaming(sources))
+            files += [(name, opened(source)) for source in sources]
+        whole = join(files, roles)
+        try:
+            yield whole
+        except ClfevalError as error:
+            _place(error, whole.files[0])
+            raise
+
+
+def _place(error: ClfevalError, table: TableFile) -> None:
+    for part in error.parts:
+        _place(part, table)
+    assert table.place is not None
+    found: list[Problem] = []
+    for one in error.problems:
+        where = table.place(one.row, one.column) if one.file == table.name else None
+        if where is not None:
+            file, row, column = where
+            one = replace(one, file=file, row=row, column=column)
+        found.append(one)
+    error.problems = tuple(found)
+    error.args = ("\n".join(error.lines()),)
