@@ -204,7 +204,7 @@ def _told(one: _Setting, replicates: int) -> dict[str, list[tuple[Any, Any, str]
 
 def _claims(one: _Setting, replicates: int) -> Iterator[Line]:
     """Yield in how many tables of equal models any is called better or worse, by Holm's rule."""
-    every, false = asked_of(DIFFERING), dict[tuple[str, str], int]()
+    every, false = asked_of(LEADING), dict[tuple[str, str], int]()
     for table in one.tables(replicates):
         for asked, reference in product(every, ("m0", ALL_PAIRS)):
             stood = table.together(asked, reference)
