@@ -221,7 +221,7 @@ def test_a_model_more_moves_no_other_models_own_numbers() -> None:
         assert one["p"] == pytest.approx(same["p"], rel=1e-9)
     changed = [[one["p_adjusted"] for one in tables["comparisons"] if one["model"] == "m1"]
                for tables in (few, more)]  # fmt: skip
-    assert all(a <= b for a, b in zip(*changed, strict=True))
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(*changed, strict=True))
 
 
 def test_p_values_hold_together_by_holm() -> None:
