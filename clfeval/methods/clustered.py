@@ -142,10 +142,19 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
 
 
 def fewest(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
-    """Return the rows of the smallest class that truth has, or the clusters if these are fewer."""
-    sizes, clusters = class_sizes(patterns, classes), patterns.clusters
-    most = clusters.size if isinstance(clusters, ClusterCounts) else np.inf
-    return float(min(sizes[sizes > 0].min(), most))
+    """Return the rows of the smallest class that truth has, or how many clusters tell as much.
+
+    Of clusters n² / sum n_c² of it, as `inference.influence.smaller_class` has it.
+    """
+    places = np.array([patterns.truth == k for k in range(classes)])
+    if isinstance(patterns.clusters, ClusterCounts):
+        n, squares = (
+            places @ patterns.n.astype(np.float64),
+            patterns.clusters.shares(places, places)[-1],
+        )
+        return float((n[n > 0] ** 2 / squares[n > 0]).min())
+    sizes = class_sizes(patterns, classes)
+    return float(sizes[sizes > 0].min())
 
 
 def cluster_totals(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:

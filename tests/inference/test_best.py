@@ -92,11 +92,23 @@ def test_what_is_not_finite_is_refused() -> None:
 
 
 def test_few_degrees_of_freedom_keep_more_models() -> None:
-    """With 4 the one-sided quantile 1.645 grows as Student's t does: by 2.776 / 1.96."""
+    """With 4 the one-sided quantile 1.645 becomes that of Student's t, 2.132."""
     for df, may in ((4, True), (1000, False)):
         found = contest([0.8, 0.8 - 2.1 * 0.05], [[0.05**2, 0], [0, 1e-18]], level=0.95, rng=rng(),
                         df=df, draws=100_000)  # fmt: skip
         assert found.may_be_best.tolist() == [True, may]
+
+
+@pytest.mark.parametrize(("others", "printed"), [(1, 1.81), (2, 2.15), (3, 2.34), (9, 2.81)])
+def test_with_ten_degrees_of_freedom_it_is_dunnetts_table(others: int, printed: float) -> None:
+    """Dunnett 1955, JASA 50:1096, table 1a: one-sided, P = .95, 10 degrees of freedom.
+
+    What is printed is kept; what is 6 % beyond it is not.
+    """
+    for apart, may in ((0.99 * printed, True), (1.06 * printed, False)):
+        x = [0.0, apart * math.sqrt(2), *[-50.0] * (others - 1)]
+        found = contest(x, np.eye(1 + others), level=0.95, rng=rng(), df=10, draws=100_000)
+        assert found.may_be_best[0] == may
 
 
 def test_without_a_degree_of_freedom_nobody_is_known_to_be_worse() -> None:

@@ -87,6 +87,24 @@ def test_few_rows_bound_the_degrees_of_freedom() -> None:
     assert np.isnan(of_kinds(f, n, None, [(0, 1)], fewest=1).limits([0.1], level=0.9)).all()
 
 
+def test_rows_that_would_change_sides_widen_a_difference_not_its_degrees_of_freedom() -> None:
+    """V = (sum d² + (flips_i + flips_j) / 2) / (m (m - 1)), for sums over rows m."""
+    f, n = drawn(2)
+    rows = np.repeat(f, n, axis=1)
+    flips, m, d = [3.0, 5.0], rows.shape[1], rows[0] - rows[1]
+    expected = np.sqrt((((d - d.mean()) ** 2).sum() + 4) / (m * (m - 1)))
+    for found, plain in (
+        (of_kinds(f, n, None, [(0, 1)], flips=flips), of_kinds(f, n, None, [(0, 1)])),
+        (of_rows([*rows], None, None, [(0, 1)], flips=flips),
+         of_rows([*rows], None, None, [(0, 1)])),
+    ):  # fmt: skip
+        assert found.errors[0] == pytest.approx(expected, rel=1e-9)
+        assert found.df == pytest.approx(plain.df)
+        assert found.covariance == pytest.approx(plain.covariance)
+    same = of_kinds(np.vstack([f[0], f[0]]), n, None, [(0, 1)], flips=flips)
+    assert same.errors.tolist() == [0]
+
+
 def test_estimates_that_never_differ_have_no_error() -> None:
     f, n = drawn(1)
     found = of_kinds(np.vstack([f, f]), n, None, [(0, 1)])

@@ -23,7 +23,7 @@ from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
 from clfeval.measures.averages import average, average_influence
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
-from clfeval.methods.clustered import fewest
+from clfeval.methods.clustered import class_sizes, fewest
 from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.hard import influence, table_of
@@ -115,7 +115,11 @@ def by_votes(
     moved = each[cell[:, some], some].T
     names, least = [patterns.models[i] for i in some], fewest(patterns)
     pairs = pairs_of(reference, names)
-    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least)
+    flips = None
+    if asked.measure.share is None or patterns.clusters is not None:  # not of shares of equal rows
+        row = patterns.n.sum() / class_sizes(patterns, 2).sum()  # what one weighs
+        flips = ((each[0] - each[2]) ** 2 + (each[1] - each[3]) ** 2)[some] * row**2
+    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least, flips=flips)
     return known(asked, names, values[some], shared, pairs, least)
 
 
@@ -130,7 +134,12 @@ def by_rows(
         return None
     pairs = pairs_of(reference, names)
     values, each = zip(*moved.values(), strict=True)
-    shared = of_rows(each, weights, owners, pairs, sampling=sampling, fewest=least)
+    flips = None
+    if asked.measure.id in (NET_BENEFIT, AT_RISK):
+        row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
+        # f + NB is 1 of a hit, - t / (1 - t) of a false alarm, 0 of other rows
+        flips = [((f.max() + nb) ** 2 + (f.min() + nb) ** 2) * row**2 for nb, f in moved.values()]
+    shared = of_rows(each, weights, owners, pairs, sampling=sampling, fewest=least, flips=flips)
     return known(asked, names, np.array(values), shared, pairs, least)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 from typing import Any
 
@@ -147,6 +148,80 @@ def test_the_error_is_that_of_rows_drawn_again(metric: str) -> None:
             }[metric])  # fmt: skip
         drawn.append(values[0] - values[1])
     assert row["se"] == pytest.approx(np.std(drawn), rel=0.06)
+
+
+def test_half_a_row_more_of_each_class_changes_sides_each_way() -> None:
+    """At .5 a hit of a net benefit is worth 1, a false alarm -1: one row more of each class."""
+    data = table(200, 2)
+    row = rows(clfeval.report(data, positive="1", reference="m0"), "net_benefit")["m1"]
+    y = data["truth"].to_numpy() * 2 - 1
+    one, other = (y * (data[name].to_numpy() >= 0.5) for name in ("m1", "m0"))
+    d = one - other - (one - other).mean()
+    assert row["se"] == pytest.approx(np.sqrt(((d**2).sum() + 1 + 1) / (200 * 199)), rel=1e-9)
+
+
+def test_a_row_that_changes_sides_moves_the_mcc_by_its_slope() -> None:
+    """Slopes as differences of the MCC of tables with a little more in a cell."""
+    data, step = table(200, 2), 1e-5
+    row = rows(clfeval.report(data, positive="1", reference="m0"), "mcc")["m1"]
+    y = data["truth"].to_numpy() == 1
+
+    def mcc(cells: Any) -> float:
+        tp, fp, fn, tn = cells
+        return float((tp * tn - fp * fn)
+                     / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))  # fmt: skip
+
+    each, flips = [], 0.0
+    for name in ("m1", "m0"):
+        said = data[name].to_numpy() >= 0.5
+        which = np.array([said & y, said & ~y, ~said & y, ~said & ~y])
+        cells = which.sum(axis=1)
+        f = [200 * (mcc(cells + one) - mcc(cells - one)) / 2 / step for one in step * np.eye(4)]
+        each.append(f @ which)
+        flips += (f[0] - f[2]) ** 2 + (f[1] - f[3]) ** 2
+    d = each[0] - each[1]
+    assert row["se"] == pytest.approx(np.sqrt(((d**2).sum() + flips / 2) / (200 * 199)), rel=1e-5)
+
+
+def test_rare_positives_in_few_clusters_leave_few_degrees_of_freedom() -> None:
+    """Of 5, 3, 2 and 2 positives 12² / (25 + 9 + 4 + 4) = 3.43 clusters alike tell as much."""
+    truth = np.zeros((20, 10), int)
+    for at, many in enumerate((5, 3, 2, 2)):
+        truth[at, :many] = 1
+    rng, y = np.random.default_rng(3), truth.ravel()
+    data = pl.DataFrame({"truth": y, "patient": np.repeat(np.arange(20), 10),
+                         **{f"m{i}": rng.random(200) / 2 + y / 4 for i in range(2)}})  # fmt: skip
+    row = rows(clfeval.report(data, positive="1", reference="m0", cluster="patient"), "brier")["m1"]
+    half = ((apart(row).high or 0) - (apart(row).low or 0)) / 2
+    assert half / row["se"] >= stats.t.ppf(0.975, 144 / 42 - 1) * (1 - 1e-9)
+
+
+def test_a_model_more_moves_no_other_models_own_numbers() -> None:
+    """Byte by byte; only who may be the best, the winner and what holds together may change."""
+    data, joint = table(150, 4), {"may_be_best", "p_adjusted", "difference_adjusted", "verdict"}
+    few, more = (
+        json.loads(clfeval.report(data.select("truth", *names), positive="1", reference="m0",
+                                  measure=["ks", "log_loss"]).to_json())["tables"]
+        for names in (["m0", "m1", "m2"], ["m0", "m1", "m2", "m3"])
+    )  # fmt: skip
+    assert few.keys() == more.keys()
+    for name in few.keys() - {"best", "winner", "comparisons"}:
+        kept = [[{key: value for key, value in one.items() if key not in joint}
+                 for one in tables[name] if one.get("model") != "m3"]
+                for tables in (few, more)]  # fmt: skip
+        assert kept[0] == kept[1], name
+        assert kept[0], name
+    for one, same in zip(few["comparisons"], (
+        row for row in more["comparisons"] if row["model"] != "m3"
+    ), strict=True):  # fmt: skip
+        ends = [
+            [each["difference"][end] for end in ("value", "low", "high")] for each in (one, same)
+        ]
+        assert ends[0] == pytest.approx(ends[1], rel=1e-9)
+        assert one["p"] == pytest.approx(same["p"], rel=1e-9)
+    changed = [[one["p_adjusted"] for one in tables["comparisons"] if one["model"] == "m1"]
+               for tables in (few, more)]  # fmt: skip
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(*changed, strict=True))
 
 
 def test_p_values_hold_together_by_holm() -> None:
