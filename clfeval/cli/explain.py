@@ -32,6 +32,9 @@ def of_command(ctx: typer.Context, name: str | None) -> None:
             for term, said in zip(terms, known, strict=True)
         ]
     if not parts:
+        from clfeval.methods.measured.asked import refuse
+
+        refuse(name, "--explain")
         every = f"{ctx.command_path} --explain {ALL} has every name"
         hint = suggestion(name, known_names(page)) or every
         raise UsageError.of(f"nothing to explain is called '{name}'", "bad-option", hint=hint)

@@ -154,6 +154,6 @@ AVERAGED: Mapping[str, OfClasses] = {
         for measure in confusion.MEASURES
         if measure.id in _RATES
     },
-    "f1": OfClasses(None, None, ("zero_margin",), parts=_f_parts),
-    "f_beta": OfClasses(None, None, ("zero_margin",), parts=_f_parts, takes=("beta",)),
+    "f1": OfClasses(None, None, ("nothing_positive",), parts=_f_parts),
+    "f_beta": OfClasses(None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)),
 }

@@ -1,4 +1,4 @@
-"""What stands behind every name that `--show` takes: tables, parts of them, and pictures."""
+"""What stands behind every name that `--show` takes, and words that all screens have."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ EVERYWHERE: Mapping[str, str] = {
     "intervals": "not a table: every interval beside its value, in all tables that are shown",
     "plots": "all pictures of the command",
     "all": "every table and picture",
+}
+WORDS: Mapping[str, str] = {  # of sentences and screens, which are no tables
     "clusters": "the values of the --cluster column, whose rows belong together: a patient, a "
     "document; intervals count them, and not rows",
+    "power": "how often so many rows as these would show a difference of a given size, of 1",
+    "design effect": "how many times the variance of independent rows there is, with clusters or "
+    "weights: so many times fewer rows would tell as much",
+    "cross-fitted": "chosen on some of the rows and measured on the others, in turn: what a choice "
+    "is worth on rows that it was not made on",
+    "in short": "the first sentence of the answer again, where the top has left the screen",
+    "≈": "cannot be told from the best: with these rows it may be the best too",
 }
 NAMED: Mapping[str, Mapping[str, str]] = {
     "mars": {
@@ -124,5 +133,5 @@ NAMED: Mapping[str, Mapping[str, str]] = {
 
 
 def names_of(command: str) -> Mapping[str, str]:
-    """Return what each name means that a command's `--show` takes."""
-    return {**NAMED.get(command, {}), **EVERYWHERE}
+    """Return what each name means that a command's `--show` takes, and each word of screens."""
+    return {**NAMED.get(command, {}), **EVERYWHERE, **WORDS}

@@ -30,6 +30,7 @@ REASONS = {
     "no_negative_prediction": "the model never says negative",
     "no_negative_truth": "no row is negative",
     "zero_margin": "a margin of the table is empty",
+    "nothing_positive": "no row is positive, and none is called so",
     "expected_agreement_one": "truth and answers are all of one class",
     "class_absent": "truth lacks one of the classes",
     "single_class": "the rows are of one class", "too_few_rows": "no rows, or too few",

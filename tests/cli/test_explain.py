@@ -12,10 +12,11 @@ import pytest
 from clfeval import COMMANDS
 from clfeval.codes import ANSWERS, ERRORS, WARNINGS
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.measured.asked import REFUSED
 from clfeval.pages import page_of
 from clfeval.pages.columns import SHARED
 from clfeval.pages.explain import explained, known_names, one_line, terms
-from clfeval.pages.named import EVERYWHERE, NAMED
+from clfeval.pages.named import EVERYWHERE, NAMED, WORDS
 from clfeval.schema import COMMON
 from clfeval.views import terminal
 from clfeval.views.render import Section, section
@@ -97,9 +98,28 @@ def test_every_heading_of_every_screen_is_explained(file: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_name_that_show_takes_is_explained(command: str) -> None:
     page = page_of(command)
-    for name in {*page.names, "clusters"} - {"all"}:
+    for name in {*page.names} - {"all"}:
         assert name in asked(command, name).splitlines()
-    assert {*NAMED[command], *EVERYWHERE} - {"clusters"} == {*page.names}
+    assert {*NAMED[command], *EVERYWHERE} == {*page.names}
+
+
+def test_words_of_sentences_and_refused_measures_are_told_too() -> None:
+    for name in WORDS:
+        assert name in asked("report", name).splitlines()
+    for name, instead in REFUSED.items():
+        done = clfeval("mars", "--explain", name)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == (
+            f"--explain: no {name.upper()} here [refused-measure]\nhint: {instead}\n"
+        )
+
+
+def test_where_a_measure_is_undefined_is_true() -> None:
+    for name in "f1", "jaccard", "f_beta":  # TP = FP = FN = 0
+        said = "undefined where: no row is positive, and none is called so"
+        assert said in asked("report", name)
+    for name in "net_benefit", "expected_cost":  # both are of all rows, whatever their class
+        assert "is positive" not in asked("report", name).partition("undefined where")[2]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -112,3 +112,11 @@ def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
         found = {*complete(asked, "")}
         assert found > {*there.split(), "default", "hard"}
         assert {"kappa", "kap"} <= {*complete(asked, "ka")} < found
+
+
+def test_the_list_says_that_no_format_applies_to_it() -> None:
+    plain = clfeval("report", "--list-measures")
+    for words in ("-f", "csv"), ("-fjson",), ("--format", "json"):
+        done = clfeval("report", "--list-measures", *words)
+        assert (done.code, done.out) == (0, plain.out)
+        assert done.err == "note: --list-measures is text for people, whatever --format says\n"

@@ -21,7 +21,7 @@ REASONS = {  # METHODS section 0, and what MARS adds
     "zero_margin", "single_class", "expected_agreement_one", "nothing_found", "zero_weight",
     "too_few_rows", "too_few_metrics", "negative_metric", "infinite", "no_other_model",
     "missing_component", "separation", "nothing_expected", "no_uncertainty", "certain_threshold",
-    "class_absent",
+    "class_absent", "nothing_positive",
 }  # fmt: skip
 
 

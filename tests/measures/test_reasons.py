@@ -48,7 +48,7 @@ def rule(name: str, tp: int, fp: int, fn: int, tn: int, *, tuned: bool) -> str |
     if name.startswith("mutual_information"):
         return "single_class" if lacking else None
     if name == "f1":
-        return None if tp + fp + fn else "zero_margin"
+        return None if tp + fp + fn else "nothing_positive"
     if name == "mcc" and not tuned:
         return None if p and n and said and denied else "zero_margin"
     if name in ("mcc_u", "mcc"):
