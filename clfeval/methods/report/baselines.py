@@ -26,11 +26,11 @@ EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
 _SAME = 1e-12  # of a value: as good but for rounding
-Values = Mapping[tuple[str, str], Estimate]
+Observed = Mapping[tuple[str, str], Estimate]
 
 
 def hard_baselines(
-    counts: ConfusionCounts, asked: Sequence[Asked], values: Values, *, alike: bool
+    counts: ConfusionCounts, asked: Sequence[Asked], values: Observed, *, alike: bool
 ) -> Iterator[Row]:
     """Yield what the 2 x 2 tables of models are worth by chance, the class totals as they are.
 
@@ -66,7 +66,7 @@ def hard_baselines(
 
 
 def score_baselines(
-    model: str, counts: ScoreCounts, asked: Sequence[Asked], values: Values, cut: float | None,
+    model: str, counts: ScoreCounts, asked: Sequence[Asked], values: Observed, cut: float | None,
     seed: int, *, alike: bool,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield what the scores of a model are worth by chance, truth dealt anew to its rows.
@@ -126,7 +126,7 @@ def dummy_baselines(
 
 
 def class_baselines(
-    patterns: ClassPatterns, asked: Sequence[Asked], values: Values, seed: int
+    patterns: ClassPatterns, asked: Sequence[Asked], values: Observed, seed: int
 ) -> Iterator[Row]:
     """Yield what labels of several classes are worth by chance: the measure of the expected table.
 
@@ -151,7 +151,7 @@ def class_baselines(
             yield _row(one.name, model, value, was, p if sign and len(each) else nan, EXPECTED)
 
 
-def observed_values(metrics: Sequence[Row]) -> Values:
+def observed_values(metrics: Sequence[Row]) -> Observed:
     """Return the values of the whole table, by model and measure."""
     return {
         (str(row["model"]), str(row["metric"])): estimate(row["value"])
