@@ -235,6 +235,7 @@ ANSWERS: Mapping[str, str] = {
     "right": "What share of the positive answers is right.",
     "same-answers": "These models give the same answers in every row.",
     "selected": "How many features are selected.",
+    "slices": "In which slices the best model is worse than outside them, as far as one can tell.",
     "strongest-feature": "One feature discriminates most.",
     "that-matters": "Which differences are as large as matters, which smaller, which nobody knows.",
     "threshold": "Another threshold does better, also on other rows.",

@@ -75,6 +75,8 @@ MEANINGS: Mapping[str, str] = {
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
     "every two slices",
+    "largest": "the slice with the largest value of those judged",
+    "smallest": "the slice with the smallest",
     "extremes.slices": "how many slices were judged",
     "slices.p": "chance of a gap as large, were there none",
     "q": "the same by Benjamini and Hochberg: for all judged slices of one model and measure",
