@@ -127,9 +127,18 @@ def totals_of(sample: Sample, label: str | None) -> tuple[Any, Any, Population |
     return positives, negatives, Population.of_counts(positives, negatives, counts.unit)
 
 
-def left_out(files: Sequence[InputFile], blank: int) -> list[Warn]:
-    """Say how many rows with missing values were left out, and how many blank lines."""
-    dropped, said = sum(file.dropped for file in files), []
+def left_out(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[Warn]:
+    """Say how many rows with missing values were left out, and how many blank lines.
+
+    apart: of those that were left out, how many found no partner in a joined file.
+    """
+    dropped, said = sum(file.dropped for file in files) - apart, []
+    if apart:
+        were = "was" if apart == 1 else "were"
+        text = (
+            f"{many(apart, 'row')} without an id, or with one that some file lacks, {were} left out"
+        )
+        said.append(Warn("dropped", text))
     if dropped:
         rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
         said.append(Warn("dropped", f"{dropped} {rows} with missing values {were} left out"))
@@ -162,7 +171,8 @@ def counting_notes(counted: Counted, *, clusters: bool = True) -> list[Warn]:
     clusters: whether the command can take them into account.
     """
     said = cluster_notes(counted) if clusters else []
-    said += left_out(counted.files, counted.blank_rows)
+    apart = sum(file.lost for file in counted.kept.settled.files)
+    said += left_out(counted.files, counted.blank_rows, apart)
     if (off := counted.kept.settled.rounding) > ROUNDED:
         text = (
             f"weights are rounded, the least of them by up to {off:.1g} of it: they differ too much"

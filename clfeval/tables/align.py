@@ -53,10 +53,11 @@ class Aligned:
 
 @dataclass(slots=True)
 class _Found:
-    """Problems, the first of each kind, and how many there are in all."""
+    """Problems, the first of each kind, and how many there are in all; apart: ids of two truths."""
 
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
+    apart: pl.Series | None = None
 
     def add(self, code: str, rows: pl.DataFrame, make: Callable[..., Problem]) -> None:
         """Add a problem for each row of a frame, in its order."""
@@ -271,15 +272,17 @@ def _beside(sides: Sequence[Side], frames: Sequence[pl.DataFrame], *, drop: bool
             if is_truth and cells.null_count():  # such rows are dropped, or refused
                 both = pl.when(cells.is_not_null()).then(table[to]).alias(to)
                 table[to] = pl.select(both).to_series()
-    found.check(
-        {
-            "missing-value": MISSING,
-            "conflicting-truth": f"{found.totals['conflicting-truth']:,} of {frames[0].height:,} "
-            "ids have another truth: mend the file that is wrong",
-            "conflicting-value": "slices, weights and clusters belong to the id: they are the same "
-            "in all files that have them",
-        }
-    )
+    n, others = frames[0].height, 0 if found.apart is None else int(found.apart.sum())
+    hints = {
+        "missing-value": MISSING,
+        "conflicting-truth": f"{others:,} of {n:,} ids have another truth: mend the file that is "
+        "wrong"
+        if others < n
+        else "no id has the same truth: is it written alike in all files?",
+        "conflicting-value": "slices, weights and clusters belong to the id: they are the same in "
+        "all files that have them",
+    }
+    found.check(hints)
     rows = [frame[ROW] for frame in frames]
 
     def place(row: int | None, column: str | None) -> tuple[str, int | None, str | None] | None:
@@ -311,6 +314,9 @@ def _compare(found: _Found, one: _Cells, two: _Cells, *, is_truth: bool, drop: b
     apart = a.ne_missing(b)
     if not apart.any():
         return
+    if is_truth:
+        two_truths = apart & a.is_not_null() & b.is_not_null()
+        found.apart = two_truths if found.apart is None else found.apart | two_truths
     cells = {"key": one.frame[ID], "first": one.frame[ROW], "row": two.frame[ROW],
              "a": a.cast(pl.String), "b": b.cast(pl.String)}  # fmt: skip
     rows = pl.DataFrame(cells).filter(apart).sort("row")

@@ -202,6 +202,9 @@ def test_ids_that_a_file_lacks_are_counted_on_both_sides() -> None:
     result = mars(PAIR, join="id", missing="drop")
     assert confusion(result) == {"new": (1, 0, 1, 0), "old": (2, 0, 0, 0)}
     assert [(file.rows, file.dropped) for file in result.inputs] == [(2, 5), (0, 0)]
+    assert [one.message for one in result.warnings if one.code == "dropped"] == [
+        "5 rows without an id, or with one that some file lacks, were left out"
+    ]
     assert "2 ids joined on 'id', 5 left out that some file lacks" in opened(
         PAIR, join="id", missing="drop"
     ).described()  # fmt: skip
@@ -243,6 +246,21 @@ def test_another_truth_of_an_id_is_refused() -> None:
         "old.csv:4: column 'truth': '1' for id 'b', and '0' in new.csv:3 [conflicting-truth]\n"
         "hint: 1 of 4 ids have another truth: mend the file that is wrong"
     )
+
+
+def test_an_id_of_two_truths_counts_once() -> None:
+    write("old.csv", OLD.replace("0,b", "1,b"))
+    write("third.csv", OLD.replace("0,b", "1,b"))
+    said = refused(tables=[*PAIR, "third.csv"])
+    assert "third.csv:4: column 'truth': '1' for id 'b', and '0' in new.csv:3" in said
+    assert said.endswith("hint: 1 of 4 ids have another truth: mend the file that is wrong")
+
+
+def test_a_truth_that_is_spelt_otherwise_is_told_to_be() -> None:
+    old = pl.read_csv("old.csv").with_columns(pl.col("truth").cast(pl.Boolean))
+    said = refused(tables={"new": "new.csv", "old": old})
+    assert "<old>:2: column 'truth': 'true' for id 'c', and '1' in new.csv:4" in said
+    assert said.endswith("hint: no id has the same truth: is it written alike in all files?")
 
 
 def test_a_truth_that_one_file_lacks_is_missing() -> None:
