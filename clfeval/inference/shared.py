@@ -70,8 +70,8 @@ def of_kinds(
     flips (k,): the squares by which a row of each class moves an estimate that changes sides, added
     up. Where few rows of a class change sides, or none, they show little of how often that is: half
     a row more in each class and direction adds (flips[i] + flips[j]) / 2 to the squares of f_i -
-    f_j. In 400 simulated tables of 200 rows, 5 % of them positive, of models much alike, 95 % limits
-    of net benefit and MCC held the truth in all so, in 82 and 91 % without.
+    f_j. In 400 simulated tables of 200 rows, 5 % of them positive, of models much alike, 95 %
+    limits of net benefit and MCC held the truth in all so, in 82 and 91 % without.
     Source of half a row: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
     """
     total = float(n.sum())
