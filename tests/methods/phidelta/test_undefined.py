@@ -86,7 +86,7 @@ def test_the_only_class_without_an_error() -> None:
     """No positive and none claimed: TP = FP = FN = 0."""
     row = one(Cells(0, 0, 0, 6))
     found = reasons(row)
-    assert found["f1"] == "zero_margin"
+    assert found["f1"] == "nothing_positive"
     assert found["precision"] == "no_positive_prediction"
     assert value(row, "npv") == 1.0
     assert value(row, "accuracy") == 1.0
