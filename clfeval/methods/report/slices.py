@@ -111,7 +111,8 @@ def slice_rows(
             if metric != one.name:
                 continue
             labels = [*values]
-            others = [beside.get((label, model, metric), Rest(Estimate(None))) for label in labels]
+            none = Rest(Estimate(None, reason="too_few_rows"))
+            others = [beside.get((label, model, metric), none) for label in labels]
             mine, theirs = (_ends(each) for each in (values.values(), (x.value for x in others)))
             d, low, high = apart(mine, theirs, np.array([x.rho for x in others]))
             judged = np.array([all(size.enough for size in sizes[label]) for label in labels])
@@ -123,10 +124,13 @@ def slice_rows(
             sign = {"max": 1, "min": -1}.get(one.measure.best, 0)
             worst = np.where(np.isnan(d), inf, sign * d if sign else -np.abs(d))
             for i in np.lexsort((worst, ~judged)).tolist():
+                why = None
+                if isnan(d[i]):
+                    why = values[labels[i]].reason or others[i].value.reason or "too_few_rows"
                 rows.append({
                     "slice": labels[i], "metric": metric, "model": model,
                     "rows": sizes[labels[i]][0].rows, "value": values[labels[i]],
-                    "gap": _estimate(d[i], low[i], high[i]), "p": _or_none(p[i]),
+                    "gap": _estimate(d[i], low[i], high[i], why), "p": _or_none(p[i]),
                     "q": _or_none(q[i]), "shown": bool(judged[i]),
                 })  # fmt: skip
             some = [i for i in np.flatnonzero(judged).tolist() if not isnan(mine[0, i])]
@@ -159,8 +163,8 @@ def _extremes(
         df = _freedom(one, [labels[top], labels[last]], sizes).min()
         both = (student_quantile(df, level=at) for at in (1 - (1 - level) / pairs, level))
         wider = float(next(both) / next(both))
-    found = apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0, wider=wider)
-    return _estimate(*(float(each) for each in found)), top, last
+    d, low, high = apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0, wider=wider)
+    return _estimate(float(d), float(low), float(high)), top, last
 
 
 def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, Size]]) -> Floats:
@@ -180,9 +184,9 @@ def _ends(estimates: Iterable[Estimate]) -> Floats:
     return np.array(rows).reshape(-1, 3).T
 
 
-def _estimate(value: float, low: float, high: float) -> Estimate:
+def _estimate(value: float, low: float, high: float, why: str | None = None) -> Estimate:
     ends = (_or_none(low), _or_none(high))
-    return Estimate(_or_none(value), *(ends if None not in ends else (None, None)))
+    return Estimate(_or_none(value), *(ends if None not in ends else (None, None)), reason=why)
 
 
 def _or_none(number_: float) -> float | None:

@@ -165,17 +165,18 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     lead = str(every[0]["metric"])
     best = str(ranked(result.whole("models"), lead)[0]["model"])
     mine = [row for row in every if row["model"] == best]
-    rows = [row for row in mine if row["metric"] == lead and row["shown"]]
-    few = len({row["slice"] for row in mine}) - len(rows)
+    every_one = [row for row in mine if row["metric"] == lead]
+    rows = [row for row in every_one if row["shown"]] or every_one
+    few = sum(not row["shown"] for row in every_one)
     note = "gap: less the value outside the slice; q: by Benjamini and Hochberg, of all slices"
     if few:
-        note += f"; {many(few, 'slice')} too small to judge: -f csv --table slices"
-    if rows:
-        columns: dict[str, Source] = {
-            "slice": "slice", "rows": "rows", heading(lead): "value", "gap": "gap", "q": "q",
-        }  # fmt: skip
-        yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
-                    rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
+        note += f"; {many(few, 'slice')} too small to judge"
+        note += ": -f csv --table slices" * (few < len(every_one))
+    columns: dict[str, Source] = {
+        "slice": "slice", "rows": "rows", heading(lead): "value", "gap": "gap", "q": "q",
+    }  # fmt: skip
+    yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
+                rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
     yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
                 "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:

@@ -229,7 +229,8 @@ def test_small_slices_are_counted_and_not_judged() -> None:
 def test_one_slice_has_no_other_rows() -> None:
     found = clfeval.report(table(100, 1), positive="1", by=["site"])
     (row,) = rows(found, "roc_auc", "m1").values()
-    assert (gap(row), row["q"], row["shown"]) == (Estimate(None), None, False)
+    assert gap(row) == Estimate(None, reason="single_class")
+    assert (row["q"], row["shown"]) == (None, False)
     said = next(one for one in found.answer if one.code == "slices")
     assert said.text.startswith("No slice can be judged by ROC AUC")
     assert "extremes" not in found.tables
