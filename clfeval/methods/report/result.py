@@ -246,9 +246,9 @@ def _of_model(
         found = of_scores(one, cut, whole)
         if found is not None:
             value, each = found
-            each_row = spread(each, place, every.truth)
-            area = one.measure.interval == "delong"
-            moved[one.name] = value, as_delong(each_row, every) if area else each_row
+            if one.measure.interval == "delong":
+                each = as_delong(each, whole)
+            moved[one.name] = value, spread(each, place, every.truth)
     if options.dummies:
         known = observed_values(measures)
         tables["baselines"] = [

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from math import isfinite
+from math import isfinite, sqrt
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from clfeval.counts.class_rows import ProbabilityRows
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.counts.rows import ScoredRows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
@@ -32,6 +31,7 @@ from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
 _BLOCK = 2**16
+_BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,17 +285,14 @@ def spread(each: Influence, place: Ints, truth: Bools) -> Floats:
     return found
 
 
-def as_delong(moved: Floats, every: ScoredRows) -> Floats:
-    """Scale the influence on areas, (n,), for variances within a class to be those of DeLong.
+def as_delong(each: Influence, counts: ScoreCounts) -> Influence:
+    """Scale the influence on an area for variances within a class to be those of DeLong.
 
     He divides sums of squares by P - 1 and N - 1, not P and N. Not of clusters, nor of weights.
     """
-    if not every.alike:
-        return moved
-    n = np.ones(len(moved)) if every.weights is None else every.weights.astype(np.float64)
-    total = float(n.sum())
-    for rows in (every.truth, ~every.truth):
-        size = float(n[rows].sum())
-        if size > 1:
-            moved[rows] *= np.sqrt(size / (size - 1) * (total - 1) / total)
-    return moved
+    if counts.clusters is not None:
+        return each
+    sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}
+    total = sum(sizes.values())
+    by = {y: sqrt(n / (n - 1) * (total - 1) / total) if n > 1 else 1.0 for y, n in sizes.items()}
+    return Influence(each.m, lambda which, y: each.at(which, y) * by[y])

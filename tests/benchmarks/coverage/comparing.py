@@ -144,8 +144,9 @@ class _Table:
             found = of_scores(one, self.cut, whole)
             if found is not None:
                 value, each = found
-                rows = spread(each, place, self.every.truth)
-                moved[model] = value, as_delong(rows, self.every) if one.name == "roc_auc" else rows
+                if one.name == "roc_auc":
+                    each = as_delong(each, whole)
+                moved[model] = value, spread(each, place, self.every.truth)
         return by_rows(None, self.every.owners, one, moved, reference, fewest(self.patterns),
                        sampling=False)  # fmt: skip
 
