@@ -69,10 +69,10 @@ def refuse_weights(
 
     One with the labels of truth that is called `w` may be one.
     """
-    numbers = [name for name in free if peeks[name].mostly_numeric and peeks[name].positive]
+    named = [name for name in free if find([name], Names.WEIGHT)]
     found = [
-        name for name in numbers
-        if find([name], Names.WEIGHT)
+        name for name in named
+        if peeks[name].mostly_numeric and peeks[name].positive
         and not (find([name], Names.WEIGHT[-1:]) and peeks[name].texts <= {*classes})
     ]  # fmt: skip
     if not found or len(found) == len(free) or roles.model or roles.weight:
