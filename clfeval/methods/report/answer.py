@@ -58,7 +58,7 @@ def at_most(said: Sequence[Answer]) -> tuple[Answer, ...]:
     for code in LEAST:
         if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
             left = [one for one in left if one.code != code]
-    return tuple(left)
+    return tuple(left[:SENTENCES])
 
 
 def _ranked(rows: Sequence[Row], name: str) -> list[Row]:

@@ -66,6 +66,8 @@ from clfeval.methods.report.together import (
 )
 from clfeval.result import Estimate, Result, Row, estimate
 
+TABLES = ("metrics", "calibration", "thresholds", "decision", "distribution", "curves",
+          "baselines")  # fmt: skip
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
@@ -78,29 +80,18 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
-    tables: dict[str, list[Row]] = {
-        name: []
-        for name in (
-            "metrics",
-            "calibration",
-            "thresholds",
-            "decision",
-            "distribution",
-            "curves",
-            "baselines",
-        )
-    }
+    tables: dict[str, list[Row]] = {name: [] for name in TABLES}
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, digests, scored = sample.counted, [counts.digest()], _AllScores()
-    stood, same = _by_votes(sample, held, options), _same_votes(sample)
+    stood = _by_votes(sample, held, options)
     if counted is not None and any_scored(sample):
         scored = _of_scores(sample, counted, asked, held, options, tables, lead)
         rows += scored.measures
         stood |= scored.stood
         digests += scored.digests
-        same = scored.same + _same_votes(sample, scored.lost)
+    same = scored.same + _same_votes(sample, scored.lost)
     tables["metrics"] = in_order(rows, sample, asked)
     if options.dummies:
         tables["baselines"] = _baselines(sample, sliced(asked, lead), tables)
@@ -132,7 +123,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=contests.before(*at_most((first, *told, *more_said))),
+        answer=at_most(contests.before(first, *told, *more_said)),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),

@@ -20,7 +20,7 @@ from clfeval.methods.clustered import class_sizes, cluster_totals
 from clfeval.methods.document import clipped_note, counting_notes
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
-from clfeval.methods.report.answer import report_answer
+from clfeval.methods.report.answer import at_most, report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.baselines import class_baselines, observed_values
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
@@ -115,7 +115,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=contests.before(first, *told, *more),
+        answer=at_most(contests.before(first, *told, *more)),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),

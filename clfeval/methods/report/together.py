@@ -197,10 +197,15 @@ def by_worth(patterns: PatternCounts, t: float, models: Sequence[str]) -> Togeth
 
 def alike(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
     """Return the names of columns that are equal in every row, two or more together."""
-    found: dict[int, list[str]] = {}
+    near: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
-        found.setdefault(hash(column.tobytes()), []).append(name)
-    return [names for names in found.values() if len(names) > 1]
+        groups = near.setdefault(column[:_BEGINNING].tobytes(), [])
+        same = next((one for one in groups if np.array_equal(columns[one[0]], column)), None)
+        if same is None:
+            groups.append([name])
+        else:
+            same.append(name)
+    return [names for groups in near.values() for names in groups if len(names) > 1]
 
 
 def by_labels(
@@ -254,24 +259,15 @@ def by_probabilities(
                 each = each * wider
             if isfinite(value):
                 moved[one.name][model.name] = value, each
-    stood = dict[str, Together]()
-    for one in held:
-        found = (
-            None
-            if first is None
-            else by_rows(
-                first.weights,
-                first.owners,
-                one,
-                moved[one.name],
-                reference,
-                fewest(patterns, len(patterns.classes)),
-                sampling=counted.patterns.fractional,
-            )
-        )
-        if found is not None:
-            stood[one.name] = found
-    return stood
+    if first is None:
+        return {}
+    least, weighed = fewest(patterns, len(patterns.classes)), counted.patterns.fractional
+    found = {
+        one.name: by_rows(first.weights, first.owners, one, moved[one.name], reference, least,
+                          sampling=weighed)
+        for one in held
+    }  # fmt: skip
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def spread(each: Influence, place: Ints, truth: Bools) -> Floats:

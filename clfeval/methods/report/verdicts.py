@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clfeval.inference.best import POWER
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from clfeval.methods.report.together import ALL_PAIRS, BEST
@@ -61,7 +62,7 @@ def compared_answer(
         text = sentence(row, measure, margin)
         if row["verdict"] == UNDECIDED and row["detectable"] is not None:
             seen = number(float(str(row["detectable"])))
-            text = f"{text[:-1]}; differences below {seen} are seldom seen here."
+            text = f"{text[:-1]}; one of {seen} would be seen with power {POWER:g}."
         return (Answer("compared", text, (str(row["model"]),), lead, apart.value, apart.low,
                        apart.high),)  # fmt: skip
     kinds: dict[str, list[str]] = {}

@@ -46,6 +46,13 @@ def test_six_models_have_one_screen_and_five_sentences(rows: int, name: str) -> 
     assert codes(result)[0] == "best"
 
 
+def test_a_comparison_and_slices_leave_five_sentences_too() -> None:
+    table = six(2000).with_columns(site=pl.Series(["a", "b"] * 1000))
+    result = clfeval.report(table, positive="1", by="site", reference="model 1")
+    assert codes(result)[:2] == ["compared", "best"]
+    assert len(result.answer) == 5
+
+
 def test_twins_and_a_larger_net_benefit_are_worth_more_than_the_power() -> None:
     result = clfeval.report(six(2000), positive="1")
     assert codes(result) == ["best", "same-answers", "probabilities", "worth", "helps"]
