@@ -115,6 +115,11 @@ class Measure:
         return {"max": "↑", "min": "↓", "zero": "→0", "one": "→1", "none": ""}[self.best]
 
     @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is, 0 where neither is."""
+        return {"max": 1, "min": -1}.get(self.best, 0)
+
+    @property
     def aim(self) -> int | None:
         """The best value of a measure that errs on either side of it."""
         return AIMS.get(self.best)

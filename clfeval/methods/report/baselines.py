@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import isnan, nan
 
@@ -19,14 +19,13 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.report.contests import ESTIMATORS
-from clfeval.result import Estimate, Row, estimate
+from clfeval.methods.report.contests import Observed
+from clfeval.result import Estimate, Row
 
 EXACT, EXPECTED, DRAWN = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
 _SAME = 1e-12  # of a value: as good but for rounding
-Observed = Mapping[tuple[str, str], Estimate]
 
 
 def hard_baselines(
@@ -56,7 +55,7 @@ def hard_baselines(
                 each = of(Confusion(t, called - t, positives - t, negatives - called + t))
             known = np.isfinite(each)
             shares = np.where(known, shares, 0.0)
-            each, sign = np.where(known, each, 0.0), _sign(one.measure)
+            each, sign = np.where(known, each, 0.0), one.measure.sign
             p = nan
             if alike and sign and known.any():
                 p = float(shares[_as_good(each, observed.value, sign) & known].sum())
@@ -91,7 +90,7 @@ def score_baselines(
                 drawn[one.name].append(np.asarray(measure.function(counts.scores, some, n - some)))
     share = float(counts.positives.sum() / n.sum())
     for one, measure in measures:
-        was, sign = observed[one.name] or 0.0, _sign(measure)
+        was, sign = observed[one.name] or 0.0, measure.sign
         each = np.concatenate([*drawn[one.name], np.zeros(0)])
         each, p, method = each[np.isfinite(each)], nan, EXPECTED
         if measure.id == "average_precision":
@@ -146,18 +145,9 @@ def class_baselines(
             of = partial(average, one.measure, by="macro") if form.of is None else form.of
             with np.errstate(all="ignore"):
                 value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
-            sign, each = _sign(one.measure), each[np.isfinite(each)]
+            sign, each = one.measure.sign, each[np.isfinite(each)]
             p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
             yield _row(one.name, model, value, was, p if sign and len(each) else nan, EXPECTED)
-
-
-def observed_values(metrics: Sequence[Row]) -> Observed:
-    """Return the values of the whole table, by model and measure."""
-    return {
-        (str(row["model"]), str(row["metric"])): estimate(row["value"])
-        for row in metrics
-        if row["slice"] is None and row["estimator"] in ESTIMATORS
-    }
 
 
 def _at(one: Asked, cut: float | None) -> Measure:
@@ -165,10 +155,6 @@ def _at(one: Asked, cut: float | None) -> Measure:
     if one.name == NET_BENEFIT:
         return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
     return one.measure
-
-
-def _sign(measure: Measure) -> int:
-    return {"max": 1, "min": -1}.get(measure.best, 0)
 
 
 def _as_good(each: Floats, observed: float, sign: int) -> Floats:

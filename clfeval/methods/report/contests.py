@@ -17,13 +17,14 @@ from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import EVERY, Race, Together
 from clfeval.methods.report.verdicts import compared_answer
-from clfeval.result import Answer, Row, estimate
+from clfeval.result import Answer, Estimate, Row, estimate
 
 # what the first screen has, and is compared with a reference by
 ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
              "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
 
 SAID_BETTER = ("luck", "resolution")  # by a comparison that was asked for
+Observed = Mapping[tuple[str, str], Estimate]
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
 
@@ -73,6 +74,15 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
         )  # fmt: skip
 
 
+def observed_values(metrics: Sequence[Row]) -> Observed:
+    """Return the values of the whole table, by model and measure."""
+    return {
+        (str(row["model"]), str(row["metric"])): estimate(row["value"])
+        for row in metrics
+        if row["slice"] is None and row["estimator"] in ESTIMATORS
+    }
+
+
 def held_together(
     stood: Mapping[str, Together], held: Sequence[Asked], metrics: Sequence[Row],
     patterns: PatternCounts | ClassPatterns | None, called: Callable[[str], Iterable[str]],
@@ -85,14 +95,11 @@ def held_together(
     every = [stood[one.name] for one in held if one.name in stood]
     ranked = [one for one in every if one.sign]
     races = {one.metric: one.race(level=options.level, seed=options.seed) for one in ranked}
-    values = {
-        (str(row["model"]), str(row["metric"])): estimate(row["value"])
-        for row in metrics
-        if row["slice"] is None and row["estimator"] in ESTIMATORS
-    }
     tables = {
         "best": [row for name, race in races.items() for row in best_rows(name, race)],
-        "winner": [*winner_rows(((one, races[one.metric]) for one in ranked), values)],
+        "winner": [
+            *winner_rows(((one, races[one.metric]) for one in ranked), observed_values(metrics))
+        ],
     }
     answer: tuple[Answer, ...] = ()
     if options.reference is not None and patterns is not None and counted is not None and held:

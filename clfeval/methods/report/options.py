@@ -34,6 +34,14 @@ def _margins(flag: str, given: Any) -> dict[str, float]:
     return found
 
 
+def _by_measure(text: str, key: str, what: str) -> Opt:
+    """Return an option of differences by measure, which a reference needs."""
+    return Opt(
+        text, COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
+        takes=Mapping[str, float] | None, signed=key, stated=True, needs=("reference", what),
+    )  # fmt: skip
+
+
 def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
     """Return a count, `all`, or thresholds in order; UsageError for what is none."""
     if given is None:
@@ -74,12 +82,10 @@ class ReportOptions(Sure):
     ] = None  # fmt: skip
     margin: Annotated[
         Mapping[str, float],
-        Opt(
+        _by_measure(
             "The smallest difference of a measure that matters (roc_auc=0.02): verdicts by it; "
             "repeat.",
-            COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
-            takes=Mapping[str, float] | None, signed="margin", stated=True,
-            needs=("reference", "judges differences from a reference"),
+            "margin", "judges differences from a reference",
         ),
     ] = field(default_factory=dict)  # fmt: skip
     list_changes: Annotated[
@@ -93,12 +99,10 @@ class ReportOptions(Sure):
     ] = None  # fmt: skip
     resolution: Annotated[
         Mapping[str, float],
-        Opt(
+        _by_measure(
             "How many rows it takes to see so large a difference of a measure (roc_auc=0.01); "
             "repeat.",
-            COMPARING, metavar="MEASURE=DELTA", parse=notation.margins, accept=_margins,
-            takes=Mapping[str, float] | None, signed="resolution", stated=True,
-            needs=("reference", "is about differences from a reference"),
+            "resolution", "is about differences from a reference",
         ),
     ] = field(default_factory=dict)  # fmt: skip
     dummies: Annotated[

@@ -17,13 +17,11 @@ from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, beyond
 from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
-from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import NET_BENEFIT, Asked
-from clfeval.methods.measured.hard import influence, table_of
 from clfeval.methods.measured.metrics import hard_rows, score_rows
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.slices import Key, Rest, Size, as_default, go_together, rests
-from clfeval.methods.report.together import of_scores
+from clfeval.methods.report.together import moved_by_votes, of_scores
 
 Sizes = Mapping[str, tuple[Size, Size]]
 
@@ -61,14 +59,10 @@ def sizes_of(sample: Sample, others: Sample) -> Sizes:
         owned = [None if one is None else one.clusters for one in patterns]
         spans = any(len(one) for one in _spans(*owned))
         both = [
-            _size(
-                one.slices[label].rows.max().item(),
-                *class_rows(one, label),
-                clusters=clusters,
-                spans=spans,
-            )
+            _size(one.slices[label].rows.max().item(), *class_rows(one, label),
+                  clusters=clusters, spans=spans)
             for one, clusters in zip((sample, others), owned, strict=True)
-        ]
+        ]  # fmt: skip
         found[label] = both[0], both[1]
     return found
 
@@ -118,20 +112,11 @@ def of_votes(
         assert isinstance(left.clusters, ClusterCounts)
         for one in held:
             if one.needs == "confusion" and one.name != NET_BENEFIT:
-                f, g = (_moved(each, one) for each in (part, left))
+                f, g = (moved_by_votes(each, one.measure)[2] for each in (part, left))
                 found = go_together(part.clusters, left.clusters, places, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each
     yield from rests(hard_rows(others, held, as_default(wanted)), rho)
-
-
-def _moved(patterns: PatternCounts, asked: Asked) -> np.ndarray:
-    """Return the influence of each pattern on a measure of each model, (k, m)."""
-    table = table_of(Cells.at_prevalence(ConfusionCounts.of_patterns(patterns)))
-    each = influence(asked.measure.function, table)
-    cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
-                    np.where(patterns.votes, 1, 3))  # fmt: skip
-    return np.asarray(each[cell, np.arange(len(patterns.models))].T)
 
 
 def of_model(

@@ -36,11 +36,15 @@ from clfeval.methods.report.answer import at_most, report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
-    observed_values,
     score_baselines,
 )
 from clfeval.methods.report.calibration import calibration_rows
-from clfeval.methods.report.contests import check_reference, compared, held_together
+from clfeval.methods.report.contests import (
+    check_reference,
+    compared,
+    held_together,
+    observed_values,
+)
 from clfeval.methods.report.curves import (
     curve_rows,
     cuts_asked,

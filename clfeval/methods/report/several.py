@@ -22,9 +22,14 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.metrics import caveats
 from clfeval.methods.report.answer import at_most, report_answer
 from clfeval.methods.report.asked_classes import asked_of_classes
-from clfeval.methods.report.baselines import class_baselines, observed_values
+from clfeval.methods.report.baselines import class_baselines
 from clfeval.methods.report.classes import CLASSES, label_rows, probability_rows
-from clfeval.methods.report.contests import check_reference, compared, held_together
+from clfeval.methods.report.contests import (
+    check_reference,
+    compared,
+    held_together,
+    observed_values,
+)
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer

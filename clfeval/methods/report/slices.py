@@ -8,11 +8,13 @@ from math import comb, inf, isnan, nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Influence, Ints
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.inference.chance import benjamini_hochberg
-from clfeval.inference.gaps import apart, chances
+from clfeval.inference.gaps import chances
+from clfeval.inference.paired_measures import difference
 from clfeval.inference.special import student_quantile
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measured.asked import Asked
@@ -87,7 +89,8 @@ def go_together(
                      for part, each in ((one, f), (other, g)))  # fmt: skip
     both = (first[:, places[0]] * second[:, places[1]]).sum(axis=1)
     scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    return np.asarray(np.divide(both, scale, out=np.zeros_like(both), where=scale > 0))
+    rho = np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
+    return np.asarray(np.clip(rho, -1, 1))
 
 
 def slice_rows(
@@ -114,14 +117,14 @@ def slice_rows(
             none = Rest(Estimate(None, reason="too_few_rows"))
             others = [beside.get((label, model, metric), none) for label in labels]
             mine, theirs = (_ends(each) for each in (values.values(), (x.value for x in others)))
-            d, low, high = apart(mine, theirs, np.array([x.rho for x in others]))
+            d, low, high = _apart(mine, theirs, np.array([x.rho for x in others]))
             judged = np.array([all(size.enough for size in sizes[label]) for label in labels])
             p = np.full(len(d), nan)
             if level is not None:
                 p = chances(d, low, high, _freedom(one, labels, sizes), level=level)
             p = np.where(judged, p, nan)
             q = benjamini_hochberg(p)
-            sign = {"max": 1, "min": -1}.get(one.measure.best, 0)
+            sign = one.measure.sign
             worst = np.where(np.isnan(d), inf, sign * d if sign else -np.abs(d))
             for i in np.lexsort((worst, ~judged)).tolist():
                 why = None
@@ -163,8 +166,8 @@ def _extremes(
         df = _freedom(one, [labels[top], labels[last]], sizes).min()
         both = (student_quantile(df, level=at) for at in (1 - (1 - level) / pairs, level))
         wider = float(next(both) / next(both))
-    d, low, high = apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0, wider=wider)
-    return _estimate(float(d), float(low), float(high)), top, last
+    d, low, high = map(float, _apart(ends[:, top], ends[:, last], -1.0 if spans else 0.0))
+    return _estimate(d, d - wider * (d - low), d + wider * (high - d)), top, last
 
 
 def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, Size]]) -> Floats:
@@ -175,6 +178,12 @@ def _freedom(one: Asked, labels: Sequence[str], sizes: Mapping[str, tuple[Size, 
         else max(1.0, min(size.least for size in sizes[label]) - 1)
         for label in labels
     ])  # fmt: skip
+
+
+def _apart(one: Floats, other: Floats, rho: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return differences and their limits, from value, low and high of each, (3, m)."""
+    (x, low, high), (y, under, over) = one, other
+    return difference(x, low, high, y, under, over, rho)
 
 
 def _ends(estimates: Iterable[Estimate]) -> Floats:
@@ -208,7 +217,7 @@ def slices_answer(
             f"{OF_A_CLASS} of each class, in it and outside."
         )
         return (Answer("slices", text, (best,), lead),)
-    sign = {"max": 1, "min": -1}.get(measure.best, 0)
+    sign = measure.sign
     worse = [
         row for row in judged
         if float(str(row["q"])) < 1 - level and sign * (estimate(row["gap"]).value or 0.0) < 0

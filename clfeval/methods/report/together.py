@@ -14,18 +14,18 @@ from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
 from clfeval.counts.class_rows import ProbabilityRows
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.counted import Counted
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
 from clfeval.inference.resampling import stream
 from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
 from clfeval.measures.averages import average, average_influence
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.clustered import class_sizes, fewest
-from clfeval.methods.estimates import Cells
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
-from clfeval.methods.measured.hard import influence, table_of
+from clfeval.methods.measured.hard import influence
 from clfeval.methods.report.classes import OVER_CLASSES, wider_by
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
@@ -53,7 +53,7 @@ class Together:
     @property
     def sign(self) -> int:
         """1 where more is better, -1 where less is, 0 where neither is."""
-        return {"max": 1, "min": -1}.get(self.measure.best, 0)
+        return self.measure.sign
 
     def race(self, *, level: float, seed: int) -> Race:
         """Compare the models by the measure, on the same rows."""
@@ -93,6 +93,20 @@ def pairs_of(reference: str | None, models: Sequence[str]) -> PairPlaces:
     return [(i, place) for i in range(len(models)) if i != place]
 
 
+def moved_by_votes(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats, Floats]:
+    """Return a measure of 2 x 2 tables of k models, (k,), and its influence values.
+
+    Of the cells TP, FP, FN, TN, (4, k), and of the patterns, (k, m).
+    """
+    truth, votes, n = patterns.truth[:, None], patterns.votes, patterns.n
+    tables = (truth & votes, ~truth & votes, truth & ~votes, ~truth & ~votes)
+    table = Confusion(*((n @ one).astype(np.float64) for one in tables))
+    each = influence(measure.function, table)
+    cell = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
+    values = np.asarray(measure.function(table), np.float64)
+    return values, each, np.asarray(each[cell, np.arange(votes.shape[1])].T)
+
+
 def by_votes(
     patterns: PatternCounts, asked: Asked, reference: str | None = None,
     without: Collection[str] = (),
@@ -103,23 +117,17 @@ def by_votes(
     """
     if patterns.truth.all() or not patterns.truth.any():
         return None
-    table = table_of(Cells.at_prevalence(ConfusionCounts.of_patterns(patterns)))
-    of = asked.measure.function
-    each, values = influence(of, table), np.asarray(of(table), np.float64)
+    values, each, moved = moved_by_votes(patterns, asked.measure)
     some = [
         i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
     ]
-    # TP, FP, FN, TN, as `influence` has them
-    cell = np.where(patterns.truth[:, None], np.where(patterns.votes, 0, 2),
-                    np.where(patterns.votes, 1, 3))  # fmt: skip
-    moved = each[cell[:, some], some].T
     names, least = [patterns.models[i] for i in some], fewest(patterns)
     pairs = pairs_of(reference, names)
     flips = None
     if asked.measure.share is None or patterns.clusters is not None:  # not of shares of equal rows
         row = patterns.n.sum() / class_sizes(patterns, 2).sum()  # what one weighs
         flips = ((each[0] - each[2]) ** 2 + (each[1] - each[3]) ** 2)[some] * row**2
-    shared = of_kinds(moved, patterns.n, patterns.clusters, pairs, fewest=least, flips=flips)
+    shared = of_kinds(moved[some], patterns.n, patterns.clusters, pairs, fewest=least, flips=flips)
     return known(asked, names, values[some], shared, pairs, least)
 
 
