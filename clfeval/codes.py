@@ -83,6 +83,7 @@ ERRORS: Mapping[str, str] = {
     "ragged-columns": "Columns of a JSON file have different lengths.",
     "refused-measure": "A measure that misleads is not computed, and another is named.",
     "repeated-file": "A file is named twice, so that its rows would count twice.",
+    "same-slice": "Slices of two columns would have one name.",
     "several-counts": "Only one counts table can be read at a time.",
     "several-tables": "One table is wanted and several are given.",
     "short-row": "A line has fewer fields than the header.",

@@ -34,6 +34,7 @@ def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     if model and find(columns, (*Names.PREDICTION, "tp")):
         return _starting(_values(columns, rows, model), incomplete)
     taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
+    taken |= {name for crossed in ctx.params.get("by") or () for name in crossed.split("*")}
     taken |= {
         ctx.params.get("weight"),
         ctx.params.get("cluster"),

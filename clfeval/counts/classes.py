@@ -13,7 +13,8 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.judge import Judged
 from clfeval.counts.kept import Kept
 from clfeval.counts.patterns import PatternCounts, by_name, same_unit
-from clfeval.counts.settle import Settled, slice_label
+from clfeval.counts.settle import Settled
+from clfeval.counts.slices import slices_by
 from clfeval.counts.units import shown, squares_of
 from clfeval.counts.weights import Owned, Owners, entries, gathered, joined, picked
 from clfeval.late import nw
@@ -174,8 +175,8 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
 class LabelRows:
     """Rows of labels, each with its count, as places of classes; what all slices are made of.
 
-    slices (m,): the slice of each row, None without slices; owners: its cluster, likewise, or the
-    sum of its squared weights.
+    slices: the places of the rows of each; owners (m,): the cluster of each row, or the sum of its
+    squared weights, None where rows are alike.
     """
 
     models: tuple[str, ...]
@@ -184,14 +185,15 @@ class LabelRows:
     votes: Ints
     n: Counts
     unit: float
-    slices: Sequence[str] | None
+    slices: Mapping[str, Ints]
     owners: Owners | None
 
     def patterns(self, label: str | None) -> ClassPatterns:
         """Return the patterns of a slice, of the whole for None."""
         n = self.n
-        if label is not None and self.slices is not None:
-            n = np.where([one == label for one in self.slices], n, 0)
+        if label is not None:
+            n = np.zeros_like(n)
+            n[self.slices[label]] = self.n[self.slices[label]]
         names = self.models, self.classes
         return ClassPatterns.of(*names, self.truth, self.votes, n, self.unit, owners=self.owners)
 
@@ -224,12 +226,13 @@ def counted_labels(judged: Judged, settled: Settled, classes: tuple[str, ...]) -
     kept = np.flatnonzero(~judged.missing)
     rows = kept.tolist()
     said = [(m.name, v) for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"]
-    by = [[values[i] for i in rows] for values in raw.by]
+    by = {name: [values[i] for i in rows]
+          for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
     return LabelRows(
         tuple(name for name, _ in said), classes,
         coded([raw.truth[i] for i in rows], classes),
         _columns([coded([votes[i] for i in rows], classes) for _, votes in said], len(rows)),
-        raw.n[kept], settled.unit, _sliced(settled, by),
+        raw.n[kept], settled.unit, slices_by(settled.columns.facets, by),
         raw.squares[kept] if raw.squares is not None
         else None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
     )  # fmt: skip
@@ -255,7 +258,7 @@ def read_labels(kept: Kept, classes: tuple[str, ...]) -> LabelRows:
         tuple(columns.models[i].name for i in places), classes,
         coded(table["y"].to_list(), classes), _columns(votes, len(table)),
         table["w"].to_numpy().astype(np.int64), kept.settled.unit,
-        _sliced(kept.settled, [table[name].to_list() for name in by]),
+        _slices(kept, table),
         _owners(table),
     )  # fmt: skip
 
@@ -281,11 +284,10 @@ def read_class_scores(
         return ClassScores.of(classes, truth, p, n, kept.settled.unit, owners=owners)
 
     found: dict[str | None, ClassScores] = {None: counted(n)}
-    named = _sliced(kept.settled, [table[name].to_list() for name in by])
-    if named is not None:
-        labels = sorted(set(named), key=natural)
-        code = np.array([*map({label: k for k, label in enumerate(labels)}.get, named)], np.int64)
-        found |= {label: counted(np.where(code == k, n, 0)) for k, label in enumerate(labels)}
+    for label, rows in _slices(kept, table).items():
+        some = np.zeros_like(n)
+        some[rows] = n[rows]
+        found[label] = counted(some)
     return found
 
 
@@ -327,10 +329,8 @@ def _texts(values: Iterable[Any]) -> list[str]:
     return [str(as_text(value)) for value in values]
 
 
-def _sliced(settled: Settled, by: Sequence[list[Any]]) -> list[str] | None:
-    """Return the name of each row's slice."""
-    if not by:
-        return None
-    combined = list(zip(*by, strict=True))
-    named = {values: slice_label(settled.columns.by, values) for values in set(combined)}
-    return [named[values] for values in combined]
+def _slices(kept: Kept, table: nw.DataFrame[Any]) -> dict[str, Ints]:
+    """Return which rows of a table are in each slice."""
+    columns = kept.settled.columns
+    by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
+    return slices_by(columns.facets, by)

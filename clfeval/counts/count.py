@@ -26,14 +26,13 @@ from clfeval.counts.settle import (
     file_count,
     fingerprints,
     settle,
-    slice_label,
     with_related,
 )
+from clfeval.counts.slices import slice_label, slices_by
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.units import rounding, unit_of
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
 from clfeval.result import InputFile
-from clfeval.tables.cells import natural
 from clfeval.tables.input import Input, Names, find, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.prediction import Predictions
@@ -231,7 +230,7 @@ def _counts_table(opened: Predictions) -> Sample:
         if given:
             what = f"{option} has nothing to act on: the table holds counts"
             raise UsageError.of(what, "needs-predictions", hint="leave it out")
-    keys = roles.by
+    keys, facets = opened.columns.by, opened.columns.facets
     if {naming, *(find(opened.peeks, (name,)) for name in Names.COUNT)} & set(keys):
         what = f"{listing(keys)} is a column of counts or models: it tells no runs or slices apart"
         raise bad_option(what)
@@ -255,17 +254,18 @@ def _counts_table(opened: Predictions) -> Sample:
             total = row.tp + row.fp + row.fn + row.tn
             totals[row.keys] = max(total, totals.get(row.keys, 0))
         files.append(file_count(file, task, sum(totals.values())))
-    labels = {row.keys: slice_label(keys, row.keys) for row in rows}
-    names = _run_names(opened.files, roles)
+    columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
+    places = slices_by(facets, columns)
     if roles.run is not None:
-        labels = {key: names.get(key[0], key[0]) for key in labels}
-    ordered = labels if names else sorted(labels, key=lambda key: natural(labels[key]))
+        names, prefix = _run_names(opened.files, roles), slice_label(keys, ("",))
+        places = {label.removeprefix(prefix): some for label, some in places.items()}
+        places = {names.get(one, one): places[one] for one in names or places if one in places}
     parts = {
-        labels[key]: ConfusionCounts.of_rows([row for row in rows if row.keys == key])
-        for key in ordered
+        label: ConfusionCounts.of_rows([rows[i] for i in some.tolist()])
+        for label, some in places.items()
     }
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.of_rows(rows)}
     runs = {} if roles.run is None else parts
-    if keys and not runs:
+    if not runs:
         slices.update(parts)
     return Sample(slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools
+from clfeval.arrays import Bools, Ints
 from clfeval.counts.doubts import (
     refuse_bits,
     refuse_complements,
@@ -28,11 +28,11 @@ from clfeval.counts.settle import (
     Settled,
     declarable,
     resolve_positive,
-    slice_label,
     values_of,
     with_kinds,
 )
 from clfeval.counts.several import refuse_joined
+from clfeval.counts.slices import slices_by
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.weights import Owners, picked
 from clfeval.errors import HEADER_ONLY, KEPT, DataError, Problem, UsageError, listing, unknown_model
@@ -317,7 +317,7 @@ def _lost(judged: Judged) -> bool:
 
 def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: the whole under None, then every slice."""
-    raw, positive, by = judged.grouped, settled.positive, settled.columns.by
+    raw, positive = judged.grouped, settled.positive
     models = settled.columns.models
     names = tuple(model.name for model in models)
     truth = _is_label(raw.truth, positive)
@@ -332,29 +332,23 @@ def slices_of(judged: Judged, settled: Settled) -> dict[str | None, PatternCount
     if raw.clusters is not None:
         owners = list(map(str, map(as_text, raw.clusters)))
 
-    def patterns(rows: Bools) -> PatternCounts:
-        of = picked(owners, np.flatnonzero(rows))
+    def patterns(rows: Ints) -> PatternCounts:
+        of = picked(owners, rows)
         return PatternCounts.of(
             names, truth[rows], votes[rows], raw.n[rows], settled.unit, owners=of
         )
 
-    keep = ~judged.missing
-    slices: dict[str | None, PatternCounts] = {None: patterns(keep)}
-    if by:
-        combined = list(zip(*raw.by, strict=True))
-        named = {values: slice_label(by, values) for values in set(combined)}
-        order = {label: i for i, label in enumerate(sorted(set(named.values()), key=natural))}
-        at = {values: order[label] for values, label in named.items()}
-        place = np.array([at[values] for values in combined])
-        there = set(place[keep].tolist())
-        found = [label for label, i in order.items() if i in there]
-        if len(found) > MOST_SLICES:
-            option = "--by" if settled.columns.run is None else "--run"
-            what = f"{option} {listing(by)} makes {len(found):,} parts"
-            hint = f"at most {MOST_SLICES}: name a column with few values"
-            raise UsageError.of(what, "too-many-slices", hint=hint)
-        slices |= {label: patterns(keep & (place == order[label])) for label in found}
-    return slices
+    kept = np.flatnonzero(~judged.missing)
+    rows = kept.tolist()
+    by = {name: [values[i] for i in rows]
+          for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
+    found = slices_by(settled.columns.facets, by)
+    if len(found) > MOST_SLICES:
+        option = "--by" if settled.columns.run is None else "--run"
+        what = f"{option} {listing(by)} makes {len(found):,} parts"
+        hint = f"at most {MOST_SLICES}: name a column with few values"
+        raise UsageError.of(what, "too-many-slices", hint=hint)
+    return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
 
 
 def _is_label(values: list[Any], label: str) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.kept import Kept
-from clfeval.counts.scores import ScoreCounts, slice_codes
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.slices import slices_in
 from clfeval.counts.weights import Owners, gathered
 from clfeval.late import nw, pl
 from clfeval.tables.cells import as_text
@@ -26,17 +27,16 @@ class ScoredRows:
     """Every row of a table of k scored models, as they stand in it.
 
     models: the places of these models among all; scores: one (n,) of each; truth (n,); weights
-    (n,), in units of which `unit` are one, None where each row counts once; slices: their names,
-    and code (n,) which of them each row is in; owners (n,): the cluster of each row, None where
-    rows are taken as independent.
+    (n,), in units of which `unit` are one, None where each row counts once; slices: the places of
+    the rows of each; owners (n,): the cluster of each row, None where rows are taken as
+    independent.
     """
 
     models: tuple[int, ...]
     scores: tuple[Floats, ...]
     truth: Bools
     weights: Counts | None
-    slices: tuple[str, ...]
-    code: Ints
+    slices: Mapping[str, Ints]
     owners: Ints | None
     unit: float = 1
 
@@ -65,18 +65,27 @@ class ScoredRows:
         counts = ScoreCounts.of_rows(ordered, self.truth[order], n, self.unit)
         return counts if self.alike else self._owned(counts, place, self.truth), place
 
-    def within(self, j: int, label: str) -> ScoreCounts:
-        """Return the scores of a model as counted in a slice."""
-        rows = self.code == self.slices.index(label)
-        x, truth = self.scores[j][rows], self.truth[rows]
+    def within(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
+        """Return the scores in a slice as counted, and the places of these among those of all.
+
+        whole, place: as of `ranked`.
+        """
+        rows = self.slices[label]
+        at, truth = place[rows], self.truth[rows]
         weights, owners = (
             None if one is None else one[rows] for one in (self.weights, self.owners)
         )
-        counts = ScoreCounts.of_rows(x, truth, weights, self.unit)
+        if weights is None:  # numbers alone are sorted in half the time of places
+            code = np.sort(2 * at + truth)
+            counts = ScoreCounts.of_rows(code >> 1, code % 2 == 1, None)
+        else:
+            counts = ScoreCounts.of_rows(at, truth, weights, self.unit)
+        there = counts.scores.astype(np.int64)
+        counts = replace(counts, scores=whole.scores[there])
         if self.alike:
-            return counts
+            return counts, there
         part = replace(self, weights=weights, owners=owners)
-        return part._owned(counts, np.searchsorted(counts.scores, x), truth)
+        return part._owned(counts, np.searchsorted(there, at), truth), there
 
     @property
     def weighed(self) -> bool:
@@ -124,7 +133,7 @@ def scored_rows(kept: Kept) -> ScoredRows:
         tuple(column(f"s{i}") for i in scored),
         column("t").astype(bool),
         column("w").astype(np.int64) if columns.weight else None,
-        *slice_codes(tables, columns.by),
+        slices_in(tables, columns.facets, columns.by),
         owners,
         kept.settled.unit,
     )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
-from clfeval.counts.settle import slice_label
+from clfeval.counts.slices import slices_in
 from clfeval.counts.units import shown, squares_of
 from clfeval.counts.weights import Owned, Owners, gathered, less, picked
 from clfeval.errors import UsageError, listing
 from clfeval.late import nw
-from clfeval.tables.cells import as_text, natural
+from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.scan import Frame, collect, together
 
@@ -54,26 +52,13 @@ def read_scores(kept: Kept, target: Target) -> tuple[ScoreTable, dict[str, Bools
 
     columns = tuple(column(f"s{i}") for i in range(len(names)))
     scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
-    labels, code = slice_codes(tables, kept.settled.columns.by)
-    return scores, {label: code == i for i, label in enumerate(labels)}
-
-
-def slice_codes(
-    tables: Sequence[nw.DataFrame[Any]], by: tuple[str, ...]
-) -> tuple[tuple[str, ...], Ints]:
-    """Return the slices, in order, and which of them each row is in."""
-    names = [f"b{i}" for i in range(len(by))]
-    found: dict[str, int] = {}
-    codes = [np.empty(0, np.int64)]
-    for table in tables if by else ():
-        head = nw.col("i").min().over(*names)  # the first row alike
-        heads = table.select(*names).with_row_index("i").select(head)["i"].to_numpy()
-        first, code = np.unique(heads, return_inverse=True)
-        labels = [slice_label(by, row) for row in table.select(*names)[first].rows()]
-        place = [found.setdefault(label, len(found)) for label in labels]
-        codes.append(np.array(place, np.int64)[code])
-    ordered = sorted(found, key=natural)
-    return tuple(ordered), np.argsort([found[one] for one in ordered])[np.concatenate(codes)]
+    masks = dict[str, Bools]()
+    for label, rows in slices_in(
+        tables, kept.settled.columns.facets, kept.settled.columns.by
+    ).items():
+        masks[label] = np.zeros(len(scores.n), bool)
+        masks[label][rows] = True
+    return scores, masks
 
 
 def top_count(text: str, rows: int | float) -> float:
@@ -218,7 +203,7 @@ class ScoreCounts:
         return ScoreCounts(self.scores, positives, negatives, self.unit, left)
 
     @classmethod
-    def of_rows(cls, x: Floats, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
+    def of_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
         """Gather rows: values x, classes truth, weights n, all (rows,); n None for one each."""
         if n is not None or (x[1:] < x[:-1]).any():
             order = np.argsort(x)
@@ -292,14 +277,9 @@ def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:
             made, clusters=gathered(picked(owners, rows), both[some], parts[some], 2 * m)
         )
 
-    labels, code = slice_codes([table], by)
-    order = np.argsort(code, kind="stable")
-    ends = np.searchsorted(code[order], np.arange(len(labels) + 1)).tolist()
     found: dict[str | None, ScoreCounts] = {None: counted(slice(None))}
-    return found | {
-        label: counted(order[start:end])
-        for label, (start, end) in zip(labels, pairwise(ends), strict=True)
-    }
+    parts = slices_in([table], kept.settled.columns.facets, by)
+    return found | {label: counted(some) for label, some in parts.items()}
 
 
 def _mostly_distinct(kept: Kept, i: int) -> bool:

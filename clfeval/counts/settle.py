@@ -15,7 +15,7 @@ from clfeval.errors import DataError, Problem, joined, listing, suggestion
 from clfeval.late import nw
 from clfeval.result import InputFile
 from clfeval.shell import given
-from clfeval.tables.cells import as_text, is_absent, known_labels, means_missing, natural
+from clfeval.tables.cells import as_text, known_labels, means_missing, natural
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.peek import Peek, is_score
@@ -98,12 +98,6 @@ def refuse_other_classes(
         hint = "name the columns as the classes are written in truth, or declare with --labels " \
                "what truth happens to lack"  # fmt: skip
         raise DataError(problems, hint=hint)
-
-
-def slice_label(by: tuple[str, ...], values: tuple[Any, ...]) -> str:
-    """Name a slice: `site=A`, or `site=A, sex=f` for several columns."""
-    texts = ("(missing)" if is_absent(value) else as_text(value) for value in values)
-    return ", ".join(f"{column}={text}" for column, text in zip(by, texts, strict=True))
 
 
 def values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:

@@ -65,7 +65,6 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     Source: DeLong, DeLong and Clarke-Pearson 1988, Biometrics 44:837; the logit: Pepe 2003, The
     Statistical Evaluation of Medical Tests for Classification and Prediction, chapter 5.
     """
-    z = critical_value(level)
     pos, neg = _weights(positives), _weights(negatives)
     if pos.shape != neg.shape:
         raise ValueError("positives and negatives differ in length")
@@ -84,13 +83,29 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     else:
         won, lost = ((pos * 1.0 * part).sum().item() for part in (below, 2 * others - below))
     value = won / (won + lost)
-    variance = math.nan
-    few = min(rows, others)
+    spread = (
+        (_squares(pos, below, value, 2 * others), _squares(neg, above, value, 2 * rows))
+        if min(rows, others) > 1 else (math.nan, math.nan)
+    )  # fmt: skip
+    return auc_of(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
+
+
+def auc_of(
+    won: float, lost: float, classes: tuple[int, int], spread: tuple[float, float], *, tied: bool,
+    level: float,
+) -> AucInterval:  # fmt: skip
+    """Return what `delong_auc` does, from sums over the rows.
+
+    won, lost: twice the pairs in order and those out of it, ties once in either; classes: P and N;
+    spread: the sums of squares of each positive's and each negative's share less the area; tied:
+    all rows have one score.
+    """
+    z, few, (rows, others) = critical_value(level), min(classes), classes
+    value, variance = won / (won + lost), math.nan
     if few > 1:
-        spread = _squares(pos, below, value, 2 * others) / (rows - 1) / rows
-        variance = spread + _squares(neg, above, value, 2 * rows) / (others - 1) / others
+        variance = sum(s / (n - 1) / n for s, n in zip(spread, classes, strict=True))
     bound = tail_of(level) ** (1 / few)
-    if len(pos) == 1:
+    if tied:
         return AucInterval(value, bound / 2, 1 - bound / 2, variance, TIED)
     if not lost:
         return AucInterval(value, bound, 1.0, variance, BORDER)

@@ -161,8 +161,8 @@ class Input:
     ] = False  # fmt: skip
     by: Annotated[
         tuple[str, ...],
-        Opt("Also compute every slice of this column; repeat.", COLUMNS, stated=True,
-            completes="column", common=True),
+        Opt("Also compute every slice of this column, or of two crossed, 'a*b'; repeat.", COLUMNS,
+            stated=True, completes="column", common=True),
     ] = ()  # fmt: skip
     cluster: Annotated[
         str | None,
@@ -243,6 +243,13 @@ def find(columns: Iterable[str], names: Sequence[str]) -> str | None:
 def is_index(name: str) -> bool:
     """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
     return bool(_INDEX.fullmatch(name))
+
+
+def facets_of(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that --by crosses, entry by entry; `a*b` is a and b unless a column."""
+    whole = {*columns, roles.run}
+    entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
+    return tuple(dict.fromkeys(tuple(dict.fromkeys(entry)) for entry in entries))
 
 
 def refuse_left_out(ignored: Collection[str], named: Mapping[str, Iterable[str | None]]) -> None:

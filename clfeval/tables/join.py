@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, listing, unknown_column
@@ -13,7 +14,7 @@ from clfeval.late import nw
 from clfeval.tables.align import Side, aligned
 from clfeval.tables.cells import FRAME
 from clfeval.tables.damage import blaming
-from clfeval.tables.input import Input, match_names
+from clfeval.tables.input import Input, facets_of, match_names
 from clfeval.tables.layouts import wide
 from clfeval.tables.lines import with_delimiter_hint
 from clfeval.tables.peek import Peek, peek
@@ -70,6 +71,8 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
              for one in each for name in (one, OF.format(of, one))]  # fmt: skip
     known = list(dict.fromkeys(known))
     ignored = {*match_names(whole, known, roles.ignore, what="column")}
+    facets, asked = facets_of(roles, known), roles
+    roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     others = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
     for name in others:
         if name not in known:
@@ -100,7 +103,8 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
         truth, roles.join, tuple(new for _, _, new in chosen),
         ignored=tuple(OF.format(part.called, name) for part in parts
                       for name in part.columns.ignored),
-        by=roles.by, weight=roles.weight, cluster=roles.cluster, null_values=roles.null_value,
+        by=roles.by, facets=facets, weight=roles.weight, cluster=roles.cluster,
+        null_values=roles.null_value,
         written=frozenset(part.names.get(name, name) for part in parts
                           for name in part.columns.written),
         fold=roles.fold_labels,
@@ -117,7 +121,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
     looks = _peeks(parts, table.columns, truth)
     # labels of one file are no flags beside the scores of another
     sure = all(len({model.kind for model in part.columns.models}) == 1 for part in parts)
-    said = replace(roles, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
+    said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
     return Predictions((table,), replace(layout, joined=True), columns, looks, said, how)
 
 

@@ -14,7 +14,7 @@ from clfeval.tables.cells import COMMA, FRAME, comma_hint, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
-from clfeval.tables.input import Input, Kind, match_names, refuse_left_out
+from clfeval.tables.input import Input, Kind, facets_of, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
 from clfeval.tables.peek import Peek, outweigh, peek
@@ -70,6 +70,7 @@ class Columns:
     answer: str = ""
     ignored: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    facets: tuple[tuple[str, ...], ...] = ()  # which of `by`, crossed, make slices
     weight: str | None = None
     run: str | None = None  # also in `by`: an observation stands once in each run
     cluster: str | None = None
@@ -210,6 +211,8 @@ def opened(source: SourceFile) -> TableFile:
 def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layout, Columns]:
     """Recognise the layout of a table, and its columns, from its header and first rows."""
     columns = list(peeks)
+    facets = facets_of(roles, columns)
+    roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
     ignored = match_names(file, columns, roles.ignore, what="column")
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
     named = {"--truth": (roles.truth,), "--id": (roles.id,), "--weight": (roles.weight,),
@@ -229,7 +232,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 if roles.decimal == ".":
                     _refuse_commas(file, found, peeks, roles)
                 return layout, replace(
-                    found, by=roles.by, weight=roles.weight, run=roles.run,
+                    found, by=roles.by, facets=facets, weight=roles.weight, run=roles.run,
                     cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
                     ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
                     written=frozenset(

@@ -50,7 +50,9 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
         assert whole.scores[place].tolist() == every.scores[j].tolist()
         assert set(every.slices) == set(alone) - {None}
         for label in every.slices:
-            assert every.within(j, label).digest() == alone[label].digest()
+            part, there = every.within(whole, place, label)
+            assert part.digest() == alone[label].digest()
+            assert whole.scores[there].tolist() == part.scores.tolist()
 
 
 def test_rows_that_lack_a_value_are_left_out() -> None:

@@ -64,9 +64,10 @@ def _of_scores(
         model, rows = names[j], list[Row]()
         if model not in shown:  # it is seen as one of a group, which has no score
             return None
-        whole, _ = every.ranked(j)
+        whole, place = every.ranked(j)
         for label in sample.slices:
-            here = (whole if label is None else every.within(j, label)).frozen()
+            here = whole if label is None else every.within(whole, place, label)[0]
+            here = here.frozen()
             rows += score_rows(label, model, here, sample.thresholds.get(model), asked, wanted)
         return rows, f"{model}{whole.digest()}"
 

@@ -140,9 +140,13 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     Graubard 1998, Survey Methodology 24:193; g: Carter, Schnepel and Steigerwald 2017, Review of
     Economics and Statistics 99:698.
     """
+    return benefit_of(confusions_at(counts, np.array([t])), t, level)
+
+
+def benefit_of(found: ConfusionCounts, t: float, level: float | None) -> tuple[Estimate, float]:
+    """Return what `net_benefit` does, of the 2 x 2 table at that threshold."""
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
-    found = confusions_at(counts, np.array([t]))
     one, none = np.ones(1), np.zeros(1)
     mine = (one, np.array([t / (1 - t)]), none, none)
     return _estimates(found, mine, level)[0], float(_errors(found, mine)[0])

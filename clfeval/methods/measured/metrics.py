@@ -48,16 +48,27 @@ def score_rows(
 ) -> list[Row]:  # fmt: skip
     """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
     rows, name = [], f"{model}\0{label or ''}"
-    for one in asked:
-        if one.name == NET_BENEFIT or one.measure.id == AT_RISK:
-            t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
-            known = _worth(counts, 0.5 if t is None else t, wanted, name)
-        elif one.needs in ("scores", "probabilities"):
-            known = scored.measured(one.measure, counts, wanted, name)
+    for one in filter(takes_scores, asked):
+        t = risk_of(one, threshold)
+        if t is not None:
+            known = _worth(counts, t, wanted, name)
         else:
-            continue
+            known = scored.measured(one.measure, counts, wanted, name)
         rows.append(_row(label, model, one.name, known.value, known.error, known.method))
     return rows
+
+
+def takes_scores(one: Asked) -> bool:
+    """Tell whether a measure is of scores and not of labels."""
+    return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
+
+
+def risk_of(one: Asked, threshold: float | None) -> float | None:
+    """Return at which risk a net benefit is asked for, its own or at the threshold; else None."""
+    if one.name != NET_BENEFIT and one.measure.id != AT_RISK:
+        return None
+    t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
+    return 0.5 if t is None else float(t)
 
 
 def without_scores(

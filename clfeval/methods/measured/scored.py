@@ -9,6 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, Influence
 from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.delong import AucInterval
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
@@ -57,14 +58,22 @@ def measured(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str
     if wanted.level is None:
         return Known(estimate(value), error, NONE)
     if wanted.how != "bootstrap" and found is not None:
-        ends = limits(
-            value, error, scale=measure.scale, low=measure.low, high=measure.high,
-            level=wanted.level, df=found.df,
-        )  # fmt: skip
-        low, high = (float(end[0]) for end in ends)
-        method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
-        return Known(estimate(value, low, high), error, method)
+        return by_influence(measure, value, found, wanted.level)
     (low, high), method = _resampled(measure, counts, wanted, name)
+    return Known(estimate(value, low, high), error, method)
+
+
+def by_influence(measure: Measure, value: float, found: Uncertainty, level: float | None) -> Known:
+    """Return a value with limits of its standard error, on the scale of the measure."""
+    error = float(found.errors[0])
+    if level is None:
+        return Known(estimate(value), error, NONE)
+    ends = limits(
+        value, error, scale=measure.scale, low=measure.low, high=measure.high, level=level,
+        df=found.df,
+    )  # fmt: skip
+    low, high = (float(end[0]) for end in ends)
+    method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
     return Known(estimate(value, low, high), error, method)
 
 
@@ -89,17 +98,22 @@ def _area(
     measure: Measure, counts: ScoreCounts, value: float, wanted: Certainty, name: str
 ) -> Known:
     """Return the area under the curve, or what is linear in it, by DeLong."""
-    double = measure.low < 0  # gini = 2 AUC - 1
-    found = area_of(counts, wanted.level or 0.95)
-    error = nan if isnan(found.variance) else (1 + double) * sqrt(max(found.variance, 0.0))
-    if wanted.level is None:
-        return Known(estimate(value), error, NONE)
-    if wanted.how == "bootstrap":
+    found = by_delong(measure, area_of(counts, wanted.level or 0.95), value, wanted.level)
+    if wanted.level is not None and wanted.how == "bootstrap":
         (low, high), method = _resampled(measure, counts, wanted, name)
         if not isnan(low):
-            return Known(estimate(value, low, high), error, method)
-    low, high = (2 * end - 1 if double else end for end in (found.low, found.high))
-    return Known(estimate(value, low, high), error, found.method)
+            return Known(estimate(value, low, high), found.error, method)
+    return found
+
+
+def by_delong(measure: Measure, area: AucInterval, value: float, level: float | None) -> Known:
+    """Return the area, or what is linear in it, with its limits."""
+    double = measure.low < 0  # gini = 2 AUC - 1
+    error = nan if isnan(area.variance) else (1 + double) * sqrt(max(area.variance, 0.0))
+    if level is None:
+        return Known(estimate(value), error, NONE)
+    low, high = (2 * end - 1 if double else end for end in (area.low, area.high))
+    return Known(estimate(value, low, high), error, area.method)
 
 
 def _resampled(measure: Measure, counts: ScoreCounts, wanted: Certainty, name: str) -> DrawnLimits:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from clfeval.arrays import Floats, Ints
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.count import Sample
@@ -15,14 +16,19 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, beyond
+from clfeval.inference.outside import Pairs, Powers
 from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
 from clfeval.methods.measured.asked import NET_BENEFIT, Asked
-from clfeval.methods.measured.metrics import hard_rows, score_rows
+from clfeval.methods.measured.decisions import benefit_of, confusions_at
+from clfeval.methods.measured.metrics import hard_rows, risk_of, score_rows, takes_scores
+from clfeval.methods.measured.scored import by_delong, by_influence
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.slices import Key, Rest, Size, as_default, go_together, rests
 from clfeval.methods.report.together import moved_by_votes, of_scores
+from clfeval.result import Estimate
 
+_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
 Sizes = Mapping[str, tuple[Size, Size]]
 
 
@@ -39,14 +45,18 @@ def outside(sample: Sample) -> Sample:
             label: ConfusionCounts.of_patterns(one) for label, one in left.items()
         }
         return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
-    less = dict[str | None, ConfusionCounts]()
-    for label in names:
-        part = sample.slices[label]
-        cells = [sign * np.array([getattr(one, name) for name in CELLS])
-                 for sign, one in ((1, whole), (-1, part))]  # fmt: skip
-        models = [*whole.models, *part.models]
-        less[label] = ConfusionCounts.of_cells(models, np.concatenate(cells, axis=1).T.tolist())
+    less: dict[str | None, ConfusionCounts] = {
+        label: _left(whole, sample.slices[label]) for label in names
+    }
     return replace(sample, slices=less)
+
+
+def _left(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
+    """Return the 2 x 2 tables of the rows that are not in a part."""
+    cells = [sign * np.array([getattr(one, name) for name in CELLS])
+             for sign, one in ((1, whole), (-1, part))]  # fmt: skip
+    models = [*whole.models, *part.models]
+    return ConfusionCounts.of_cells(models, np.concatenate(cells, axis=1).T.tolist())
 
 
 def sizes_of(sample: Sample, others: Sample) -> Sizes:
@@ -119,20 +129,89 @@ def of_votes(
     yield from rests(hard_rows(others, held, as_default(wanted)), rho)
 
 
-def of_model(
-    label: str, model: str, whole: ScoreCounts, part: ScoreCounts, cut: float | None,
-    held: Sequence[Asked], wanted: Certainty,
-) -> Iterator[tuple[Key, Rest]]:  # fmt: skip
-    """Yield the measures of a model's scores of rows that are not in a slice."""
-    left, rho = whole.beyond(part).frozen(), dict[Key, float]()
-    places = _spans(part.clusters, left.clusters)
-    if len(places[0]):
-        assert isinstance(part.clusters, ClusterCounts)
-        assert isinstance(left.clusters, ClusterCounts)
+class Everybody:
+    """The scores of a model in all rows, and what of them tells of the rows outside a slice."""
+
+    def __init__(self, model: str, whole: ScoreCounts, cut: float | None) -> None:
+        """Take the scores of all rows, and the threshold in force."""
+        self.model, self.whole, self.cut = model, whole, cut
+        self._known = dict[str, Any]()
+
+    def outside(
+        self, label: str, part: ScoreCounts, at: Ints, held: Sequence[Asked], wanted: Certainty
+    ) -> Iterator[tuple[Key, Rest]]:
+        """Yield the measures of rows that are not in a slice; at: where its scores are in all.
+
+        From sums over all rows less those of the slice where these tell them, else counted anew.
+        """
+        wanted, anew = as_default(wanted), list[Asked]()
         for one in held:
-            both = [of_scores(one, cut, each) for each in (part, left)]
-            if both[0] is not None and both[1] is not None:
-                moved = (each[1] for each in both if each is not None)
-                found = go_together(part.clusters, left.clusters, places, *moved)
-                rho[label, model, one.name] = float(found[0])
-    yield from rests(score_rows(label, model, left, cut, held, as_default(wanted)), rho)
+            value = None
+            if self.whole.clusters is None and len(self.whole.scores):
+                value = self._less(one, part, at, wanted)
+            if value is None:
+                anew.append(one)
+            else:
+                yield (label, self.model, one.name), Rest(value)
+        if any(map(takes_scores, anew)):
+            yield from self._anew(label, part, anew, wanted)
+
+    def _less(self, one: Asked, part: ScoreCounts, at: Ints, wanted: Certainty) -> Estimate | None:
+        """Return a measure of the other rows where sums tell it."""
+        whole, measure, level = self.whole, one.measure, wanted.level
+        sides = (part.positives, part.negatives)
+        if measure.interval == "delong":
+            pairs = self._once("pairs", lambda: Pairs.of(whole.positives, whole.negatives))
+            area = pairs and pairs.outside(at, *sides, level=level or 0.95)
+            if not area:
+                return None
+            value = 2 * area.value - 1 if measure.low < 0 else area.value
+            return by_delong(measure, area, value, level).value
+        t, loss = risk_of(one, self.cut), measure.loss
+        if not (whole.scores[0] >= 0 and whole.scores[-1] <= 1):
+            return None
+        if t is not None and wanted.how != "influence":
+            cut = np.array([t])
+            all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
+            return benefit_of(_left(all_of, confusions_at(part, cut)), t, level)[0]
+        if loss is None:
+            return None
+        totals = (whole.positives, whole.negatives)
+        centre = self._once(f"{one.name} mean", lambda: measure.function(whole.scores, *totals))
+        every = self._once(one.name, lambda: _powers(loss, whole, centre))
+        few = min(int(every.sum() - some.sum()) for every, some in zip(totals, sides, strict=True))
+        found = every.outside(_powers(loss, part, centre), fewest=few)
+        if found is None:
+            return None
+        return by_influence(measure, float(centre) + found[0], found[1], level).value
+
+    def _anew(
+        self, label: str, part: ScoreCounts, held: Sequence[Asked], wanted: Certainty
+    ) -> Iterator[tuple[Key, Rest]]:
+        left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
+        places = _spans(part.clusters, left.clusters)
+        if len(places[0]):
+            assert isinstance(part.clusters, ClusterCounts)
+            assert isinstance(left.clusters, ClusterCounts)
+            for one in held:
+                both = [of_scores(one, self.cut, each) for each in (part, left)]
+                if both[0] is not None and both[1] is not None:
+                    moved = (each[1] for each in both if each is not None)
+                    found = go_together(part.clusters, left.clusters, places, *moved)
+                    rho[label, self.model, one.name] = float(found[0])
+        yield from rests(score_rows(label, self.model, left, self.cut, held, wanted), rho)
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
+
+
+def _powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> Powers:
+    """Return what is needed of the losses of rows, a few at a time, which stay in the cache."""
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
+    return Powers.of(
+        (loss(counts.scores[part], y) - centre, n[part])
+        for part in blocks
+        for y, n in ((True, counts.positives), (False, counts.negatives))
+    )

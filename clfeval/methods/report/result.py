@@ -53,7 +53,7 @@ from clfeval.methods.report.curves import (
 )
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
+from clfeval.methods.report.rests import Everybody, of_votes, outside, sizes_of
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
@@ -229,11 +229,13 @@ def _of_model(
     whole, place = every.ranked(j)
     measures, tables, beside = list[Row](), dict[str, list[Row]](), dict[Key, Rest]()
     cut = sample.thresholds.get(model)
+    everybody = Everybody(model, whole, cut)
     for label in sample.slices:
-        here = (whole if label is None else every.within(j, label)).frozen()
+        here, at = (whole, place) if label is None else every.within(whole, place, label)
+        here = here.frozen()
         measures += score_rows(label, model, here, cut, asked, options.certainty)
         if label is not None:
-            beside |= of_model(label, model, whole, here, cut, by, options.certainty)
+            beside |= everybody.outside(label, here, at, by, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
             tables.setdefault(table, []).extend(rows)
     moved = dict[str, tuple[float, Floats]]()

@@ -1,0 +1,79 @@
+"""Which rows are in which slice: those of each column by itself, or of columns crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Ints
+from clfeval.errors import DataError
+from clfeval.late import nw
+from clfeval.tables.cells import as_text, is_absent, natural
+
+Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values, together, name a slice
+
+
+def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
+    """Name a slice: `site=A`, or `site=A, sex=f` of columns that are crossed."""
+    texts = ("(missing)" if is_absent(value) else as_text(value) for value in values)
+    return ", ".join(f"{column}={text}" for column, text in zip(by, texts, strict=True))
+
+
+def slices_by(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
+    """Return the places of the rows of each slice, ascending; columns: the values of each row."""
+
+    def of_each() -> Iterator[tuple[list[str], Ints]]:
+        for names in facets:
+            combined = list(zip(*(columns[name] for name in names), strict=True))
+            found = list(dict.fromkeys(combined))
+            number = {values: i for i, values in enumerate(found)}
+            code = np.fromiter(map(number.__getitem__, combined), np.int64, len(combined))
+            yield [slice_label(names, values) for values in found], code
+
+    return _parted(of_each())
+
+
+def slices_in(
+    tables: Sequence[nw.DataFrame[Any]], facets: Facets, by: tuple[str, ...]
+) -> dict[str, Ints]:
+    """Return the same of tables that stand one below the other; by: the columns b0, b1, ..."""
+
+    def of_each() -> Iterator[tuple[list[str], Ints]]:
+        for facet in facets:
+            labels, codes = list[str](), [np.empty(0, np.int64)]
+            names = [f"b{by.index(name)}" for name in facet]
+            for table in tables:
+                head = nw.col("i").min().over(*names)  # the first row alike
+                heads = table.select(*names).with_row_index("i").select(head)["i"].to_numpy()
+                first, code = np.unique(heads, return_inverse=True)
+                codes.append(code + len(labels))
+                labels += [slice_label(facet, row) for row in table.select(*names)[first].rows()]
+            yield labels, np.concatenate(codes)
+
+    return _parted(of_each())
+
+
+def _parted(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
+    """Return the places of each label, in natural order, from labels and which of them rows have.
+
+    Errors: DataError where slices of different columns are called alike.
+    """
+    found: dict[str, Ints] = {}
+    for labels, code in facets:
+        ordered = sorted({*labels}, key=natural)
+        rank = {label: i for i, label in enumerate(ordered)}
+        kind = np.uint16 if len(ordered) < 2**16 else np.int64  # few are sorted in one go
+        rows = np.array([rank[label] for label in labels], kind)[code]
+        order = np.argsort(rows, kind="stable")
+        ends = np.searchsorted(rows[order], np.arange(len(ordered) + 1)).tolist()
+        parts = [order[start:end] for start, end in pairwise(ends)]
+        if twice := [label for label in ordered if label in found]:
+            raise DataError.of(
+                f"slices of different columns are called '{twice[0]}'", "same-slice",
+                hint="give --by one column at a time",
+            )  # fmt: skip
+        found |= dict(zip(ordered, parts, strict=True))
+    return found
