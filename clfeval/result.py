@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import inf
 from os import PathLike, fspath
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
 from clfeval import __version__
+from clfeval.lazy import LazyRows
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -33,45 +34,8 @@ class Estimate:
 Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]
 Rows = Sequence[Row]
-CellColumns = Mapping[str, Sequence[Cell]]
 R = TypeVar("R", bound=Row)
 POPULATIONS = ("target", "sample", "1:1")  # the first of these that is there speaks for a model
-
-
-class LazyRows(Sequence[Row]):
-    """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
-
-    __slots__ = ("_length", "_make_row", "columns")
-
-    def __init__(
-        self, length: int, make_row: Callable[[int], Row], columns: CellColumns | None = None
-    ) -> None:
-        """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
-        self._length, self._make_row, self.columns = length, make_row, columns or {}
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
-        """Make one row, or a list of them for a slice."""
-        if isinstance(index, slice):
-            return [self._make_row(i) for i in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return self._make_row(index % self._length)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare as the list of rows it stands for."""
-        if isinstance(other, Sequence) and not isinstance(other, str):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-        return NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +285,10 @@ def whole(rows: Sequence[R]) -> Sequence[R]:
     Of populations these are the targets, else the sample, else equal classes.
     """
     first = rows[0] if len(rows) else {}
-    if "slice" in first:
+    columns = rows.columns if isinstance(rows, LazyRows) else {}
+    if "slice" in columns:  # without making the others
+        rows = [rows[i] for i, label in enumerate(columns["slice"]) if label is None]
+    elif "slice" in first:
         rows = [row for row in rows if row.get("slice") is None]
     if "population" not in first:
         return rows

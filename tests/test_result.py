@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.gates import judge
+from clfeval.lazy import LazyRows
 from clfeval.limits import parse_limit
 from clfeval.result import (
     SCHEMA,
@@ -21,7 +22,6 @@ from clfeval.result import (
     Estimate,
     Gate,
     InputFile,
-    LazyRows,
     Result,
     Row,
     Warn,

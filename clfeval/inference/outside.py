@@ -14,84 +14,51 @@ from clfeval.arrays import Counts, Floats, Ints, over
 from clfeval.inference.delong import AucInterval, auc_of
 from clfeval.inference.influence import Uncertainty, corrected, degrees
 
-_MOST = 2**62  # twice the pairs of rows that whole numbers of numpy hold
+_MOST = 2**53  # twice the pairs of rows that floats count
 _DUST = 1e-13  # of a sum of squares: what rounding leaves of none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """The rows of one class at the scores, (m,), and where each stands among the other's.
+class Pairs:
+    """The pairs of a positive and a negative row at m scores: which are in order.
 
-    n: how many; share: which part of the other class it beats, less the area; sums (2, m + 1): of
-    the rows, and of their shares, at the scores before each; squares: the sum of n share².
+    at (m, 6): of each score the rows of both classes at it, the rows at lower scores, and the sums
+    over these of the share of the other class that each beats, less the area. totals, squares: of
+    both classes the rows, and the sum of the squares of these shares. won: twice the pairs in
+    order, ties once. used: how many scores have rows.
     """
 
-    n: Counts
-    share: Floats
-    sums: Floats
-    squares: float
-
-    @classmethod
-    def of(cls, n: Counts, beaten: Counts, others: int, area: float) -> _Side:
-        """Take twice the rows of the other class that are beaten at each score, ties once."""
-        share = beaten / (2 * others) - area
-        each = n * share
-        sums = np.zeros((2, len(n) + 1))
-        np.cumsum(n, out=sums[0, 1:])
-        np.cumsum(each, out=sums[1, 1:])
-        return cls(n, share, sums, _summed(each, share))
-
-    def spread(
-        self, at: Ints, mine: Counts, theirs: Floats, weights: tuple[float, float], moved: float
-    ) -> float:
-        """Return the sum of squares of the shares that rows outside a part have of such others.
-
-        at (d,): the scores of the part, mine (d,): its rows there. theirs (2 d + 1,): the share of
-        the part's other class that is beaten between, at, and between them, less the area.
-        weights: what the other class of all rows and of the part counts outside the part.
-        moved: the area outside less that of all rows.
-        """
-        ends = np.concatenate([[0], np.column_stack([at, at + 1]).ravel(), [len(self.n)]])
-        rows, shares = np.diff(self.sums[:, ends])
-        rows[1::2] -= mine
-        here = self.share[at]
-        shares[1::2] -= mine * here
-        whole, part = weights
-        squares = self.squares - _summed(mine, here, here)
-        found = whole**2 * squares - 2 * whole * part * _summed(shares, theirs)
-        found += part**2 * _summed(rows, theirs, theirs)
-        found -= float(rows.sum()) * moved**2
-        return found if found > _DUST * whole**2 * self.squares else 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """The pairs of a positive and a negative row; below, above (m,): as in `delong_auc`."""
-
-    positive: _Side
-    negative: _Side
-    below: Counts
-    above: Counts
-    won: int
-    pairs: int
+    at: Floats
+    totals: tuple[int, int]
+    squares: tuple[float, float]
+    won: float
     used: int
 
     @classmethod
     def of(cls, positives: Counts, negatives: Counts) -> Pairs | None:
         """Take the whole numbers of rows at ascending scores, (m,).
 
-        None without rows of a class, or with more pairs than whole numbers of numpy hold.
+        None without rows of a class, or with more pairs than floats count.
         """
         p, n = positives.sum().item(), negatives.sum().item()
         if not 0 < 2 * p * n < _MOST:
             return None
-        below = 2 * np.cumsum(negatives) - negatives
-        above = 2 * p - 2 * np.cumsum(positives) + positives
-        won = (positives * below).sum().item()
+        at = np.empty((len(positives), 6))
+        pos, neg = positives.astype(np.float64), negatives.astype(np.float64)
+        squares, beaten = list[float](), (np.cumsum(neg) - neg / 2, p - np.cumsum(pos) + pos / 2)
+        won = 2 * _summed(pos, beaten[0])
         area = won / (2 * p * n)
-        sides = _Side.of(positives, below, n, area), _Side.of(negatives, above, p, area)
+        for k, (rows, share) in enumerate(((pos, beaten[0] / n), (neg, beaten[1] / p))):
+            share -= area
+            each = rows * share
+            squares.append(_summed(each, share))
+            at[:, k], at[:, 2 + k], at[:, 4 + k] = (
+                rows,
+                np.cumsum(rows) - rows,
+                np.cumsum(each) - each,
+            )
         used = int(np.count_nonzero(positives + negatives))
-        return cls(*sides, below, above, won, 2 * p * n, used)
+        return cls(at, (p, n), (squares[0], squares[1]), won, used)
 
     def outside(
         self, at: Ints, positives: Counts, negatives: Counts, *, level: float
@@ -101,38 +68,59 @@ class Pairs:
         at (d,): at which of the scores the part has rows, ascending; positives and negatives (d,).
         None where less than half of a class is left: differences would lose their digits.
         """
-        every = (int(self.positive.sums[0, -1]), int(self.negative.sums[0, -1]))
         mine = positives.sum().item(), negatives.sum().item()
-        left = every[0] - mine[0], every[1] - mine[1]
-        if not (0 < every[0] <= 2 * left[0] and 0 < every[1] <= 2 * left[1]):
+        left = self.totals[0] - mine[0], self.totals[1] - mine[1]
+        if self.totals[0] > 2 * left[0] or self.totals[1] > 2 * left[1]:
             return None
-        hits, misses = (np.concatenate([[0], np.cumsum(n)]) for n in (positives, negatives))
-        won = self.won - (positives * self.below[at]).sum().item()
-        won -= (negatives * self.above[at]).sum().item()
-        won += (positives * (misses[:-1] + misses[1:])).sum().item()
-        area, pairs = self.won / self.pairs, 2 * left[0] * left[1]
-        apart = won / pairs - area
-        spread = (
-            self.positive.spread(at, positives, _steps(misses, mine[1], area),
-                                 (every[1] / left[1], mine[1] / left[1]), apart),
-            self.negative.spread(at, negatives, _steps(mine[0] - hits, mine[0], area),
-                                 (every[0] / left[0], mine[0] / left[0]), apart),
-        )  # fmt: skip
-        there = (self.positive.n + self.negative.n)[at]
-        emptied = np.count_nonzero((there > 0) & (there == positives + negatives))
+        here = np.ascontiguousarray(self.at[at].T)
+        p, n = self.totals
+        area, pairs = self.won / (2 * p * n), 2 * left[0] * left[1]
+        hits, misses = (np.concatenate([[0], np.cumsum(part)]) for part in (positives, negatives))
+        beaten = here[3] + here[1] / 2, p - here[2] - here[0] / 2
+        won = self.won - 2 * _summed(positives, beaten[0]) - 2 * _summed(negatives, beaten[1])
+        won += _summed(positives, misses[:-1] + misses[1:])
+        moved, spread = won / pairs - area, list[float]()
+        for k, (part, other) in enumerate(((positives, misses), (negatives, mine[0] - hits))):
+            o = 1 - k  # of the other class
+            share, theirs = (
+                beaten[k] / self.totals[o] - area,
+                _steps(other) / max(mine[o], 1) - area,
+            )
+            all_of, less = self.totals[o] / left[o], mine[o] / left[o]
+            rows = np.diff(_ends(here[2 + k], here[k], self.totals[k]))
+            rows[1::2] -= part
+            sums = np.diff(_ends(here[4 + k], here[k] * share, self._whole(k)))
+            sums[1::2] -= part * share
+            found = all_of**2 * (self.squares[k] - _summed(part * share, share))
+            found -= 2 * all_of * less * _summed(sums, theirs)
+            found += less**2 * _summed(rows * theirs, theirs) - left[k] * moved**2
+            spread.append(found if found > _DUST * all_of**2 * self.squares[k] else 0.0)
+        emptied = np.count_nonzero((here[0] == positives) & (here[1] == negatives))
         tied = self.used - emptied == 1
-        return auc_of(won, pairs - won, left, spread, tied=tied, level=level)
+        return auc_of(won, pairs - won, left, (spread[0], spread[1]), tied=tied, level=level)
+
+    def _whole(self, k: int) -> float:
+        """Return the sum of the shares of all rows of a class, which rounding leaves of 0."""
+        last = self.at[-1]
+        area = self.won / (2 * self.totals[0] * self.totals[1])
+        beaten = last[3] + last[1] / 2 if k == 0 else self.totals[0] - last[2] - last[0] / 2
+        return float(last[4 + k] + last[k] * (beaten / self.totals[1 - k] - area))
 
 
-def _steps(beaten: Counts, others: int, area: float) -> Floats:
-    """Return which part of `others` is beaten between d scores and at each of them, less the area.
+def _ends(before: Floats, there: Floats, whole: float) -> Floats:
+    """Return sums up to before and behind each of d scores, from 0 to that of all: (2 d + 2,)."""
+    found = np.empty(2 * len(before) + 2)
+    found[0], found[-1] = 0.0, whole
+    found[1:-1:2], found[2:-1:2] = before, before + there
+    return found
 
-    beaten (d + 1,): how many between them. Shape: (2 d + 1,), before the first to after the last.
-    """
-    found = np.empty(2 * len(beaten) - 1)
-    found[::2] = beaten
-    found[1::2] = (beaten[1:] + beaten[:-1]) / 2
-    return found / max(others, 1) - area
+
+def _steps(between: Counts) -> Floats:
+    """Return numbers between d scores, (d + 1,), and at each the mean of both sides: (2 d + 1,)."""
+    found = np.empty(2 * len(between) - 1)
+    found[::2] = between
+    found[1::2] = (between[1:] + between[:-1]) / 2
+    return found
 
 
 def _summed(*parts: Counts) -> float:

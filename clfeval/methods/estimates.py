@@ -392,8 +392,9 @@ def end_to_end(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], Confu
     return labels, ConfusionCounts(models, **arrays, unit=unit)
 
 
-def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
-    """Turn columns of equal length into rows."""
+def rows_of(columns: Mapping[str, Sequence[Any]], **who: Any) -> list[Row]:
+    """Turn columns of equal length into rows, which begin with what is said of all of them."""
     return [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+        {**who, **dict(zip(columns, values, strict=True))}
+        for values in zip(*columns.values(), strict=True)
     ]

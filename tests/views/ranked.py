@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clfeval.lazy import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.result import Cell, Estimate, InputFile, LazyRows, Result, Row, Rows
+from clfeval.result import Cell, Estimate, InputFile, Result, Row, Rows
 from tests.views.ranked_optional import agreed, desired, moved_weights
 
 Values = Mapping[str, Sequence[float]]

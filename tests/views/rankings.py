@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from clfeval.lazy import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.result import Estimate, LazyRows, Result, Row
+from clfeval.result import Estimate, Result, Row
 from clfeval.views.render import Section, sections
 from tests.views.ranked import FIVE, METRICS, TWO, ranked
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from clfeval.result import Estimate, LazyRows, Result
+from clfeval.lazy import LazyRows
+from clfeval.result import Estimate, Result
 from clfeval.views.canvas import Canvas
 from clfeval.views.diamond import (
     SHADES,

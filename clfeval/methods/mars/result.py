@@ -15,6 +15,7 @@ from clfeval.counts.patterns import CELLS, PatternCounts
 from clfeval.counts.scores import grouped_scores, ranks, read_scores
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, unknown_model
+from clfeval.lazy import LazyRows
 from clfeval.methods.clustered import cluster_totals
 from clfeval.methods.document import (
     at_threshold,
@@ -32,7 +33,7 @@ from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.sweep import SweepCounts, choose_cuts, distinct_cuts, sweep
 from clfeval.methods.mars.views import View, alone, alone_of, columns_of, rates_divided
 from clfeval.methods.measured.beside import beside
-from clfeval.result import Estimate, LazyRows, Result, Row, Rows, Warn
+from clfeval.result import Estimate, Result, Row, Rows, Warn
 
 CHOSEN = (
     "sets of models were chosen on the rows they are judged on: on other rows expect what is "

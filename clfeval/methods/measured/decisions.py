@@ -14,7 +14,8 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.weights import RowWeights
 from clfeval.inference.multinomial import weighed_difference
 from clfeval.inference.special import level_together, student_quantile
-from clfeval.result import Estimate, Row
+from clfeval.lazy import later
+from clfeval.result import Estimate, Row, Rows
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 DIGITS = 9  # of what a row adds: two that are the same differ beyond
@@ -55,9 +56,7 @@ def above(part: Counts, first: Ints) -> Counts:
     return found
 
 
-def decision_rows(
-    label: str | None, model: str, counts: ScoreCounts, level: float | None
-) -> list[Row]:
+def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: float | None) -> Rows:
     """Return the decision curve: net benefit at each threshold probability t, and what it adds.
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
@@ -67,6 +66,16 @@ def decision_rows(
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
+    if counts.clusters is not None:  # it takes all scores, which nobody keeps
+        made = _decisions(label, model, found, level, counts)
+        return later(len(made), lambda: made)
+    return later(len(GRID), lambda: _decisions(label, model, found, level))
+
+
+def _decisions(
+    label: str | None, model: str, found: ConfusionCounts, level: float | None,
+    counts: ScoreCounts | None = None,
+) -> list[Row]:  # fmt: skip
     odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
     treat_all = over(found.positives - odds * found.negatives, found.positives + found.negatives)
     treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
@@ -87,7 +96,9 @@ def decision_rows(
     ]  # fmt: skip
 
 
-def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: float) -> float:
+def _together(
+    counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
+) -> float:
     """Return the level of each mean of what rows add at which those at all thresholds hold.
 
     Seen as directions, means of neighbouring thresholds are arccos(their correlation) apart: the
@@ -106,7 +117,7 @@ def _together(counts: ScoreCounts, found: ConfusionCounts, each: Adds, level: fl
     )
     rows = np.round(rows - over(rows @ n, np.full(m, n.sum()))[:, None], DIGITS)
     parts: Iterable[Floats] = rows * np.sqrt(n)
-    if (owned := counts.clusters) is not None:
+    if counts is not None and (owned := counts.clusters) is not None:
         at = np.searchsorted(GRID, counts.scores, side="right")
         place = np.concatenate([at, at + m + 1])
         if isinstance(owned, RowWeights):

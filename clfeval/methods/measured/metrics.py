@@ -9,6 +9,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import Redrawn
+from clfeval.methods.estimates import end_to_end
 from clfeval.methods.measured import hard, scored
 from clfeval.methods.measured.asked import AT_RISK, NET_BENEFIT, Asked
 from clfeval.methods.measured.decisions import net_benefit
@@ -20,25 +21,25 @@ UNCUT = "needs_threshold"
 
 
 def hard_rows(sample: Sample, asked: Sequence[Asked], wanted: Certainty) -> list[Row]:
-    """Return the measures of the 2 x 2 tables of all models, slice by slice."""
+    """Return the measures of the 2 x 2 tables of all models, slice by slice, all found at once."""
     labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
     uncut = {} if sample.counted is None else sample.counted.uncut
     none, rows = Estimate(None, reason=UNCUT), list[Row]()
-    for label, counts in sample.slices.items():
-        patterns = sample.patterns.get(label)
-        owned = None if patterns is None else patterns.clusters
-        models = counts.models
-        sure = hard.HardLimits(
-            wanted,
-            [f"{model}\0{label or ''}" for model in models],
-            [Redrawn.of(patterns, model) for model in models],
-            [0.0 if owned is None else owned.size] * len(models),
-        )  # fmt: skip
-        found = {one.name: hard.measured(one, counts, sure) for one in labelled}
-        for i, model in enumerate(models):
-            for name, one in found.items():
-                known = (none, nan, hard.NONE) if model in uncut else one.at(i)
-                rows.append(_row(label, model, name, *known))
+    labels, counts = end_to_end(sample.slices)
+    patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
+    owned = {label: one.clusters for label, one in patterns.items()}
+    sizes = {label: 0.0 if one is None else one.size for label, one in owned.items()}
+    sure = hard.HardLimits(
+        wanted,
+        [f"{model}\0{label or ''}" for label, model in who],
+        [Redrawn.of(patterns.get(label), model) for label, model in who],
+        [sizes.get(label, 0.0) for label in labels],
+    )  # fmt: skip
+    found = {one.name: hard.measured(one, counts, sure) for one in labelled}
+    for i, (label, model) in enumerate(who):
+        for name, one in found.items():
+            known = (none, nan, hard.NONE) if model in uncut else one.at(i)
+            rows.append(_row(label, model, name, *known))
     return rows
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from clfeval.result import Answer, LazyRows, Result, Row, estimate, value_of
+from clfeval.lazy import LazyRows
+from clfeval.result import Answer, Result, Row, estimate, value_of
 from clfeval.words import between, close, listed, many, named, number
 
 MOSTLY = 0.5

@@ -10,13 +10,14 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.inference.resampling import percentiles, stream
+from clfeval.lazy import LazyRows
 from clfeval.measures.pareto import dominators
 from clfeval.methods.estimates import estimate, proportions, rows_of
 from clfeval.methods.mlcps.compare import redundant_rows
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, firsts, scores_of
 from clfeval.methods.mlcps.scale import RAYS, rays_of
 from clfeval.methods.mlcps.weights import alone, dethroner, factors, weight_dependent, winner_shares
-from clfeval.result import Cell, Estimate, LazyRows, Row, Rows
+from clfeval.result import Cell, Estimate, Row, Rows
 
 Splits = Mapping[str, Floats]
 

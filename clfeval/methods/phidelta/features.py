@@ -21,6 +21,7 @@ from clfeval.counts.units import shown
 from clfeval.errors import UsageError, listing
 from clfeval.inference.chance import benjamini_hochberg, combination_chance, largest_gap_chance
 from clfeval.inference.shares import combination
+from clfeval.lazy import LazyRows
 from clfeval.measures.plane import counted_position
 from clfeval.measures.population import Population
 from clfeval.methods.document import left_out, parameters, signature
@@ -28,7 +29,7 @@ from clfeval.methods.estimates import fractional_weights, proportions
 from clfeval.methods.phidelta.answer import feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import lines_missing, plane_found, plane_tables, sure
-from clfeval.result import Cell, Estimate, LazyRows, Result, Row, Rows, Warn
+from clfeval.result import Cell, Estimate, Result, Row, Rows, Warn
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true

@@ -30,6 +30,7 @@ from clfeval.arrays import Floats, over
 from clfeval.counts.patterns import CELLS, ConfusionCounts, for_products
 from clfeval.inference.resampling import corrected_t
 from clfeval.inference.shares import holm
+from clfeval.lazy import CellColumns
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.plane import BOUNDARIES, LEAN, counted_position, position
 from clfeval.measures.population import Population
@@ -44,7 +45,7 @@ from clfeval.methods.estimates import (
     limits,
     rows_of,
 )
-from clfeval.result import CellColumns, Estimate, Row
+from clfeval.result import Estimate, Row
 
 PRIOR = ("phi_b", "delta_b")
 TOGETHER = ("f1", "mcc", "mutual_information")  # no share of rows

@@ -7,9 +7,10 @@ import numpy as np
 from clfeval.arrays import over
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
-from clfeval.methods.estimates import Cells, Design, column, exact_limits
+from clfeval.lazy import later
+from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
 from clfeval.methods.measured.decisions import confusions_between
-from clfeval.result import Row
+from clfeval.result import Row, Rows
 
 BINS = 10
 SHARE = "precision"  # of a 2 x 2 table that calls the rows of one bin positive
@@ -17,7 +18,7 @@ SHARE = "precision"  # of a 2 x 2 table that calls the rows of one bin positive
 
 def calibration_rows(
     label: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
-) -> list[Row]:
+) -> Rows:
     """Return the bins of the reliability diagram: about a tenth of the rows each, by score.
 
     Equal scores stay together: one is of the tenth in which the middle of its rows lies, so that
@@ -34,16 +35,16 @@ def calibration_rows(
     first, last = places[starts], places[np.append(starts[1:], len(places)) - 1]
     found = confusions_between(counts, first, last + 1)
     cells, share = Cells.at_prevalence(found), n * counts.scores[places]
-    bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
     rows = found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
         "to": counts.scores[last].tolist(), "rows": shown(rows, counts.unit).tolist(),
         "mean_score": (np.add.reduceat(share, starts) / np.add.reduceat(n, starts)).tolist(),
-        "observed": column(over(found.tp, rows), bounds, cells, ()),
     }  # fmt: skip
-    who = {"slice": label, "model": model}
-    return [
-        {**who, **dict(zip(columns, one, strict=True))}
-        for one in zip(*columns.values(), strict=True)
-    ]
+
+    def made() -> list[Row]:
+        bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
+        observed = column(over(found.tp, rows), bounds, cells, ())
+        return rows_of({**columns, "observed": observed}, slice=label, model=model)
+
+    return later(len(first), made)

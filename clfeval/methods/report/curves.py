@@ -8,14 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, over
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
+from clfeval.lazy import later
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, Design, column, exact_limits
+from clfeval.methods.estimates import Cells, Design, column, exact_limits, rows_of
 from clfeval.methods.measured.decisions import above, confusions_at
 from clfeval.methods.roc import MOST_POINTS, RocPoints, roc_points
-from clfeval.result import Row
+from clfeval.result import Row, Rows
 
 BINS = 20  # of a distribution
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
@@ -37,7 +39,7 @@ def chosen(points: RocPoints, most: int | Literal["all"] | None) -> Ints:
 
 def curve_rows(
     label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
-) -> list[Row]:
+) -> Rows:
     """Return points of the ROC, precision-recall, gain and lift curves: one row a threshold.
 
     claimed: share of rows called positive; lift: precision / prevalence.
@@ -53,9 +55,12 @@ def curve_rows(
         "fpr": over(fp, n), "precision": precision, "claimed": over(tp + fp, p + n),
         "lift": over(precision * (p + n), p),
     }  # fmt: skip
-    lists = [_listed(values) for values in columns.values()]
     who = {"slice": label, "model": model}
-    return [{**who, **dict(zip(columns, cells, strict=True))} for cells in zip(*lists, strict=True)]
+
+    def made() -> list[Row]:
+        return rows_of({name: _listed(values) for name, values in columns.items()}, **who)
+
+    return later(len(tp), made)
 
 
 def _listed(values: Counts) -> list[Any]:
@@ -84,9 +89,16 @@ def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float
 def threshold_rows(
     label: str | None, model: str, counts: ScoreCounts, cuts: Floats, level: float | None,
     design: Design,
-) -> list[Row]:  # fmt: skip
+) -> Rows:  # fmt: skip
     """Return what each threshold does: its 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
+    who = {"slice": label, "model": model}
+    return later(len(cuts), lambda: rows_of(_at_cuts(found, cuts, level, design), **who))
+
+
+def _at_cuts(
+    found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
+) -> dict[str, Sequence[Any]]:
     cells = Cells.at_prevalence(found)
     table = Confusion(*(np.asarray(one, np.float64) for one in (
         found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
@@ -99,11 +111,7 @@ def threshold_rows(
         columns[name] = column(measure.function(table), bounds, cells, measure.undefined)
     for name in ("f1", "mcc"):
         columns[name] = column(CATALOG[name].function(table), None, cells, CATALOG[name].undefined)
-    who = {"slice": label, "model": model}
-    return [
-        {**who, **dict(zip(columns, one, strict=True))}
-        for one in zip(*columns.values(), strict=True)
-    ]
+    return columns
 
 
 def distribution_rows(

@@ -13,6 +13,7 @@ from clfeval.counts.patterns import CELLS
 from clfeval.counts.rows import ScoredRows, scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
+from clfeval.lazy import stacked
 from clfeval.measures.probability import clipped
 from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
@@ -40,6 +41,7 @@ from clfeval.methods.report.baselines import (
 )
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.contests import (
+    Observed,
     check_reference,
     compared,
     held_together,
@@ -68,10 +70,9 @@ from clfeval.methods.report.together import (
     of_scores,
     spread,
 )
-from clfeval.result import Estimate, Result, Row, estimate
+from clfeval.result import Estimate, Result, Row, Rows, estimate, whole
 
-TABLES = ("metrics", "calibration", "thresholds", "decision", "distribution", "curves",
-          "baselines")  # fmt: skip
+TABLES = ("calibration", "thresholds", "decision", "distribution", "curves")  # of scores
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
@@ -84,41 +85,38 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
-    tables: dict[str, list[Row]] = {name: [] for name in TABLES}
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
     counted, digests, scored = sample.counted, [counts.digest()], _AllScores()
     stood = _by_votes(sample, held, options)
     if counted is not None and any_scored(sample):
-        scored = _of_scores(sample, counted, asked, held, options, tables, lead)
+        scored = _of_scores(sample, counted, asked, held, options, lead)
         rows += scored.measures
         stood |= scored.stood
         digests += scored.digests
     same = scored.same + _same_votes(sample, scored.lost)
-    tables["metrics"] = in_order(rows, sample, asked)
+    metrics = in_order(rows, sample, asked)
+    tables: dict[str, Rows] = {"metrics": metrics, **scored.tables}
     if options.dummies:
-        tables["baselines"] = _baselines(sample, sliced(asked, lead), tables)
-    tables = {name: found for name, found in tables.items() if found}
+        of = observed_values(metrics)
+        tables["baselines"] = _baselines(sample, sliced(asked, lead), of, scored.baselines)
     uncut = {} if counted is None else counted.uncut
-    contests = held_together(
-        stood, held, tables["metrics"], patterns, _called, options, counted, uncut
-    )
+    contests = held_together(stood, held, metrics, patterns, _called, options, counted, uncut)
     contestants = contests.races.get(lead)
     if len(sample.slices) > 1:
         by = sliced(asked, lead)
         others = outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
-        tables |= slice_rows(
-            tables["metrics"], beside, by, sizes_of(sample, others), options.confidence
-        )
-    models = _model_rows(sample, tables["metrics"], contestants)
+        sizes = sizes_of(sample, others)
+        tables |= slice_rows(metrics, beside, by, sizes, options.confidence)
+    models = _model_rows(sample, metrics, contestants)
     confusion = _confusion_rows(sample)
     firsts = [row for row in models if row["slice"] is None]
     first, *more_said = report_answer(
-        firsts, lead, contestants, tables.get("decision", ()), options.confidence,
+        firsts, lead, contestants, whole(tables.get("decision", ())), options.confidence,
         scored.lost, same=same, of=_of_what(lead, same, scored.same),
-        worth=_by_worth(sample, firsts, options), bins=tables.get("calibration", ()),
+        worth=_by_worth(sample, firsts, options), bins=whole(tables.get("calibration", ())),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
@@ -135,14 +133,16 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     )  # fmt: skip
 
 
-def _baselines(sample: Sample, held: Sequence[Asked], tables: Mapping[str, list[Row]]) -> list[Row]:
+def _baselines(
+    sample: Sample, held: Sequence[Asked], values: Observed, of_scores_: Sequence[Row]
+) -> list[Row]:
     """Return what measures are worth without information, in their order, dummies last."""
     counts, patterns = sample.slices[None], sample.patterns.get(None)
     alike = not counts.fractional and (patterns is None or patterns.clusters is None)
-    values, cuts = observed_values(tables["metrics"]), {*sample.thresholds.values()}
+    cuts = {*sample.thresholds.values()}
     constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
     found = [
-        *hard_baselines(counts, held, values, alike=alike), *tables["baselines"],
+        *hard_baselines(counts, held, values, alike=alike), *of_scores_,
         *dummy_baselines(counts, constant, next(iter(cuts), None), scored=any_scored(sample)),
     ]  # fmt: skip
     order = [one.name for one in held]
@@ -169,13 +169,15 @@ class _AllScores:
     lost: Mapping[str, float] = field(default_factory=dict)
     same: list[list[str]] = field(default_factory=list)
     beside: dict[Key, Rest] = field(default_factory=dict)
+    tables: Mapping[str, Rows] = field(default_factory=dict)
+    baselines: Sequence[Row] = ()
 
 
 def _of_scores(
     sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
-    options: ReportOptions, tables: dict[str, list[Row]], lead: str,
+    options: ReportOptions, lead: str,
 ) -> _AllScores:  # fmt: skip
-    """Add what scores tell to the tables, one model at a time; return what it is of all."""
+    """Return what scores tell, one model at a time."""
     every = scored_rows(counted.kept)
     names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
 
@@ -183,12 +185,14 @@ def _of_scores(
         return _of_model(sample, every, j, names[j], asked, held, options, by)
 
     measures, digests, lost = list[Row](), list[str](), dict[str, float]()
-    beside = dict[Key, Rest]()
+    beside, baselines = dict[Key, Rest](), list[Row]()
+    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     for found in every.each(one):
         measures += found.measures
-        for table, rows in found.tables.items():
-            tables[table] += rows
+        baselines += found.baselines
+        for table, label, some in found.tables:
+            parts[table].append((label, some))
         digests.append(f"{found.model}{found.digest}")
         beside |= found.beside
         lost[found.model] = shown(found.lost, every.unit)
@@ -203,7 +207,8 @@ def _of_scores(
         if together is not None:
             stood[each.name] = together
     same = alike(dict(zip(names, every.scores, strict=True)))
-    return _AllScores(measures, stood, digests, lost, same, beside)
+    tables = {name: stacked(some) for name, some in parts.items() if some}
+    return _AllScores(measures, stood, digests, lost, same, beside, tables, baselines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,10 +221,11 @@ class _Scored:
     model: str
     digest: str
     measures: list[Row]
-    tables: dict[str, list[Row]]
+    tables: list[tuple[str, str | None, Rows]]
     lost: float
     moved: dict[str, tuple[float, Floats]]
     beside: dict[Key, Rest]
+    baselines: Sequence[Row]
 
 
 def _of_model(
@@ -227,7 +233,8 @@ def _of_model(
     held: Sequence[Asked], options: ReportOptions, by: Sequence[Asked],
 ) -> _Scored:  # fmt: skip
     whole, place = every.ranked(j)
-    measures, tables, beside = list[Row](), dict[str, list[Row]](), dict[Key, Rest]()
+    measures, beside = list[Row](), dict[Key, Rest]()
+    tables, baselines = list[tuple[str, str | None, Rows]](), list[Row]()
     cut = sample.thresholds.get(model)
     everybody = Everybody(model, whole, cut)
     for label in sample.slices:
@@ -237,7 +244,7 @@ def _of_model(
         if label is not None:
             beside |= everybody.outside(label, here, at, by, options.certainty)
         for table, rows in _curves(label, model, here, options, sample):
-            tables.setdefault(table, []).extend(rows)
+            tables.append((table, label, rows))
     moved = dict[str, tuple[float, Floats]]()
     for one in held:
         found = of_scores(one, cut, whole)
@@ -248,19 +255,17 @@ def _of_model(
             moved[one.name] = value, spread(each, place, every.truth)
     if options.dummies:
         known = observed_values(measures)
-        tables["baselines"] = [
-            *score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
-        ]
+        baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
     lost = 0.0
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         sides = ((True, whole.positives), (False, whole.negatives))
         lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside)
+    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines)
 
 
 def _curves(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
-) -> Iterator[tuple[str, list[Row]]]:
+) -> Iterator[tuple[str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables."""
     if not len(here.scores):
         return

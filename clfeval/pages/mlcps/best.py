@@ -8,8 +8,9 @@ from heapq import nsmallest
 from math import inf
 from typing import Any
 
+from clfeval.lazy import LazyRows
 from clfeval.pages.write import ABSENT
-from clfeval.result import Cell, LazyRows, Result, Row, Rows
+from clfeval.result import Cell, Result, Row, Rows
 from clfeval.schema import Shown, Source
 from clfeval.words import named
 

@@ -1,0 +1,73 @@
+"""Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from clfeval.result import Cell, Row, Rows
+
+CellColumns = Mapping[str, Sequence["Cell"]]
+
+
+class LazyRows(Sequence["Row"]):
+    """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
+
+    __slots__ = ("_length", "_make_row", "columns")
+
+    def __init__(
+        self, length: int, make_row: Callable[[int], Row], columns: CellColumns | None = None
+    ) -> None:
+        """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
+        self._length, self._make_row, self.columns = length, make_row, columns or {}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        """Make one row, or a list of them for a slice."""
+        if isinstance(index, slice):
+            return [self._make_row(i) for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._make_row(index % self._length)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare as the list of rows it stands for."""
+        if isinstance(other, Sequence) and not isinstance(other, str):
+            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def later(length: int, make: Callable[[], Sequence[Row]]) -> LazyRows:
+    """Return so many rows, all made when the first of them is asked for."""
+    made: list[Sequence[Row]] = []
+
+    def row(i: int) -> Row:
+        if not made:
+            made.append(make())
+        return made[0][i]
+
+    return LazyRows(length, row)
+
+
+def stacked(parts: Sequence[tuple[str | None, Rows]]) -> LazyRows:
+    """Return the rows of slices below one another; those of one are found without the others."""
+    starts = [0, *accumulate(len(rows) for _, rows in parts)]
+
+    def row(i: int) -> Row:
+        part = bisect_right(starts, i) - 1
+        return parts[part][1][i - starts[part]]
+
+    labels = [label for label, rows in parts for _ in range(len(rows))]
+    return LazyRows(starts[-1], row, {"slice": labels})
