@@ -71,7 +71,7 @@ class ScoredRows:
         whole, place: as of `ranked`.
         """
         rows = self.slices[label]
-        at, truth = place[rows], self.truth[rows]
+        at, truth = place.take(rows), self.truth.take(rows)
         weights, owners = (
             None if one is None else one[rows] for one in (self.weights, self.owners)
         )
@@ -81,7 +81,7 @@ class ScoredRows:
         else:
             counts = ScoreCounts.of_rows(at, truth, weights, self.unit)
         there = counts.scores.astype(np.int64)
-        counts = replace(counts, scores=whole.scores[there])
+        counts = replace(counts, scores=whole.scores.take(there))
         if self.alike:
             return counts, there
         part = replace(self, weights=weights, owners=owners)

@@ -72,7 +72,7 @@ class Pairs:
         left = self.totals[0] - mine[0], self.totals[1] - mine[1]
         if self.totals[0] > 2 * left[0] or self.totals[1] > 2 * left[1]:
             return None
-        here = np.ascontiguousarray(self.at[at].T)
+        here = np.ascontiguousarray(self.at.take(at, axis=0).T)  # (6, d)
         p, n = self.totals
         area, pairs = self.won / (2 * p * n), 2 * left[0] * left[1]
         hits, misses = (np.concatenate([[0], np.cumsum(part)]) for part in (positives, negatives))

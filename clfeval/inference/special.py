@@ -22,7 +22,7 @@ _STEPS = 60  # nodes on each side of the middle in the quadrature
 _CUT = 45.0  # the density is taken as 0 where it is e**-45 of its peak
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
 _CHUNK = 4096
-_LEAST_DF, _MANY_DF = 2, 10**4  # degrees of freedom between which t is found by beta
+_LEAST_DF, _MANY_DF = 2, 10**3  # degrees of freedom between which t is found by beta
 _MOST_ERRORS = 38.0  # standard errors beyond which no float tells a level from 1
 
 
@@ -123,20 +123,19 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
 
     T = sqrt(df) (B - 1/2) / sqrt(B (1 - B)) has it where B is of Beta(df/2, df/2).
 
-    Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. To 12 digits; from 10**4
-    degrees of freedom on by four terms of Cornish and Fisher, with fewer than 2 by scipy.
+    Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. To 12 digits; from 10**3
+    degrees of freedom on by five terms of Cornish and Fisher, with fewer than 2 by scipy.
     Errors: ValueError unless 0 < level < 1.
     Source: Johnson, Kotz and Balakrishnan 1995, Continuous Univariate Distributions 2, chapter 28.
     """
     given, tail, z = np.asarray(df, np.float64), tail_of(level), critical_value(level)
     free = given.ravel()
-    terms = (
-        (((79 * z**2 + 776) * z**2 + 1482) * z**2 - 1920) * z**2 - 945,
-        (((3 * z**2 + 19) * z**2 + 17) * z**2 - 15) * 240,
-        ((5 * z**2 + 16) * z**2 + 3) * 960, (z**2 + 1) * 23040, 92160,
-    )  # fmt: skip
+    each = ((27, 339, 930, -1782, -765, 17955), (79, 776, 1482, -1920, -945), (3, 19, 17, -15),
+            (5, 16, 3), (1, 1), (1,))  # fmt: skip
+    parts = (368640, 92160, 384, 96, 4, 1)
+    terms = [np.polyval(one, z**2) / part for one, part in zip(each, parts, strict=True)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(free > 0, z * np.polyval(terms, 1 / free) / 92160, np.nan)
+        found = np.where(free > 0, z * np.polyval(terms, 1 / free), np.nan)
     some, few = (free >= _LEAST_DF) & (free < _MANY_DF), (free > 0) & (free < _LEAST_DF)
     half = free[some] / 2
     x, _ = beta_quantiles(tail, (half, half), (half[:0], half[:0]))

@@ -9,7 +9,7 @@ from clfeval.measures.scored import LEAST, probabilities, remembered
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
-_SETTLED = 1e-9  # the step after which the next is below rounding
+_SETTLED = 1e-7  # the step after which the next is below rounding
 _LEFT = 1e-6  # of the rows, that an intercept may expect too many or too few
 _BLOCKS = 2048  # of many scores, of which a first fit is made
 _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
