@@ -15,6 +15,7 @@ from clfeval.inference.delong import AucInterval, auc_of
 from clfeval.inference.influence import Uncertainty, corrected, degrees
 
 _MOST = 2**53  # twice the pairs of rows that floats count
+_BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
 _DUST = 1e-13  # of a sum of squares: what rounding leaves of none
 
 
@@ -43,27 +44,34 @@ class Pairs:
         p, n = positives.sum().item(), negatives.sum().item()
         if not 0 < 2 * p * n < _MOST:
             return None
-        at = np.empty((len(positives), 6))
-        pos, neg = positives.astype(np.float64), negatives.astype(np.float64)
-        squares, beaten = list[float](), (np.cumsum(neg) - neg / 2, p - np.cumsum(pos) + pos / 2)
-        won = 2 * _summed(pos, beaten[0])
-        area = won / (2 * p * n)
-        for k, (rows, share) in enumerate(((pos, beaten[0] / n), (neg, beaten[1] / p))):
-            share -= area
-            each = rows * share
-            squares.append(_summed(each, share))
-            at[:, k], at[:, 2 + k], at[:, 4 + k] = (
-                rows,
-                np.cumsum(rows) - rows,
-                np.cumsum(each) - each,
-            )
+        blocks = [slice(i, i + _BLOCK) for i in range(0, len(positives), _BLOCK)]
+        at, before = np.empty((len(positives), 6)), np.zeros(4)
+        for here in blocks:
+            for k, rows in enumerate((positives[here], negatives[here])):
+                at[here, k] = rows
+                at[here, 2 + k] = before[k] + (np.cumsum(rows) - rows)
+                before[k] += rows.sum()
+        won = 2 * sum(_summed(at[here, 0], at[here, 3] + at[here, 1] / 2) for here in blocks)
+        area, squares = won / (2 * p * n), np.zeros(2)
+        for here in blocks:
+            hits, misses, low, high = at[here, :4].T
+            shares = (high + misses / 2) / n - area, (p - low - hits / 2) / p - area
+            for k, (rows, share) in enumerate(zip((hits, misses), shares, strict=True)):
+                each = rows * share
+                squares[k] += _summed(each, share)
+                at[here, 4 + k] = before[2 + k] + (np.cumsum(each) - each)
+                before[2 + k] += each.sum()
         used = int(np.count_nonzero(positives + negatives))
-        return cls(at, (p, n), (squares[0], squares[1]), won, used)
+        return cls(at, (p, n), (float(squares[0]), float(squares[1])), won, used)
 
     def outside(
         self, at: Ints, positives: Counts, negatives: Counts, *, level: float
     ) -> AucInterval | None:
         """Return what `delong_auc` does of the rows outside a part.
+
+        There a row beats u = (N x - n y) / (N - n) of the other class, less a constant, where it
+        beats x of the N of all rows and y of the n of the part: y is a step at each row of these.
+        So the squares of u are those of x, and products and squares of sums between the steps.
 
         at (d,): at which of the scores the part has rows, ascending; positives and negatives (d,).
         None where less than half of a class is left: differences would lose their digits.
@@ -82,14 +90,12 @@ class Pairs:
         moved, spread = won / pairs - area, list[float]()
         for k, (part, other) in enumerate(((positives, misses), (negatives, mine[0] - hits))):
             o = 1 - k  # of the other class
-            share, theirs = (
-                beaten[k] / self.totals[o] - area,
-                _steps(other) / max(mine[o], 1) - area,
-            )
+            share = beaten[k] / self.totals[o] - area
+            theirs = _steps(other) / max(mine[o], 1) - area
             all_of, less = self.totals[o] / left[o], mine[o] / left[o]
             rows = np.diff(_ends(here[2 + k], here[k], self.totals[k]))
             rows[1::2] -= part
-            sums = np.diff(_ends(here[4 + k], here[k] * share, self._whole(k)))
+            sums = np.diff(_ends(here[4 + k], here[k] * share, 0.0))  # all shares add up to 0
             sums[1::2] -= part * share
             found = all_of**2 * (self.squares[k] - _summed(part * share, share))
             found -= 2 * all_of * less * _summed(sums, theirs)
@@ -98,13 +104,6 @@ class Pairs:
         emptied = np.count_nonzero((here[0] == positives) & (here[1] == negatives))
         tied = self.used - emptied == 1
         return auc_of(won, pairs - won, left, (spread[0], spread[1]), tied=tied, level=level)
-
-    def _whole(self, k: int) -> float:
-        """Return the sum of the shares of all rows of a class, which rounding leaves of 0."""
-        last = self.at[-1]
-        area = self.won / (2 * self.totals[0] * self.totals[1])
-        beaten = last[3] + last[1] / 2 if k == 0 else self.totals[0] - last[2] - last[0] / 2
-        return float(last[4 + k] + last[k] * (beaten / self.totals[1 - k] - area))
 
 
 def _ends(before: Floats, there: Floats, whole: float) -> Floats:
