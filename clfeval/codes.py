@@ -243,6 +243,7 @@ ANSWERS: Mapping[str, str] = {
     "told-apart": "Every other model is worse than the best one, and not by chance.",
     "untested": "No test tells whether the differences are chance.",
     "useless-features": "So many features may be no better than chance.",
+    "within": "In how many slices models are better than the reference, and in how many worse.",
     "within-effort": "The set that finds most within the effort.",
     "worth": "Another model surely has a larger net benefit than the best one.",
 }  # fmt: skip

@@ -104,6 +104,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "confusions": "which class is taken for which other, the most frequent first",
         "matrix": "answers by true class, a row a true class, a column an answer",
         "slices": "each slice of --by less all other rows: by each measure, with q over all slices",
+        "slice_comparisons": "each model against the reference within each slice of --by",
         "gaps": "the same of the best model by every measure; the words of fairness",
         "extremes": "by each measure the slice with the largest value less that with the smallest",
         "spread": "how the scores of each class spread: rows in bins from the least to the largest",

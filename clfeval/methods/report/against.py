@@ -17,7 +17,7 @@ from clfeval.inference.chance import mid_p
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
 from clfeval.methods.verdict import UNDECIDED, verdict
-from clfeval.result import Estimate, Row
+from clfeval.result import Cell, Estimate, Row
 
 DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
@@ -44,39 +44,79 @@ def comparison_rows(
     """
     if not one.pairs:
         return
-    first, second = (np.array([pair[at] for pair in one.pairs], np.int64) for at in (0, 1))
-    apart, together = one.values[first] - one.values[second], 1 - (1 - level) / len(one.pairs)
-    changed = [Changed.of(patterns, one.models[i], one.models[j]) for i, j in one.pairs]
-    share = patterns.clusters is None and one.measure.id in OF_ROWS
-    if isinstance(patterns, ClassPatterns) and OF_ROWS.get(one.measure.id) is not None:
-        share = False  # a mean over classes
-    p = one.shared.chances(apart).tolist()
-    if share:
-        p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
-    adjusted = p if any(map(isnan, p)) else holm(p)
-    ends = [np.stack(one.shared.limits(apart, level=at)) for at in (level, together)]
-    if share:
-        for both, at in zip(ends, (level, together), strict=True):
-            _unseen(both, changed, OF_ROWS[one.measure.id], at)
+    tested = Tested.of(one, patterns)
+    adjusted = tested.p if any(map(isnan, tested.p)) else holm(tested.p)
+    ends = [tested.ends(at) for at in (level, 1 - (1 - level) / len(one.pairs))]
     best = None if reference != BEST else int((one.sign * one.values).argmax())
     for q, pair in enumerate(one.pairs):
         if best not in (None, *pair):
             continue
-        i, j = pair if best != pair[0] else pair[::-1]  # the best one is the reference
-        turn = 1 if i == pair[0] else -1
-        d = turn * float(apart[q])
-        own, adjusted_too = (_estimate(d, *(turn * both[::turn, q]).tolist()) for both in ends)
-        told = one.sign * int(np.sign(d)) if adjusted[q] < 1 - level and _sure(own) else 0
-        known = not {one.models[i], one.models[j]} & {*without}
+        model, other = pair if best != pair[0] else pair[::-1]  # the best one is the reference
+        known = not {one.models[model], one.models[other]} & {*without}
         error, df = float(one.shared.errors[q]), float(one.shared.df[q])
         yield {
-            "metric": one.metric, "model": one.models[i], "reference": one.models[j],
-            "difference": own, "p": _or_none(p[q]), "p_adjusted": _or_none(adjusted[q]),
-            "difference_adjusted": adjusted_too,
-            "verdict": _verdict(one.sign, adjusted_too, told, margin),
-            "se": error or None, **_newly(changed[q], turn, patterns.unit, known),
+            "metric": one.metric,
+            **tested.row(q, other, ends, adjusted[q], level, margin, known=known),
+            "se": error or None,
             "detectable": detectable(error, level=level, df=df) if error else None,
-            "method": _method(one, share, error),
+            "method": _method(one, tested.share, error),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """The differences of pairs of models by a measure, with the p-value of each.
+
+    share: it is a share of rows that both are judged on, tested by McNemar.
+    """
+
+    one: Together
+    changed: Sequence[Changed]
+    share: bool
+    apart: Floats
+    p: list[float]
+    unit: float
+
+    @classmethod
+    def of(cls, one: Together, patterns: PatternCounts | ClassPatterns) -> Tested:
+        """Test every pair by itself."""
+        first, second = (np.array([pair[at] for pair in one.pairs], np.int64) for at in (0, 1))
+        apart = one.values[first] - one.values[second]
+        changed = [Changed.of(patterns, one.models[i], one.models[j]) for i, j in one.pairs]
+        share = patterns.clusters is None and one.measure.id in OF_ROWS
+        if isinstance(patterns, ClassPatterns) and OF_ROWS.get(one.measure.id) is not None:
+            share = False  # a mean over classes
+        p = one.shared.chances(apart).tolist()
+        if share:
+            p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
+        return cls(one, changed, share, apart, p, patterns.unit)
+
+    def ends(self, level: float) -> Floats:
+        """Return the limits of all differences, (2, q)."""
+        found = np.stack(self.one.shared.limits(self.apart, level=level))
+        if self.share:
+            _unseen(found, self.changed, OF_ROWS[self.one.measure.id], level)
+        return found
+
+    def row(
+        self, q: int, reference: int, ends: Sequence[Floats], adjusted: float, level: float,
+        margin: float | None, *, known: bool,
+    ) -> dict[str, Cell]:  # fmt: skip
+        """Return what is said of one pair, of which a model is the reference.
+
+        ends: the limits of each by itself, and of all together; adjusted: p by Holm's rule.
+        """
+        one, pair = self.one, self.one.pairs[q]
+        turn = 1 if reference == pair[1] else -1
+        d = turn * float(self.apart[q])
+        own, together = (_estimate(d, *(turn * both[::turn, q]).tolist()) for both in ends)
+        told = one.sign * int(np.sign(d)) if adjusted < 1 - level and _sure(own) else 0
+        return {
+            "model": one.models[pair[0] if turn > 0 else pair[1]],
+            "reference": one.models[reference],
+            "difference": own, "p": _or_none(self.p[q]), "p_adjusted": _or_none(adjusted),
+            "difference_adjusted": together, "verdict": _verdict(one.sign, together, told, margin),
+            **_newly(self.changed[q], turn, self.unit, known),
         }  # fmt: skip
 
 

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
-from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import CELLS
-from clfeval.counts.rows import ScoredRows, scored_rows
-from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.units import shown
-from clfeval.lazy import stacked
-from clfeval.measures.probability import clipped
-from clfeval.methods.clustered import fewest
 from clfeval.methods.document import (
     at_threshold,
     class_totals,
     clipped_note,
 )
-from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import HARD, NET_BENEFIT, OF_SCORES, Asked, asked_of
-from clfeval.methods.measured.decisions import decision_rows
 from clfeval.methods.measured.metrics import (
     any_scored,
     by_model,
     caveats,
     hard_rows,
     in_order,
-    score_rows,
     unscored_rows,
 )
 from clfeval.methods.report.answer import at_most, report_answer
 from clfeval.methods.report.baselines import (
     dummy_baselines,
     hard_baselines,
-    score_baselines,
 )
-from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.contests import (
     Observed,
     check_reference,
@@ -47,32 +33,23 @@ from clfeval.methods.report.contests import (
     held_together,
     observed_values,
 )
-from clfeval.methods.report.curves import (
-    curve_rows,
-    cuts_asked,
-    distribution_rows,
-    threshold_rows,
-)
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.rests import Everybody, of_votes, outside, sizes_of
+from clfeval.methods.report.rests import of_votes, outside, sizes_of
+from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
-from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
+from clfeval.methods.report.slices import slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import (
     Race,
     Together,
     alike,
-    as_delong,
-    by_rows,
     by_votes,
     by_worth,
-    of_scores,
-    spread,
 )
+from clfeval.methods.report.within import Within, compared_within, inside_votes
 from clfeval.result import Estimate, Result, Row, Rows, estimate, whole
 
-TABLES = ("calibration", "thresholds", "decision", "distribution", "curves")  # of scores
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
@@ -88,10 +65,10 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     lead = LEAD_OF_SCORES if any_scored(sample) else LEAD_OF_LABELS
     held = compared(asked, lead, options)
     rows = hard_rows(sample, asked, options.certainty) + unscored_rows(sample, asked)
-    counted, digests, scored = sample.counted, [counts.digest()], _AllScores()
+    counted, digests, scored = sample.counted, [counts.digest()], AllScores()
     stood = _by_votes(sample, held, options)
     if counted is not None and any_scored(sample):
-        scored = _of_scores(sample, counted, asked, held, options, lead)
+        scored = scores_of(sample, counted, asked, held, options, lead)
         rows += scored.measures
         stood |= scored.stood
         digests += scored.digests
@@ -104,12 +81,19 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     uncut = {} if counted is None else counted.uncut
     contests = held_together(stood, held, metrics, patterns, _called, options, counted, uncut)
     contestants = contests.races.get(lead)
+    within = Within()
     if len(sample.slices) > 1:
         by = sliced(asked, lead)
         others = outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
         sizes = sizes_of(sample, others)
         tables |= slice_rows(metrics, beside, by, sizes, options.confidence)
+        inside = {
+            **inside_votes(sample.patterns, held, lead, options, uncut), **scored.inside,
+        }  # fmt: skip
+        margins = {name: most for text, most in options.margin.items() for name in _called(text)}
+        within = compared_within(inside, stood, sample.patterns, sizes, options, margins, uncut)
+        tables |= {"slice_comparisons": within.rows} if within.rows else {}
     models = _model_rows(sample, metrics, contestants)
     confusion = _confusion_rows(sample)
     firsts = [row for row in models if row["slice"] is None]
@@ -125,7 +109,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=at_most(contests.before(first, *told, *more_said)),
+        answer=at_most(contests.before(first, *within.answer(lead), *told, *more_said)),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
@@ -152,139 +136,6 @@ def _baselines(
 def _called(text: str) -> Iterator[str]:
     """Yield what the measures are called in tables that a name means."""
     yield from (one.name for one in asked_of((text,)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _AllScores:
-    """What scores tell of all models that have some.
-
-    stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
-    class had probability 0; same: which models have the same scores; beside: measures of the rows
-    that slices lack.
-    """
-
-    measures: Sequence[Row] = ()
-    stood: Mapping[str, Together] = field(default_factory=dict)
-    digests: Sequence[str] = ()
-    lost: Mapping[str, float] = field(default_factory=dict)
-    same: list[list[str]] = field(default_factory=list)
-    beside: dict[Key, Rest] = field(default_factory=dict)
-    tables: Mapping[str, Rows] = field(default_factory=dict)
-    baselines: Sequence[Row] = ()
-
-
-def _of_scores(
-    sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
-    options: ReportOptions, lead: str,
-) -> _AllScores:  # fmt: skip
-    """Return what scores tell, one model at a time."""
-    every = scored_rows(counted.kept)
-    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
-
-    def one(j: int) -> _Scored:
-        return _of_model(sample, every, j, names[j], asked, held, options, by)
-
-    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
-    beside, baselines = dict[Key, Rest](), list[Row]()
-    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
-    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
-    for found in every.each(one):
-        measures += found.measures
-        baselines += found.baselines
-        for table, label, some in found.tables:
-            parts[table].append((label, some))
-        digests.append(f"{found.model}{found.digest}")
-        beside |= found.beside
-        lost[found.model] = shown(found.lost, every.unit)
-        for name, influence in found.moved.items():
-            moved[name][found.model] = influence
-    stood = dict[str, Together]()
-    for each in held:
-        together = by_rows(
-            every.weights, every.owners, each, moved.pop(each.name), options.reference,
-            fewest(sample.patterns[None]), sampling=every.weighed,
-        )  # fmt: skip
-        if together is not None:
-            stood[each.name] = together
-    same = alike(dict(zip(names, every.scores, strict=True)))
-    tables = {name: stacked(some) for name, some in parts.items() if some}
-    return _AllScores(measures, stood, digests, lost, same, beside, tables, baselines)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scored:
-    """What the scores of one model tell; moved: measures, and the influence of each row on them.
-
-    lost: rows whose class has probability 0. beside: measures of the rows that slices lack.
-    """
-
-    model: str
-    digest: str
-    measures: list[Row]
-    tables: list[tuple[str, str | None, Rows]]
-    lost: float
-    moved: dict[str, tuple[float, Floats]]
-    beside: dict[Key, Rest]
-    baselines: Sequence[Row]
-
-
-def _of_model(
-    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
-    held: Sequence[Asked], options: ReportOptions, by: Sequence[Asked],
-) -> _Scored:  # fmt: skip
-    whole, place = every.ranked(j)
-    measures, beside = list[Row](), dict[Key, Rest]()
-    tables, baselines = list[tuple[str, str | None, Rows]](), list[Row]()
-    cut = sample.thresholds.get(model)
-    everybody = Everybody(model, whole, cut)
-    for label in sample.slices:
-        here, at = (whole, place) if label is None else every.within(whole, place, label)
-        here = here.frozen()
-        measures += score_rows(label, model, here, cut, asked, options.certainty)
-        if label is not None:
-            beside |= everybody.outside(label, here, at, by, options.certainty)
-        for table, rows in _curves(label, model, here, options, sample):
-            tables.append((table, label, rows))
-    moved = dict[str, tuple[float, Floats]]()
-    for one in held:
-        found = of_scores(one, cut, whole)
-        if found is not None:
-            value, each = found
-            if one.measure.interval == "delong":
-                each = as_delong(each, whole)
-            moved[one.name] = value, spread(each, place, every.truth)
-    if options.dummies:
-        known = observed_values(measures)
-        baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
-    lost = 0.0
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        sides = ((True, whole.positives), (False, whole.negatives))
-        lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
-    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines)
-
-
-def _curves(
-    label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
-) -> Iterator[tuple[str, Rows]]:
-    """Yield the curves of one model in one slice, with the names of their tables."""
-    if not len(here.scores):
-        return
-    level, design = options.confidence, Design(options.totals)
-    yield (
-        "distribution",
-        distribution_rows(label, model, here, (sample.positive, _negative(sample))),
-    )
-    yield "curves", curve_rows(label, model, here, options.points)
-    cuts = cuts_asked(here, options.thresholds)
-    yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
-    if here.scores[0] >= 0 and here.scores[-1] <= 1:
-        yield "calibration", calibration_rows(label, model, here, level, design)
-        yield "decision", decision_rows(label, model, here, level)
-
-
-def _negative(sample: Sample) -> str:
-    """Name what is not positive."""
-    return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
 
 
 def _by_votes(sample: Sample, held: Sequence[Asked], options: ReportOptions) -> dict[str, Together]:
@@ -356,7 +207,7 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], leaders: Race | None) ->
 
 def _confusion_rows(sample: Sample) -> list[Row]:
     """Return how often each answer was given to each truth."""
-    negative, rows = _negative(sample), list[Row]()
+    negative, rows = negative_of(sample), list[Row]()
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
         for i, model in enumerate(counts.models):

@@ -171,6 +171,22 @@ def of_scores(
     return (value, measure.influence(*parts)) if isfinite(value) else None
 
 
+def row_by_row(
+    asked: Asked, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
+) -> tuple[float, Floats] | None:
+    """Return a measure of the scores of a model, and the influence of its rows, (n,).
+
+    place, truth (n,): of each row where its score is counted, and its class.
+    """
+    found = of_scores(asked, threshold, counts)
+    if found is None:
+        return None
+    value, each = found
+    if asked.measure.interval == "delong":
+        each = as_delong(each, counts)
+    return value, spread(each, place, truth)
+
+
 def known(
     asked: Asked,
     models: Sequence[str],

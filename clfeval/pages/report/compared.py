@@ -34,6 +34,14 @@ TABLES = (
         Column("newly_wrong", "weight?", "newly wrong"),
         Column("detectable", "number?"), *of("text", "method"),
     ), "reference?"),
+    Table("slice_comparisons", (
+        *of("text", "slice metric"), MODEL, *of("text", "reference"), *of("estimate", "difference"),
+        Column("p", "p?"), Column("p_adjusted", "p?", "p by Holm's rule"),
+        Column("difference_adjusted", "estimate", "difference, all together"),
+        Column("verdict", "text", among=(None, *VERDICTS)),
+        Column("newly_right", "weight?", "newly right"),
+        Column("newly_wrong", "weight?", "newly wrong"),
+    ), "reference?"),
     Table("slices", (
         *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
         Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
@@ -177,6 +185,14 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     }  # fmt: skip
     yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
                 rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
+    inside = result.tables.get("slice_comparisons", ())
+    if inside:
+        to = quoted(str(inside[0]["reference"]))
+        title = f"Differences from {to} in each slice, on the same rows"
+        tests = "intervals: each by itself; p and verdict by each measure, of all slices together"
+        yield Shown("slice_comparisons", title, {"slice": "slice", "measure": "metric",
+                    "model": "model", **SHORT}, inside, FEW, tests, rank="asked",
+                    lead="difference")  # fmt: skip
     yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
                 "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:

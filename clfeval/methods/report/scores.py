@@ -1,0 +1,187 @@
+"""What scores tell, one model at a time: measures, curves, and how each row moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
+from clfeval.counts.rows import ScoredRows, scored_rows
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.units import shown
+from clfeval.lazy import stacked
+from clfeval.measures.probability import clipped
+from clfeval.methods.clustered import fewest
+from clfeval.methods.estimates import Design
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.decisions import decision_rows
+from clfeval.methods.measured.metrics import score_rows
+from clfeval.methods.report.baselines import score_baselines
+from clfeval.methods.report.calibration import calibration_rows
+from clfeval.methods.report.contests import observed_values
+from clfeval.methods.report.curves import (
+    curve_rows,
+    cuts_asked,
+    distribution_rows,
+    threshold_rows,
+)
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.rests import Everybody
+from clfeval.methods.report.slices import Key, Rest, sliced
+from clfeval.methods.report.together import Together, alike, by_rows, row_by_row
+from clfeval.methods.report.within import compared_inside, in_slices
+from clfeval.result import Row, Rows
+
+TABLES = ("calibration", "thresholds", "decision", "distribution", "curves")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllScores:
+    """What scores tell of all models that have some.
+
+    stood: how models stand, by measure; digests: of the scores; lost: of each model the rows whose
+    class had probability 0; same: which models have the same scores; beside: measures of the rows
+    that slices lack.
+    """
+
+    measures: Sequence[Row] = ()
+    stood: Mapping[str, Together] = field(default_factory=dict)
+    digests: Sequence[str] = ()
+    lost: Mapping[str, float] = field(default_factory=dict)
+    same: list[list[str]] = field(default_factory=list)
+    beside: dict[Key, Rest] = field(default_factory=dict)
+    tables: Mapping[str, Rows] = field(default_factory=dict)
+    baselines: Sequence[Row] = ()
+    inside: Mapping[str, Mapping[str, Together]] = field(default_factory=dict)
+
+
+def scores_of(
+    sample: Sample, counted: Counted, asked: Sequence[Asked], held: Sequence[Asked],
+    options: ReportOptions, lead: str,
+) -> AllScores:  # fmt: skip
+    """Return what scores tell, one model at a time."""
+    every = scored_rows(counted.kept)
+    names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
+    inner = compared_inside(held, lead, options)
+
+    def one(j: int) -> _Scored:
+        return _of_model(sample, every, j, names[j], asked, held, options, by, inner)
+
+    measures, digests, lost = list[Row](), list[str](), dict[str, float]()
+    beside, baselines = dict[Key, Rest](), list[Row]()
+    moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
+        one.name: {} for one in inner
+    }
+    parts: dict[str, list[tuple[str | None, Rows]]] = {name: [] for name in TABLES}
+    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    for found in every.each(one):
+        measures += found.measures
+        baselines += found.baselines
+        for table, label, some in found.tables:
+            parts[table].append((label, some))
+        digests.append(f"{found.model}{found.digest}")
+        beside |= found.beside
+        lost[found.model] = shown(found.lost, every.unit)
+        for name, influence in found.moved.items():
+            moved[name][found.model] = influence
+        for (name, label), influence in found.inside.items():
+            moved_in[name].setdefault(label, {})[found.model] = influence
+    stood = dict[str, Together]()
+    for each in held:
+        together = by_rows(
+            every.weights, every.owners, each, moved.pop(each.name), options.reference,
+            fewest(sample.patterns[None]), sampling=every.weighed,
+        )  # fmt: skip
+        if together is not None:
+            stood[each.name] = together
+    same = alike(dict(zip(names, every.scores, strict=True)))
+    tables = {name: stacked(some) for name, some in parts.items() if some}
+    inside = {
+        each.name: in_slices(every, sample.patterns, each, moved_in[each.name], options.reference)
+        for each in inner
+    }
+    return AllScores(measures, stood, digests, lost, same, beside, tables, baselines, inside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """What the scores of one model tell; moved: measures, and the influence of each row on them.
+
+    lost: rows whose class has probability 0. beside: measures of the rows that slices lack.
+    inside: by measure and slice the same as moved, of its rows.
+    """
+
+    model: str
+    digest: str
+    measures: list[Row]
+    tables: list[tuple[str, str | None, Rows]]
+    lost: float
+    moved: dict[str, tuple[float, Floats]]
+    beside: dict[Key, Rest]
+    baselines: Sequence[Row]
+    inside: dict[tuple[str, str], tuple[float, Floats]]
+
+
+def _of_model(
+    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[Asked],
+    held: Sequence[Asked], options: ReportOptions, by: Sequence[Asked], inner: Sequence[Asked],
+) -> _Scored:  # fmt: skip
+    whole, place = every.ranked(j)
+    measures, beside = list[Row](), dict[Key, Rest]()
+    tables, baselines = list[tuple[str, str | None, Rows]](), list[Row]()
+    cut = sample.thresholds.get(model)
+    everybody, of = Everybody(model, whole, cut), np.empty(len(whole.scores), np.int64)
+    inside = dict[tuple[str, str], tuple[float, Floats]]()
+    for label in sample.slices:
+        here, at = (whole, place) if label is None else every.within(whole, place, label)
+        here = here.frozen()
+        measures += score_rows(label, model, here, cut, asked, options.certainty)
+        if label is not None:
+            beside |= everybody.outside(label, here, at, by, options.certainty)
+            of[at], rows = np.arange(len(at)), every.slices[label]
+            for one in inner:
+                if (found := row_by_row(one, cut, here, of.take(place.take(rows)),
+                                        every.truth.take(rows))) is not None:  # fmt: skip
+                    inside[one.name, label] = found
+        for table, some in _curves(label, model, here, options, sample):
+            tables.append((table, label, some))
+    moved = dict[str, tuple[float, Floats]]()
+    for one in held:
+        if (found := row_by_row(one, cut, whole, place, every.truth)) is not None:
+            moved[one.name] = found
+    if options.dummies:
+        known = observed_values(measures)
+        baselines += score_baselines(model, whole, by, known, cut, options.seed, alike=every.alike)
+    lost = 0.0
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
+        sides = ((True, whole.positives), (False, whole.negatives))
+        lost = sum(float(clipped(whole.scores, truth, n)) for truth, n in sides)
+    return _Scored(model, whole.digest(), measures, tables, lost, moved, beside, baselines, inside)
+
+
+def _curves(
+    label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
+) -> Iterator[tuple[str, Rows]]:
+    """Yield the curves of one model in one slice, with the names of their tables."""
+    if not len(here.scores):
+        return
+    level, design = options.confidence, Design(options.totals)
+    yield (
+        "distribution",
+        distribution_rows(label, model, here, (sample.positive, negative_of(sample))),
+    )
+    yield "curves", curve_rows(label, model, here, options.points)
+    cuts = cuts_asked(here, options.thresholds)
+    yield "thresholds", threshold_rows(label, model, here, cuts, level, design)
+    if here.scores[0] >= 0 and here.scores[-1] <= 1:
+        yield "calibration", calibration_rows(label, model, here, level, design)
+        yield "decision", decision_rows(label, model, here, level)
+
+
+def negative_of(sample: Sample) -> str:
+    """Name what is not positive."""
+    return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
