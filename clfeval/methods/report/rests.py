@@ -177,7 +177,12 @@ class Everybody:
         if loss is None:
             return None
         totals = (whole.positives, whole.negatives)
-        centre = self._once(f"{one.name} mean", lambda: measure.function(whole.scores, *totals))
+        # near the mean, so that sums keep their digits: that of some of the scores
+        some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
+        centre = self._once(
+            f"{one.name} mean",
+            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        )
         every = self._once(one.name, lambda: _powers(loss, whole, centre))
         few = min(int(every.sum() - some.sum()) for every, some in zip(totals, sides, strict=True))
         found = every.outside(_powers(loss, part, centre), fewest=few)

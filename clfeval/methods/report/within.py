@@ -20,10 +20,11 @@ from clfeval.methods.report.against import Tested
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slices import LISTED, Size
 from clfeval.methods.report.together import ALL_PAIRS, BEST, Together, by_rows, by_votes
-from clfeval.methods.verdict import BETTER, WORSE
+from clfeval.methods.verdict import BETTER, EQUIVALENT, NOT_WORSE, UNDECIDED, WORSE
 from clfeval.result import Answer, Row
 from clfeval.words import many, named, quoted
 
+KINDS = (BETTER, WORSE, EQUIVALENT, NOT_WORSE, UNDECIDED)  # of verdicts
 Stood = Mapping[str, Mapping[str, Together]]  # by measure, then by slice
 Moved = Mapping[str, tuple[float, Floats]]  # of each model a measure, and the influence of rows
 
@@ -80,18 +81,27 @@ class Within:
         if not mine:
             return ()
         models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
-        measure, reference = CATALOG[lead], quoted(str(mine[0]["reference"]))
-        told = {kind: [row for row in mine if row["verdict"] == kind] for kind in (BETTER, WORSE)}
-        first = f"Within {many(len({row['slice'] for row in mine}), 'slice')}, by {measure.title}, "
+        title, reference = CATALOG[lead].title, quoted(str(mine[0]["reference"]))
+        told: dict[str, list[Row]] = {}
+        for row in mine:
+            told.setdefault(str(row["verdict"]), []).append(row)
+        slices = many(len({row["slice"] for row in mine}), "slice")
         tests = many(self.tests[lead], "test")
-        last = f" ({tests}{' together, by Holm' * (self.tests[lead] > 1)})."
+        tests += " together, by Holm's rule" * (self.tests[lead] > 1)
         if len(models) > 1:
-            found = " and ".join(f"{len(rows):,} {kind}" for kind, rows in told.items())
-            text = f"{len(mine):,} differences from {reference}: {found}, the others undecided"
-            return (Answer("within", f"{first}{text}{last}", models, lead),)
-        better, worse = (f"{kind} in {_of(rows, len(mine))}" for kind, rows in told.items())
-        text = f"{quoted(models[0])} is surely {better} and {worse} than {reference}"
-        return (Answer("within", f"{first}{text}{last}", models, lead),)
+            found = ", ".join(f"{len(told[kind]):,} {kind}" for kind in KINDS if kind in told)
+            differ = many(len(mine), "difference")
+            text = f"Of {differ} from {reference} within {slices}, by {title}"
+            return (Answer("within", f"{text}: {found} ({tests}).", models, lead),)
+        text = f"Within {slices}, by {title}, {quoted(models[0])} "
+        if {*told} == {UNDECIDED}:
+            text += f"cannot be told from {reference} in any"
+        else:
+            sure = [kind for kind in KINDS if kind in told and kind != UNDECIDED]
+            sure += [WORSE] * ([BETTER] == sure)
+            found = "; ".join(f"{kind} in {_of(told.get(kind, []), len(mine))}" for kind in sure)
+            text += f"against {reference} is {found}"
+        return (Answer("within", f"{text} ({tests}).", models, lead),)
 
 
 def compared_within(

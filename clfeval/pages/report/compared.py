@@ -185,14 +185,14 @@ def shown_slices(result: Result) -> Iterator[Shown]:
     }  # fmt: skip
     yield Shown("slices", f"Slices: what {quoted(best)} does in each, the worst first", columns,
                 rows, FEW, note, rank="asked", lead="gap", places=[""] * len(rows))  # fmt: skip
-    inside = result.tables.get("slice_comparisons", ())
-    if inside:
-        to = quoted(str(inside[0]["reference"]))
-        title = f"Differences from {to} in each slice, on the same rows"
-        tests = "intervals: each by itself; p and verdict by each measure, of all slices together"
-        yield Shown("slice_comparisons", title, {"slice": "slice", "measure": "metric",
-                    "model": "model", **SHORT}, inside, FEW, tests, rank="asked",
-                    lead="difference")  # fmt: skip
+    if inside := result.tables.get("slice_comparisons", ()):
+        to, of = quoted(str(inside[0]["reference"])), {str(row["metric"]) for row in inside}
+        also: dict[str, Source] = {"measure": "metric"} if len(of) > 1 else {}
+        by = "" if also else f", by {heading(*of)}"
+        yield Shown("slice_comparisons", f"Differences from {to} in each slice{by}",
+                    {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
+                    "intervals: each by itself; p and verdict: all slices together",
+                    rank="asked", lead="difference")  # fmt: skip
     yield Shown("slices", f"Slices: every measure of {quoted(best)}, the worst first",
                 "metric slice rows value gap q", mine, 60, FAIRNESS, name="gaps")  # fmt: skip
     if "extremes" in result.tables:
