@@ -15,8 +15,10 @@ from tests.benchmarks.tables import FOLDER, table
 MODELS, SMALL = 8, 10_000
 ROUNDS = 3
 SKLEARN, LABELS = "scikit-learn, points only", "clfeval mars, labels"
+SLICES, COMPARED = 20, "clfeval report, compared, 20 slices"
 AREAS, RAPIDSTATS = "areas alone", "rapidstats, areas alone"
 LIMIT, SURE, HARD = 0.2, 2.0, 1.5  # of the time of the script, without intervals, of mars
+ASKED = 2.0  # of the first screen
 GROWTH = 13.0  # of ten times the rows: n log n from 10^6 to 10^7 is 11.7
 MOST_SECONDS, MOST_MIB = 60.0, 4096
 
@@ -24,13 +26,15 @@ MOST_SECONDS, MOST_MIB = 60.0, 4096
 BUILD = """
 import sys
 import numpy as np, polars as pl
-path, rows, models = sys.argv[1], *map(int, sys.argv[2:])
+path, rows, models, sites = sys.argv[1], *map(int, sys.argv[2:])
 rng = np.random.default_rng(20261122)
 truth = rng.random(rows) < 0.3
 columns = {"truth": truth.astype(np.int8)}
 for i in range(models):
     x = rng.normal(size=rows) + (1 + 0.1 * i) * (truth - 0.5) - 0.8
     columns[f"m{i}"] = 1 / (1 + np.exp(-x))
+if sites:
+    columns["site"] = [f"s{i:02}" for i in rng.integers(0, sites, rows)]
 frame = pl.DataFrame(columns)
 frame.write_csv(path) if path.endswith(".csv") else frame.write_parquet(path)
 """
@@ -89,22 +93,35 @@ for name in frame.columns[1:]:
 )
 
 
-def _table(rows: int, suffix: str) -> str:
-    path = FOLDER / f"report-{rows}-{MODELS}.{suffix}"
+def _table(rows: int, suffix: str, sites: int = 0) -> str:
+    path = FOLDER / f"report-{rows}-{MODELS}{f'-{sites}' * bool(sites)}.{suffix}"
     if not path.exists():
         FOLDER.mkdir(exist_ok=True)
         part = path.with_name(f"part-{path.name}")
-        run(python(BUILD, str(part), str(rows), str(MODELS)))
+        run(python(BUILD, str(part), str(rows), str(MODELS), str(sites)))
         part.rename(path)
     warm(Path(path))
     return str(path)
 
 
 def full_report(rows: int) -> bool:
-    """N: a fifth of the time of the script, twice that without intervals, and n log n."""
+    """N: a fifth of the time of the script, twice that without intervals, and n log n.
+
+    Twice the time of the first screen with models compared and in slices.
+    """
     parquet, csv = _table(rows, "parquet"), _table(rows, "csv")
     more = {n: _table(n, "parquet") for n in (SMALL, 10 * SMALL, 10 * rows)}
-    labels = str(table("bits", 10 * rows))
+    labels, sliced = str(table("bits", 10 * rows)), _table(rows, "parquet", SLICES)
+    asked = (
+        "--by",
+        "site",
+        "--reference",
+        "best",
+        "--margin",
+        "roc_auc=.01",
+        "--list-changes",
+        "5",
+    )
     names = {n: f"clfeval report, {n:,} rows" for n in (*more, rows)}
     quiet = ("-f", "json", "-q")
     areas = {AREAS: (python(AREA_HERE, parquet), ROUNDS)}
@@ -119,6 +136,7 @@ def full_report(rows: int) -> bool:
             "clfeval report --interval none": (
                 clfeval("report", parquet, "--interval", "none"), ROUNDS,
             ),
+            COMPARED: (clfeval("report", sliced, *asked), ROUNDS),
             "clfeval report, JSON": (clfeval("report", parquet, *quiet), 1),
             **{names[n]: (clfeval("report", path), 1) for n, path in more.items()},
             LABELS: (clfeval("mars", labels), ROUNDS),
@@ -134,6 +152,7 @@ def full_report(rows: int) -> bool:
             ratio(first, done[f"{SKLEARN}, Parquet"], limit=LIMIT),
             ratio(first, done["clfeval report --interval none"], limit=SURE),
         ],
+        COMPARED: [ratio(done[COMPARED], first, limit=ASKED)],
         "clfeval report, CSV": [
             ratio(done["clfeval report, CSV"], done[f"{SKLEARN}, CSV"], limit=LIMIT)
         ],

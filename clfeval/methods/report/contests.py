@@ -14,7 +14,7 @@ from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.report.against import comparison_rows, resolution_rows
 from clfeval.methods.report.best import best_rows, winner_rows
-from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.together import EVERY, Race, Together
 from clfeval.methods.report.verdicts import compared_answer
 from clfeval.result import Answer, Estimate, Row, estimate
@@ -104,8 +104,7 @@ def held_together(
     answer: tuple[Answer, ...] = ()
     if options.reference is not None and patterns is not None and counted is not None and held:
         margins, wanted = (
-            {name: most for text, most in given.items() for name in called(text)}
-            for given in (options.margin, options.resolution)
+            by_measure(given, called) for given in (options.margin, options.resolution)
         )
         compared = [
             row

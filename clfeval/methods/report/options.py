@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated, Any, Literal
@@ -22,6 +22,13 @@ from clfeval.methods.options import (
 from clfeval.options import Command, Opt, listed, mapping, number
 
 MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
+
+
+def by_measure(
+    given: Mapping[str, float], called: Callable[[str], Iterable[str]]
+) -> dict[str, float]:
+    """Return numbers by what measures are called in tables; called: what a name means there."""
+    return {name: most for text, most in given.items() for name in called(text)}
 
 
 def _margins(flag: str, given: Any) -> dict[str, float]:

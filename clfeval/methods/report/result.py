@@ -34,7 +34,7 @@ from clfeval.methods.report.contests import (
     observed_values,
 )
 from clfeval.methods.report.noted import notes, notes_of
-from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import of_votes, outside, sizes_of
 from clfeval.methods.report.scores import AllScores, negative_of, scores_of
 from clfeval.methods.report.several import several_result
@@ -91,7 +91,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         inside = {
             **inside_votes(sample.patterns, held, lead, options, uncut), **scored.inside,
         }  # fmt: skip
-        margins = {name: most for text, most in options.margin.items() for name in _called(text)}
+        margins = by_measure(options.margin, _called)
         within = compared_within(inside, stood, sample.patterns, sizes, options, margins, uncut)
         tables |= {"slice_comparisons": within.rows} if within.rows else {}
     models = _model_rows(sample, metrics, contestants)

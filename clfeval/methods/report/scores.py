@@ -19,7 +19,7 @@ from clfeval.methods.clustered import fewest
 from clfeval.methods.estimates import Design
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import decision_rows
-from clfeval.methods.measured.metrics import score_rows
+from clfeval.methods.measured.metrics import score_rows, takes_scores
 from clfeval.methods.report.baselines import score_baselines
 from clfeval.methods.report.calibration import calibration_rows
 from clfeval.methods.report.contests import observed_values
@@ -66,7 +66,7 @@ def scores_of(
     """Return what scores tell, one model at a time."""
     every = scored_rows(counted.kept)
     names, by = [counted.models[i].name for i in every.models], sliced(asked, lead)
-    inner = compared_inside(held, lead, options)
+    inner = [one for one in compared_inside(held, lead, options) if takes_scores(one)]
 
     def one(j: int) -> _Scored:
         return _of_model(sample, every, j, names[j], asked, held, options, by, inner)

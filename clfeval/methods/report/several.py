@@ -30,11 +30,12 @@ from clfeval.methods.report.contests import (
     held_together,
     observed_values,
 )
-from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.options import ReportOptions, by_measure
 from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
 from clfeval.methods.report.together import Race, Together, alike, by_labels, by_probabilities
+from clfeval.methods.report.within import Within, compared_inside, compared_within
 from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
@@ -102,11 +103,24 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     same = alike(dict(zip(whole.models, whole.votes.T, strict=True)))
     first, *more = report_answer(firsts, lead, leaders, (), options.confidence, same=same)
     tables = {"models": models, "metrics": rows, **contests.tables, "confusion": confusion}
+    within = Within()
     if sizes:
         beside = dict(rests(others, {}))
         if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
             beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
         tables |= slice_rows(rows, beside, by, sizes, options.confidence)
+        inside = {
+            one.name: {
+                label: found
+                for label, part in every.items()
+                if label is not None and (found := by_labels(part, one, options.reference))
+            }
+            for one in compared_inside(held, lead, options)
+            if one.needs in ("confusion", "classes")
+        }
+        within = compared_within(inside, stood, every, sizes, options,
+                                 by_measure(options.margin, partial(_called, counted)))  # fmt: skip
+        tables |= {"slice_comparisons": within.rows} if within.rows else {}
     if options.dummies:
         tables["baselines"] = sorted(
             class_baselines(whole, by, observed_values(rows), options.seed),
@@ -120,7 +134,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
             **cluster_totals(whole), "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
-        answer=at_most(contests.before(first, *told, *more)),
+        answer=at_most(contests.before(first, *within.answer(lead), *told, *more)),
         warnings=(
             *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
             *caveats(asked),

@@ -15,7 +15,8 @@ from clfeval.counts.rows import ScoredRows
 from clfeval.inference.shares import holm
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.clustered import fewest
-from clfeval.methods.measured.asked import NET_BENEFIT, Asked
+from clfeval.methods.measured.asked import Asked
+from clfeval.methods.measured.metrics import takes_scores
 from clfeval.methods.report.against import Tested
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slices import LISTED, Size
@@ -43,7 +44,7 @@ def inside_votes(
     """Return how models stand in each slice by measures of their labels."""
     found: dict[str, dict[str, Together]] = {}
     for one in compared_inside(held, lead, options):
-        if one.needs == "confusion" and one.name != NET_BENEFIT:
+        if not takes_scores(one):
             each = {str(label): by_votes(part, one, options.reference, without)
                     for label, part in patterns.items() if label is not None}  # fmt: skip
             found[one.name] = {label: some for label, some in each.items() if some is not None}
@@ -98,7 +99,7 @@ class Within:
             text += f"cannot be told from {reference} in any"
         else:
             sure = [kind for kind in KINDS if kind in told and kind != UNDECIDED]
-            sure += [WORSE] * ([BETTER] == sure)
+            sure += [WORSE] * (sure == [BETTER])
             found = "; ".join(f"{kind} in {_of(told.get(kind, []), len(mine))}" for kind in sure)
             text += f"against {reference} is {found}"
         return (Answer("within", f"{text} ({tests}).", models, lead),)

@@ -1,0 +1,130 @@
+"""--by: columns apart and crossed, in every command; names that are awkward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts.slices import slices_by
+from clfeval.errors import ClfevalError
+from clfeval.result import Result
+from clfeval.tables.input import Input, facets_of
+
+
+def frame(rows: int = 240, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, rows)
+    return pl.DataFrame(
+        {
+            "truth": truth,
+            "m1": np.round(np.clip(0.3 * truth + 0.7 * rng.random(rows), 0, 1), 2),
+            "m2": np.round(np.clip(0.2 * truth + 0.8 * rng.random(rows), 0, 1), 2),
+            "site": rng.choice(["x", "y", "01", "1", "no", ""], rows),
+            "sex": rng.choice(["f", "m"], rows),
+        }
+    )
+
+
+def commands(**options: Any) -> dict[str, Result]:
+    options["model"], table = ["m1", "m2"], frame()
+    labels = table.with_columns((pl.col("m1", "m2") >= 0.5).cast(pl.Int8))
+    return {
+        "report": clfeval.report(table, **options),
+        "mars": clfeval.mars(labels, **options),
+        "phidelta": clfeval.phidelta(table, **options),
+        "tune-jpt": clfeval.tune_jpt(table, **options),
+    }
+
+
+def of_slice(result: Result, label: str) -> list[Any]:
+    return [row for row in result.tables["models"] if row["slice"] == label]
+
+
+def labels_of(result: Result) -> list[str]:
+    found = dict.fromkeys(row["slice"] for row in result.tables["models"])
+    return [str(label) for label in found if label is not None]
+
+
+def test_two_columns_are_apart_in_every_command() -> None:
+    both = commands(by=["site", "sex"])
+    one, other = (commands(by=[name]) for name in ("site", "sex"))
+    for name, result in both.items():
+        tables = [each[name].tables for each in (one, other)]
+        found, *parts = (
+            [row for row in each["slices" if name == "mars" else "models"] if row["slice"]]
+            for each in (result.tables, *tables)
+        )
+        assert found == parts[0] + parts[1], name
+        assert [*dict.fromkeys(row["slice"] for row in found)] == [
+            *(f"site={one}" for one in ("", "01", "1", "no", "x", "y")), "sex=f", "sex=m",
+        ]  # fmt: skip
+
+
+def test_crossed_columns_are_those_of_a_column_of_both() -> None:
+    table, options = frame(900).filter(pl.col("site") != ""), {"model": ["m1", "m2"]}
+    both = table.with_columns(site=pl.format("{}, sex={}", "site", "sex"))
+    crossed = clfeval.report(table, by=["site*sex"], **options)
+    named = clfeval.report(both, by=["site"], **options)
+    assert len(labels_of(crossed)) == 10
+    for name in ("models", "slices", "calibration", "extremes"):
+        assert list(crossed.tables[name]) == list(named.tables[name])
+
+
+def test_a_column_called_like_a_crossing_is_that_column() -> None:
+    table = frame().rename({"sex": "site*sex"})
+    found = clfeval.report(table, by=["site*sex"], model=["m1"])
+    assert labels_of(found) == ["site*sex=f", "site*sex=m"]
+
+
+def test_a_crossing_names_the_column_it_lacks() -> None:
+    with pytest.raises(ClfevalError) as caught:
+        clfeval.report(frame(), by=["site*sx"])
+    assert "'sx'" in str(caught.value)
+
+
+def test_one_name_for_two_slices_is_refused() -> None:
+    odd = frame().select(
+        "truth", "m1", b=pl.lit("2"),
+        a=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("1, b=2")).otherwise(pl.lit("1")),
+    )  # fmt: skip
+    assert labels_of(clfeval.report(odd, by=["a"], model=["m1"])) == ["a=1", "a=1, b=2"]
+    with pytest.raises(ClfevalError, match="same-slice"):
+        clfeval.report(odd, by=["a", "a*b"], model=["m1"])
+
+
+def test_counts_of_slices_are_apart_too() -> None:
+    """sex=f: 10 + 20 of 100 + 100, site=x: 10 + 5 of 100 + 100."""
+    counts = pl.DataFrame({
+        "model": ["m"] * 4, "site": ["x", "y", "x", "y"], "sex": ["f", "f", "m", "m"],
+        "tp": [10, 20, 5, 7], "fp": [1, 2, 3, 4], "fn": [90, 80, 95, 93], "tn": [9, 8, 7, 6],
+    })  # fmt: skip
+    found = clfeval.report(counts, by=["site", "sex"])
+    hits = {row["slice"]: row["tp"] for row in found.tables["models"]}
+    assert hits == {None: 42, "site=x": 15, "site=y": 27, "sex=f": 30, "sex=m": 12}
+    crossed = clfeval.report(counts, by=["sex*site"])
+    assert {row["slice"]: row["tp"] for row in crossed.tables["models"]} == {
+        None: 42, "sex=f, site=x": 10, "sex=f, site=y": 20, "sex=m, site=x": 5, "sex=m, site=y": 7,
+    }  # fmt: skip
+
+
+def test_places_are_those_of_a_loop() -> None:
+    rng = np.random.default_rng(1)
+    columns = {name: rng.choice(["a", "b", "c"], 90).tolist() for name in ("p", "q")}
+    found = slices_by((("p",), ("q", "p")), columns)
+    assert list(found) == [
+        *(f"p={one}" for one in "abc"), *(f"q={one}, p={two}" for one in "abc" for two in "abc"),
+    ]  # fmt: skip
+    for label, places in found.items():
+        wanted = dict(part.split("=") for part in label.split(", "))
+        assert places.tolist() == [
+            i for i in range(90) if all(columns[name][i] == value for name, value in wanted.items())
+        ]
+
+
+def test_entries_are_columns_crossings_and_named_once() -> None:
+    roles = Input(by=("a", "a*b", "b * a", "c*d", "a", "a*a"))
+    assert facets_of(roles, ["a", "b", "c*d"]) == (("a",), ("a", "b"), ("b", "a"), ("c*d",))

@@ -1,0 +1,138 @@
+"""Rows outside a part from sums: against these rows counted anew, and by loops over pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from clfeval.counts.scores import ScoreCounts
+from clfeval.inference.delong import delong_auc
+from clfeval.inference.influence import uncertainty
+from clfeval.inference.outside import Pairs, Powers
+
+Table = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, truth, which rows are in the part
+
+
+def drawn(seed: int, rows: int | None = None) -> Table:
+    rng = np.random.default_rng(seed)
+    n = rows or int(rng.integers(12, 300))
+    x, y = np.round(rng.random(n), int(rng.integers(0, 4))), rng.random(n) < 0.4
+    return x, y, rng.random(n) < rng.uniform(0, 0.45)
+
+
+def counts(x: np.ndarray, y: np.ndarray) -> ScoreCounts:
+    return ScoreCounts.of_rows(x, y, None)
+
+
+def halves(y: np.ndarray, part: np.ndarray) -> bool:
+    """Whether at least half of each class lies outside."""
+    return all(0 < (y == one).sum() <= 2 * ((y == one) & ~part).sum() for one in (True, False))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_area_outside_is_that_of_its_rows(seed: int) -> None:
+    x, y, part = drawn(seed)
+    whole, inside = counts(x, y), counts(x[part], y[part])
+    pairs = Pairs.of(whole.positives, whole.negatives)
+    if pairs is None:
+        assert y.all() or not y.any()
+        return
+    at = np.searchsorted(whole.scores, inside.scores)
+    found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
+    if not halves(y, part):
+        assert found is None
+        return
+    left = counts(x[~part], y[~part])
+    direct = delong_auc(left.positives, left.negatives, level=0.95)
+    assert found is not None
+    assert found.method == direct.method
+    for name in ("value", "low", "high", "variance"):
+        assert getattr(found, name) == pytest.approx(getattr(direct, name), 1e-11, 1e-15, True)
+    assert found.value == pytest.approx(roc_auc_score(y[~part], x[~part]), abs=1e-12)
+
+
+def test_its_variance_is_of_placements_by_loops() -> None:
+    x, y, part = drawn(7, 40)
+    pos, neg = ([v for v, *one in zip(x, y, part, strict=True) if one == [side, False]]
+                for side in (True, False))  # fmt: skip
+
+    def beats(a: float, b: float) -> float:
+        return 1.0 if a > b else 0.5 if a == b else 0.0
+
+    shares = [sum(beats(a, b) for b in neg) / len(neg) for a in pos]
+    others = [sum(beats(a, b) for a in pos) / len(pos) for b in neg]
+    area = sum(shares) / len(pos)
+    s10, s01 = (
+        sum((one - area) ** 2 for one in each) / (len(each) - 1) for each in (shares, others)
+    )
+    whole, inside = counts(x, y), counts(x[part], y[part])
+    pairs = Pairs.of(whole.positives, whole.negatives)
+    assert pairs is not None
+    at = np.searchsorted(whole.scores, inside.scores)
+    found = pairs.outside(at, inside.positives, inside.negatives, level=0.9)
+    assert found is not None
+    assert found.value == pytest.approx(area, abs=1e-12)
+    assert found.variance == pytest.approx(s10 / len(pos) + s01 / len(neg), rel=1e-11)
+
+
+def test_a_part_without_a_class_and_a_part_without_a_row() -> None:
+    x, y, _ = drawn(3, 60)
+    whole = counts(x, y)
+    pairs = Pairs.of(whole.positives, whole.negatives)
+    assert pairs is not None
+    for part in (y & (np.arange(60) % 3 == 0), np.zeros(60, bool)):
+        inside, left = counts(x[part], y[part]), counts(x[~part], y[~part])
+        at = np.searchsorted(whole.scores, inside.scores)
+        found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
+        direct = delong_auc(left.positives, left.negatives, level=0.95)
+        assert found is not None
+        assert [found.value, found.variance] == pytest.approx([direct.value, direct.variance])
+
+
+def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None:
+    y = np.tile([True, False], 20)
+    part = np.arange(40) < 6
+    for x in (np.where(part, 0.5, y * 1.0), np.where(part, y * 1.0, 0.5)):
+        whole, inside = counts(x, y), counts(x[part], y[part])
+        pairs = Pairs.of(whole.positives, whole.negatives)
+        assert pairs is not None
+        at = np.searchsorted(whole.scores, inside.scores)
+        found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)
+        left = counts(x[~part], y[~part])
+        direct = delong_auc(left.positives, left.negatives, level=0.95)
+        assert found is not None
+        assert (found.value, found.low, found.high, found.variance, found.method) == (
+            direct.value, direct.low, direct.high, 0.0, direct.method,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(10, 200))
+    x, times, part = rng.random(n) ** 3, rng.integers(1, 4, n), rng.random(n) < 0.3
+    every, mine = (Powers.of([(x[some] - 0.2, times[some])]) for some in (slice(None), part))
+    found = every.outside(mine, fewest=5)
+    if times[part].sum() * 2 > times.sum():
+        assert found is None
+        return
+    assert found is not None
+    values = np.repeat(x[~part], times[~part])
+    mean = values.mean()
+    direct = uncertainty(x[~part] - mean, times[~part], fewest=5)
+    assert found[0] + 0.2 == pytest.approx(mean, abs=1e-13)
+    assert found[1].errors == pytest.approx([values.std(ddof=1) / math.sqrt(len(values))], 1e-11)
+    assert found[1].df == pytest.approx(direct.df, rel=1e-9)
+
+
+def test_losses_that_are_all_one_have_no_error() -> None:
+    x, part = np.full(50, 0.25), np.arange(50) < 10
+    x[:5] = 0.9  # only inside
+    every, mine = (Powers.of([(x[some] - 0.3, np.ones(some.sum()))])
+                   for some in (part | True, part))  # fmt: skip
+    found = every.outside(mine, fewest=5)
+    assert found is not None
+    assert (found[0] + 0.3, found[1].errors.tolist()) == (pytest.approx(0.25), [0.0])
