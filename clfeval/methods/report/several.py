@@ -111,9 +111,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         tables |= slice_rows(rows, beside, by, sizes, options.confidence)
         inside = {
             one.name: {
-                label: found
+                label: there
                 for label, part in every.items()
-                if label is not None and (found := by_labels(part, one, options.reference))
+                if label is not None and (there := by_labels(part, one, options.reference))
             }
             for one in compared_inside(held, lead, options)
             if one.needs in ("confusion", "classes")

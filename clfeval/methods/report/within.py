@@ -86,7 +86,8 @@ class Within:
         told: dict[str, list[Row]] = {}
         for row in mine:
             told.setdefault(str(row["verdict"]), []).append(row)
-        slices = many(len({row["slice"] for row in mine}), "slice")
+        labels = {str(row["slice"]) for row in mine}
+        slices = many(len(labels), "slice") if len(labels) > 1 else named([*labels])
         tests = many(self.tests[lead], "test")
         tests += " together, by Holm's rule" * (self.tests[lead] > 1)
         if len(models) > 1:
