@@ -34,6 +34,7 @@ EQUALS = "not-told-apart"  # the sentence about models that may be as good as th
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
 RANKS = get_args(Rank)
+EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def fold(
 
     only: the one table that is wanted; what the page does not show of it has all its columns.
     """
-    page, wide = page_of(result.command), not {ALL, INTERVALS}.isdisjoint(names)
+    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     if only is not None:
         shown = [*against_baseline(result, ""), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
@@ -277,6 +278,12 @@ def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
         warning.message for warning in result.warnings
         if warning.code not in aside or not names.isdisjoint(aside[warning.code])
     ]  # fmt: skip
+
+
+def said_once(part: Result, whole: Result) -> Result:
+    """Return the result of another method without the notes that stand beside the whole."""
+    told = {warning.message for warning in whole.warnings}
+    return replace(part, warnings=tuple(one for one in part.warnings if one.message not in told))
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:

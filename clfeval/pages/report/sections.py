@@ -102,9 +102,9 @@ def _spread(result: Result, model: str) -> Shown:
         most = max(shares, default=0.0)
         blocks = "".join(_block(share, most) for share in shares)
         lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
-    columns: dict[str, Source] = {"class": "class", "rows by score": "scores"}
+    columns: dict[str, Source] = {"": "class", " ": "scores"}
     return Shown(
-        "distribution", f"Scores of {quoted(model)} in each class, each to its largest bar",
+        "distribution", f"Rows of each class by score of {quoted(model)}, each to its largest bar",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 
