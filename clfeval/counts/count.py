@@ -28,7 +28,7 @@ from clfeval.counts.settle import (
     settle,
     with_related,
 )
-from clfeval.counts.slices import slice_label, slices_by
+from clfeval.counts.slices import Facets, slice_label, slices_by
 from clfeval.counts.twins import refuse_twins
 from clfeval.counts.units import rounding, unit_of
 from clfeval.errors import DataError, UsageError, bad_option, joined, listing
@@ -125,6 +125,7 @@ class Sample:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     counted: Counted | None = None
     sampled: bool = True
+    facets: Facets = ()
 
     @property
     def facts(self) -> Facts:
@@ -182,6 +183,7 @@ class Sample:
             runs=runs,
             thresholds=counted.thresholds,
             counted=counted,
+            facets=counted.kept.settled.columns.facets,
         )
 
     @classmethod
@@ -268,4 +270,6 @@ def _counts_table(opened: Predictions) -> Sample:
     runs = {} if roles.run is None else parts
     if not runs:
         slices.update(parts)
-    return Sample(slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs)
+    return Sample(
+        slices, tuple(files), *_named(roles), roles, opened.files[0].name, runs, facets=facets
+    )

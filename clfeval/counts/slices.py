@@ -22,6 +22,13 @@ def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
     return ", ".join(f"{column}={text}" for column, text in zip(by, texts, strict=True))
 
 
+def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
+    """Return the columns whose values name a slice: of several that may, the most."""
+    named = (one for one in facets if label.startswith(f"{one[0]}="))
+    return max((one for one in named if all(f", {name}=" in label for name in one[1:])),
+               key=len, default=())  # fmt: skip
+
+
 def slices_by(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
     """Return the places of the rows of each slice, ascending; columns: the values of each row."""
 

@@ -21,7 +21,7 @@ BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
 CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
-_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
+_BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
 Ends = tuple[float, float]

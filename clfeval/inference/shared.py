@@ -14,7 +14,7 @@ from clfeval.inference.influence import corrected
 from clfeval.inference.special import student_quantile
 
 DIGITS = 10  # of a covariance: sums over rows in another order differ beyond
-_BLOCK = 2**16  # rows taken at a time, few enough to stay in the cache
+_BLOCK = 2**13  # rows taken at a time: those of all pairs stay in the cache
 _NOTHING = 1e-12  # of two variances: what rounding leaves where two never differ
 
 PairPlaces = Sequence[tuple[int, int]]

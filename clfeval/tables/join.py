@@ -103,7 +103,7 @@ def join(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predict
         truth, roles.join, tuple(new for _, _, new in chosen),
         ignored=tuple(OF.format(part.called, name) for part in parts
                       for name in part.columns.ignored),
-        by=roles.by, facets=facets, weight=roles.weight, cluster=roles.cluster,
+        facets=facets, weight=roles.weight, cluster=roles.cluster,
         null_values=roles.null_value,
         written=frozenset(part.names.get(name, name) for part in parts
                           for name in part.columns.written),

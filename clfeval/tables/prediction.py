@@ -69,8 +69,7 @@ class Columns:
     naming: str = ""
     answer: str = ""
     ignored: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    facets: tuple[tuple[str, ...], ...] = ()  # which of `by`, crossed, make slices
+    facets: tuple[tuple[str, ...], ...] = ()  # columns that make slices, crossed if several
     weight: str | None = None
     run: str | None = None  # also in `by`: an observation stands once in each run
     cluster: str | None = None
@@ -82,6 +81,11 @@ class Columns:
     def source(self, model: ModelColumns) -> str:
         """Return the column of the file that holds a model's answers, or the first of them."""
         return self.answer or model.columns[0]
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that make slices."""
+        return tuple(dict.fromkeys(chain(*self.facets)))
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -232,7 +236,7 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                 if roles.decimal == ".":
                     _refuse_commas(file, found, peeks, roles)
                 return layout, replace(
-                    found, by=roles.by, facets=facets, weight=roles.weight, run=roles.run,
+                    found, facets=facets, weight=roles.weight, run=roles.run,
                     cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
                     ignored=(*found.ignored, *ignored), bits=_bits(found, peeks, roles),
                     written=frozenset(

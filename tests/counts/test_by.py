@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts.slices import slices_by
+from clfeval.counts.slices import facet_of, slices_by
 from clfeval.errors import ClfevalError
 from clfeval.result import Result
 from clfeval.tables.input import Input, facets_of
@@ -123,6 +123,21 @@ def test_places_are_those_of_a_loop() -> None:
         assert places.tolist() == [
             i for i in range(90) if all(columns[name][i] == value for name, value in wanted.items())
         ]
+
+
+def test_extremes_are_of_each_column_by_itself() -> None:
+    """Slices of two columns share rows: their largest and smallest are no two samples."""
+    table = frame(900)
+    both = clfeval.report(table, by=["site", "sex"], model=["m1"]).tables["extremes"]
+    alone = [
+        row for name in ("site", "sex")
+        for row in clfeval.report(table, by=[name], model=["m1"]).tables["extremes"]
+    ]  # fmt: skip
+    assert sorted(map(str, both)) == sorted(map(str, alone))
+    facets = (("a",), ("a", "b"), ("b=c",))
+    assert [facet_of(one, facets) for one in ("a=1", "a=1, b=2", "b=c=1", "c=1")] == [
+        ("a",), ("a", "b"), ("b=c",), (),
+    ]  # fmt: skip
 
 
 def test_entries_are_columns_crossings_and_named_once() -> None:

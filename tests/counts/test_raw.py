@@ -149,7 +149,7 @@ def test_slices(engine: Native) -> None:
     frame = pl.DataFrame(
         {"truth": ["1", "1", "0", "1"], "a": ["1", "0", "1", "1"], "site": ["x", "y", None, "x"]}
     )
-    what = plan(labels("a"), by=("site",))
+    what = plan(labels("a"), facets=(("site",),))
     raw = count(engine(frame), what)
     slices = slices_of(judge(raw, what), what)
     assert list(slices) == [None, "site=(missing)", "site=x", "site=y"]

@@ -38,7 +38,7 @@ COLUMNS = ["p0", "p1", *FLAGS, "truth", "site"]
 
 def spread(native: Any, models: list[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
     said = tuple(ModelColumns(name, "label", (f"p{i}",)) for i, name in enumerate(models))
-    columns = Columns("truth", "id", said, naming="model", answer="said", by=("site",))
+    columns = Columns("truth", "id", said, naming="model", answer="said", facets=(("site",),))
     table = collect(widen(nw.from_native(native).lazy(), columns))
     columns = [name for name in COLUMNS if name in table.columns]
     cells = [[None if pd.isna(v) else v for v in table[name].to_list()] for name in columns]

@@ -87,7 +87,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         others = outside(sample)
         beside = scored.beside | dict(of_votes(sample, others, by, options.certainty))
         sizes = sizes_of(sample, others)
-        tables |= slice_rows(metrics, beside, by, sizes, options.confidence)
+        tables |= slice_rows(metrics, beside, by, sizes, options.confidence, sample.facets)
         inside = {
             **inside_votes(sample.patterns, held, lead, options, uncut), **scored.inside,
         }  # fmt: skip

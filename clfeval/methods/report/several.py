@@ -108,7 +108,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         beside = dict(rests(others, {}))
         if any(size.spans for size, _ in sizes.values()):  # nobody looks how they go together
             beside = {key: replace(one, rho=-1.0) for key, one in beside.items()}
-        tables |= slice_rows(rows, beside, by, sizes, options.confidence)
+        tables |= slice_rows(rows, beside, by, sizes, options.confidence, sample.facets)
         inside = {
             one.name: {
                 label: there

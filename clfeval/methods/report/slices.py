@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats, Influence, Ints
 from clfeval.counts.clusters import ClusterCounts
+from clfeval.counts.slices import Facets, facet_of
 from clfeval.inference.chance import benjamini_hochberg
 from clfeval.inference.gaps import chances
 from clfeval.inference.paired_measures import difference
@@ -95,13 +96,14 @@ def go_together(
 
 def slice_rows(
     metrics: Sequence[Row], beside: Mapping[Key, Rest], held: Sequence[Asked],
-    sizes: Mapping[str, tuple[Size, Size]], level: float | None,
+    sizes: Mapping[str, tuple[Size, Size]], level: float | None, facets: Facets,
 ) -> dict[str, list[Row]]:  # fmt: skip
     """Return the tables of slices beside the other rows, the worst first, and of the extremes.
 
     gap = the value in the slice less that in the other rows, limits from those of both (Zou and
     Donner). q: Benjamini and Hochberg's, over all judged slices of one model and measure. sizes: of
-    each slice, and of the other rows.
+    each slice, and of the other rows. facets: the columns that make slices. Extremes are of each
+    by itself: slices of two columns share rows.
     """
     found: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in metrics:
@@ -136,8 +138,10 @@ def slice_rows(
                     "gap": _estimate(d[i], low[i], high[i], why), "p": _or_none(p[i]),
                     "q": _or_none(q[i]), "shown": bool(judged[i]),
                 })  # fmt: skip
-            some = [i for i in np.flatnonzero(judged).tolist() if not isnan(mine[0, i])]
-            if len(some) > 1:
+            told: dict[tuple[str, ...], list[int]] = {}
+            for i in np.flatnonzero(judged & ~np.isnan(mine[0])).tolist():
+                told.setdefault(facet_of(labels[i], facets), []).append(i)
+            for some in (each for each in told.values() if len(each) > 1):
                 spans = any(sizes[labels[i]][0].spans for i in some)
                 gap, top, last = _extremes(one, mine, some, labels, sizes, level, spans)
                 extremes.append({
