@@ -45,6 +45,7 @@ class Strip:
     cells: tuple[str, ...]
     numeric: bool
     words: str = ""  # what the column means
+    cut: bool = False  # a threshold, which a row is about
 
     @property
     def name(self) -> str:
@@ -208,7 +209,8 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
         to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
         texts = tuple(exact(v) if to_the_digit else show(v, digits, write) for v in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
-        strip = Strip(head.strip(), texts, numeric)
+        at_cut = column is not None and column.kind == "cut"
+        strip = Strip(head.strip(), texts, numeric, cut=at_cut)
         words = meanings.get(source if isinstance(source, str) else strip.name, "")
         strips.append(replace(strip, words=words))
         if len(strips) == 1 and signs:

@@ -186,7 +186,7 @@ def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
     if part.main or _needed(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
     out: list[tuple[Strip, ...]] = []
-    keys = tuple(takewhile(lambda strip: not strip.numeric, strips)) or strips[:1]
+    keys = tuple(takewhile(lambda strip: strip.cut or not strip.numeric, strips)) or strips[:1]
     here = keys
     for strip in strips[len(keys) :]:
         if len(here) > len(keys) and _needed((*here, strip), folded=TEXT_WIDTH) > width:
