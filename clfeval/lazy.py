@@ -5,15 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, overload
+from typing import Any, overload
 
-if TYPE_CHECKING:
-    from clfeval.result import Cell, Row, Rows
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+CellColumns = Mapping[str, Sequence[Any]]
 
-CellColumns = Mapping[str, Sequence["Cell"]]
 
-
-class LazyRows(Sequence["Row"]):
+class LazyRows(Sequence[Row]):
     """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
 
     __slots__ = ("_length", "_make_row", "columns")

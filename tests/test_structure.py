@@ -33,7 +33,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "interrupt": (set(), set()),
     "unnamed": ({"interrupt"}, set()),
     "yaml": ({"errors"}, {"yaml"}),
-    "result": ({"api", "views"}, set()),  # only inside the methods that print and save
+    "lazy": (set(), set()),
+    "result": ({"api", "lazy", "views"}, set()),  # only inside the methods that print and save
     "limits": ({"errors", "options", "result"}, set()),
     "measures": ({"arrays", "errors"}, {"numpy"}),
     "inference": ({"arrays"}, {"numpy", "scipy"}),
@@ -46,12 +47,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy"},
     ),
     "methods": (
-        {"arrays", "errors", "notation", "options", "shell", "words", "yaml"}
+        {"arrays", "errors", "lazy", "notation", "options", "shell", "words", "yaml"}
         | {"counts", "measures", "inference", "result"},
         {"numpy", "scipy"},
     ),
     "schema": ({"result"}, set()),
-    "pages": ({"codes", "measures", "result", "schema", "words"}, set()),
+    "pages": ({"codes", "lazy", "measures", "result", "schema", "words"}, set()),
     "baseline": ({"errors", "measures", "pages", "result"}, set()),
     "gates": ({"baseline", "errors", "limits", "measures", "pages", "result", "schema"}, set()),
     "views": ({"errors", "pages", "result", "schema", "unnamed", "words"}, {"rich", "plotext"}),

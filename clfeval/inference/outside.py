@@ -20,7 +20,7 @@ _DUST = 1e-13  # of a sum of squares: what rounding leaves of none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class RankedPairs:
     """The pairs of a positive and a negative row at m scores: which are in order.
 
     at (m, 6): of each score the rows of both classes at it, the rows at lower scores, and the sums
@@ -36,7 +36,7 @@ class Pairs:
     used: int
 
     @classmethod
-    def of(cls, positives: Counts, negatives: Counts) -> Pairs | None:
+    def of(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
         """Take the whole numbers of rows at ascending scores, (m,).
 
         None without rows of a class, or with more pairs than floats count.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 
 from clfeval.errors import DataError, Problem, listing
 from clfeval.shell import given
+from clfeval.tables.cells import COMMA, comma_hint, known_labels
 from clfeval.tables.input import Input, Names, find, is_index
 from clfeval.tables.peek import Peek
 
@@ -145,3 +146,32 @@ def likely_truth(peeks: Mapping[str, Peek]) -> tuple[str, str] | None:
     if len(texts) == 1:
         return texts[0], "the only column of few different texts"
     return (best[0], "the only column of few different values") if len(few) == 1 else None
+
+
+def refuse_commas(
+    file: str, names: Iterable[str], truth: str, peeks: Mapping[str, Peek], roles: Input
+) -> None:
+    """Raise for answers, in columns of such names, and weights with a decimal comma."""
+    known = known_labels(peeks[truth].texts, roles) if truth in peeks else set()
+    asked = [name for name in (*names, roles.weight or "") if name and name in peeks]
+    found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
+    if found:
+        texts = {name: min(peeks[name].texts) for name in found}
+        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
+        if hint := comma_hint(commas):
+            raise DataError(
+                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
+                 for name, text in texts.items()],
+                hint=hint,
+                # either way scores have one order; weights would count a thousand times
+                fixes={} if roles.weight in found else {"decimal": ","},
+            )  # fmt: skip
+        raise DataError(
+            [
+                Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,
+                        None, name)
+                for name, text in texts.items()
+            ],
+            hint="--decimal ',' reads them so",
+            fixes={"decimal": ","},
+        )  # fmt: skip

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Any, Literal, cast
 
-from clfeval.errors import DataError, Problem, bad_option, listing, no_table, unknown_column
+from clfeval.errors import DataError, bad_option, listing, no_table, unknown_column
 from clfeval.late import nw, pl
-from clfeval.tables.cells import COMMA, FRAME, comma_hint, known_labels
+from clfeval.tables.cells import FRAME, known_labels
 from clfeval.tables.csv import read_csv_head, with_comments
 from clfeval.tables.damage import blaming
 from clfeval.tables.diagnose import Check, Suspicion
 from clfeval.tables.input import Input, Kind, facets_of, match_names, refuse_left_out
 from clfeval.tables.layouts import LayoutName, layouts
 from clfeval.tables.lines import check_same_columns, titled, with_delimiter_hint
+from clfeval.tables.names import refuse_commas
 from clfeval.tables.peek import Peek, outweigh, peek
 from clfeval.tables.positive import written_alike
 from clfeval.tables.scan import FILE_NAME, Frame, Reading, TableFile, check_names, open_typed
@@ -234,7 +235,8 @@ def recognise(file: str, peeks: Mapping[str, Peek], roles: Input) -> tuple[Layou
                     if found.truth in named[flag]:
                         raise bad_option(f"{flag} '{found.truth}' is the column of true labels")
                 if roles.decimal == ".":
-                    _refuse_commas(file, found, peeks, roles)
+                    numbers = [name for one in found.models for name in one.columns]
+                    refuse_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
                 return layout, replace(
                     found, facets=facets, weight=roles.weight, run=roles.run,
                     cluster=roles.cluster, null_values=roles.null_value, fold=roles.fold_labels,
@@ -261,34 +263,6 @@ def _bits(columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> dict[str
     classes = known_labels(peeks[columns.truth].texts, roles)
     found = {name: written_alike(peeks[name].texts, classes) for name in labels}
     return {name: cast(Reading, "/".join(pair)) for name, pair in found.items() if pair}
-
-
-def _refuse_commas(file: str, columns: Columns, peeks: Mapping[str, Peek], roles: Input) -> None:
-    """Raise for answers and weights that are numbers with a decimal comma."""
-    asked = [name for model in columns.models for name in model.columns if name in peeks]
-    asked += [name for name in (columns.answer, roles.weight) if name]
-    known = known_labels(peeks[columns.truth].texts, roles) if columns.truth in peeks else set()
-    found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
-    if found:
-        texts = {name: min(peeks[name].texts) for name in found}
-        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
-        if hint := comma_hint(commas):
-            raise DataError(
-                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
-                 for name, text in texts.items()],
-                hint=hint,
-                # either way scores have one order; weights would count a thousand times
-                fixes={} if roles.weight in found else {"decimal": ","},
-            )  # fmt: skip
-        raise DataError(
-            [
-                Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,
-                        None, name)
-                for name, text in texts.items()
-            ],
-            hint="--decimal ',' reads them so",
-            fixes={"decimal": ","},
-        )  # fmt: skip
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.delong import delong_auc
 from clfeval.inference.influence import uncertainty
-from clfeval.inference.outside import Pairs, Powers
+from clfeval.inference.outside import Powers, RankedPairs
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, truth, which rows are in the part
 
@@ -36,7 +36,7 @@ def halves(y: np.ndarray, part: np.ndarray) -> bool:
 def test_the_area_outside_is_that_of_its_rows(seed: int) -> None:
     x, y, part = drawn(seed)
     whole, inside = counts(x, y), counts(x[part], y[part])
-    pairs = Pairs.of(whole.positives, whole.negatives)
+    pairs = RankedPairs.of(whole.positives, whole.negatives)
     if pairs is None:
         assert y.all() or not y.any()
         return
@@ -69,7 +69,7 @@ def test_its_variance_is_of_placements_by_loops() -> None:
         sum((one - area) ** 2 for one in each) / (len(each) - 1) for each in (shares, others)
     )
     whole, inside = counts(x, y), counts(x[part], y[part])
-    pairs = Pairs.of(whole.positives, whole.negatives)
+    pairs = RankedPairs.of(whole.positives, whole.negatives)
     assert pairs is not None
     at = np.searchsorted(whole.scores, inside.scores)
     found = pairs.outside(at, inside.positives, inside.negatives, level=0.9)
@@ -81,7 +81,7 @@ def test_its_variance_is_of_placements_by_loops() -> None:
 def test_a_part_without_a_class_and_a_part_without_a_row() -> None:
     x, y, _ = drawn(3, 60)
     whole = counts(x, y)
-    pairs = Pairs.of(whole.positives, whole.negatives)
+    pairs = RankedPairs.of(whole.positives, whole.negatives)
     assert pairs is not None
     for part in (y & (np.arange(60) % 3 == 0), np.zeros(60, bool)):
         inside, left = counts(x[part], y[part]), counts(x[~part], y[~part])
@@ -97,7 +97,7 @@ def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None
     part = np.arange(40) < 6
     for x in (np.where(part, 0.5, y * 1.0), np.where(part, y * 1.0, 0.5)):
         whole, inside = counts(x, y), counts(x[part], y[part])
-        pairs = Pairs.of(whole.positives, whole.negatives)
+        pairs = RankedPairs.of(whole.positives, whole.negatives)
         assert pairs is not None
         at = np.searchsorted(whole.scores, inside.scores)
         found = pairs.outside(at, inside.positives, inside.negatives, level=0.95)

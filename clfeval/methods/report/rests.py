@@ -16,7 +16,7 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.counts.weights import Owned, beyond
-from clfeval.inference.outside import Pairs, Powers
+from clfeval.inference.outside import Powers, RankedPairs
 from clfeval.methods.clustered import class_sizes
 from clfeval.methods.document import class_rows
 from clfeval.methods.measured.asked import NET_BENEFIT, Asked
@@ -161,7 +161,7 @@ class Everybody:
         whole, measure, level = self.whole, one.measure, wanted.level
         sides = (part.positives, part.negatives)
         if measure.interval == "delong":
-            pairs = self._once("pairs", lambda: Pairs.of(whole.positives, whole.negatives))
+            pairs = self._once("pairs", lambda: RankedPairs.of(whole.positives, whole.negatives))
             area = pairs and pairs.outside(at, *sides, level=level or 0.95)
             if not area:
                 return None
