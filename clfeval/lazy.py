@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, overload
 
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
+LazyRow = Mapping[str, Any]
 CellColumns = Mapping[str, Sequence[Any]]
 
 
-class LazyRows(Sequence[Row]):
+class LazyRows(Sequence[LazyRow]):
     """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
 
     __slots__ = ("_length", "_make_row", "columns")
 
     def __init__(
-        self, length: int, make_row: Callable[[int], Row], columns: CellColumns | None = None
+        self, length: int, make_row: Callable[[int], LazyRow], columns: CellColumns | None = None
     ) -> None:
         """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
         self._length, self._make_row, self.columns = length, make_row, columns or {}
@@ -28,10 +27,10 @@ class LazyRows(Sequence[Row]):
         return self._length
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> LazyRow: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, index: slice) -> Sequence[LazyRow]: ...
+    def __getitem__(self, index: int | slice) -> LazyRow | Sequence[LazyRow]:
         """Make one row, or a list of them for a slice."""
         if isinstance(index, slice):
             return [self._make_row(i) for i in range(*index.indices(self._length))]
@@ -48,11 +47,11 @@ class LazyRows(Sequence[Row]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def later(length: int, make: Callable[[], Sequence[Row]]) -> LazyRows:
+def later(length: int, make: Callable[[], Sequence[LazyRow]]) -> LazyRows:
     """Return so many rows, all made when the first of them is asked for."""
-    made: list[Sequence[Row]] = []
+    made: list[Sequence[LazyRow]] = []
 
-    def row(i: int) -> Row:
+    def row(i: int) -> LazyRow:
         if not made:
             made.append(make())
         return made[0][i]
@@ -60,11 +59,11 @@ def later(length: int, make: Callable[[], Sequence[Row]]) -> LazyRows:
     return LazyRows(length, row)
 
 
-def stacked(parts: Sequence[tuple[str | None, Rows]]) -> LazyRows:
+def stacked(parts: Sequence[tuple[str | None, Sequence[LazyRow]]]) -> LazyRows:
     """Return the rows of slices below one another; those of one are found without the others."""
     starts = [0, *accumulate(len(rows) for _, rows in parts)]
 
-    def row(i: int) -> Row:
+    def row(i: int) -> LazyRow:
         part = bisect_right(starts, i) - 1
         return parts[part][1][i - starts[part]]
 
