@@ -69,8 +69,8 @@ def stated(
     return {
         "command": "report",
         "signature": signature(
-            "cmd pos classes cut best abstain miss weight by cluster ci level totals resamples seed "
-            "measures",
+            "cmd pos classes cut best abstain miss weight by cluster ci level totals resamples "
+            "seed measures",
             signed, said, options, files=sample.files, statistics=statistics if others else first,
         ),
         "inputs": sample.files,

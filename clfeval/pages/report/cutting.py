@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.report.order import LISTED, ranked
-from clfeval.pages.write import exact
-from clfeval.result import Result, Row, value_of
+from clfeval.pages.write import INFINITE, REASONS, exact
+from clfeval.result import Result, Row, estimate, value_of
 from clfeval.schema import Axis, Chart, Column, Point, Series, Shown, Source, Table, of
 from clfeval.words import percent
 
@@ -110,6 +110,7 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
         note = f"on others, sens. and so on: {ON_OTHERS}"
         if any(row["limited"] is not None for row in rows):
             note += f"; {LIMITED}"
+        note += _undefined(rows)
         yield Shown(
             "cutoffs", "Thresholds chosen on these rows", columns, rows, LISTED, note,
             rank="asked", lead="honest", right=("cut",), total=len(rows),
@@ -155,6 +156,13 @@ def _ordered(result: Result, table: str) -> list[Row]:
     names = [row["model"] for row in ranked(result.whole("models"), "roc_auc")]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+
+
+def _undefined(rows: Sequence[Row]) -> str:
+    """Say why values on other rows are missing."""
+    whys = dict.fromkeys(estimate(row["honest"]).reason for row in rows)
+    said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
+    return "".join(f"; –: {why}" for why in said)
 
 
 def _model(rows: Sequence[Row]) -> dict[str, Source]:

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval import notation
 from clfeval.arrays import Counts, Ints
 from clfeval.counts.patterns import for_products
-from clfeval.errors import bad_option
+from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import Stakes
@@ -26,7 +26,8 @@ ONE_SIDED = {
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
 }  # fmt: skip
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits within which negatives are to be many
-_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<)\s*([^<>=]+)")
+CALLED_ONCE = (SENSITIVITY, "precision")  # whatever name they are asked for by
+_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 _SAME = 1e-12  # of a value: as good but for rounding
 
 
@@ -95,11 +96,19 @@ def _limited(text: str, flag: str) -> Rule | None:
     if parts is None:
         return None
     name, between, number = parts[1], parts[2], parts[3]
-    one, at = _measure(name, flag), notation.share(flag, [number.strip()])
-    up = between in (">=", "≥")
-    if between in "<>":
-        hint = given(flag, f"{name}{between}={number}")
+    if between == "=" and ":" in name:
+        return None  # a parameter
+    one = _measure(name, flag)
+    if between in "<=>":
+        sign = between if between in "<>" else "<" if one.measure.sign < 0 else ">"
+        hint = given(flag, f"{name}{sign}={number}")
         raise bad_option(f"{flag} {text}: a limit is a value that may be reached", hint)
+    try:
+        at = notation.share(flag, [number.strip()])
+    except UsageError as error:
+        what = f"{flag} {text}: '{number}' is not a number"
+        raise bad_option(what, f"for example {given(flag, f'{name}{between}.9')}") from error
+    up = between in (">=", "≥")
     if one.measure.sign and up != (one.measure.sign > 0):
         better = "high" if one.measure.sign > 0 else "low"
         sign = ">=" if one.measure.sign > 0 else "<="
@@ -125,7 +134,7 @@ def _measure(text: str, flag: str) -> Asked:
     if len(found) != 1 or found[0].by != "name":
         raise bad_option(f"{flag} {text}: one measure at a time", f"for example {flag} j_index")
     one = found[0]
-    if one.measure.twin is not None:
+    if one.measure.twin in CALLED_ONCE:
         one = Asked(one.measure.twin, CATALOG[one.measure.twin], one.settings)
     if one.measure.id == AT_RISK:  # of the table, wherever the cut is
         t = one.settings.get("t", 0.5)
