@@ -191,10 +191,10 @@ WARNINGS: Mapping[str, str] = {
 }  # fmt: skip
 
 ANSWERS: Mapping[str, str] = {
+    "abstention": "What the answers are worth, where some rows have none.",
     "against-reference": "Which models discriminate more than the one asked for.",
     "all-needed": "Each model finds rows that no other finds.",
     "best": "One model has the largest value of what decides, and others may be as good.",
-    "abstention": "What the answers are worth, where some rows have none.",
     "best-at": "One model has the best value at a class ratio.",
     "best-curve": "One model's scores separate the classes best over all thresholds.",
     "best-delta": "One model discriminates best.",

@@ -22,7 +22,7 @@ from clfeval.methods.options import (
 from clfeval.options import Command, Opt, listed, mapping, number
 
 if TYPE_CHECKING:
-    from clfeval.methods.report.cutting.rules import Rule
+    from clfeval.methods.report.cutting.rules import CutRule
     from clfeval.methods.report.cutting.zones import Zone
 
 MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
@@ -156,7 +156,7 @@ class ReportOptions(Sure):
         return (*self.margin, *self.resolution)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[CutRule, ...]:
         """What thresholds are chosen by."""
         if not self.best_threshold:
             return ()
@@ -203,7 +203,7 @@ REPORT = Command(
     examples="""clfeval report preds.csv --positive malignant
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
-clfeval report preds.csv --best-threshold mcc --best-threshold 'sens>=.9' --abstain 5%
+clfeval report preds.csv --best-threshold 'sens>=.9' --abstain 5%
 clfeval report preds.csv --by site -f json | jq .tables.models
 clfeval report new=new.csv old=old.csv --join id --reference old
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'

@@ -153,6 +153,8 @@ def risk_chart(result: Result, names: Sequence[str]) -> Iterator[Chart]:
 def _ordered(result: Result, table: str) -> list[Row]:
     """Return the rows of the whole table: rule by rule, the models in their order."""
     rows = result.whole(table)
+    if not rows:
+        return []
     names = [row["model"] for row in ranked(result.whole("models"), "roc_auc")]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))

@@ -22,7 +22,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.report.cutting.chosen import cutoff_rows, judged_by
-from clfeval.methods.report.cutting.rules import Rule, rules_of
+from clfeval.methods.report.cutting.rules import CutRule, rules_of
 from clfeval.methods.report.cutting.zones import abstention_rows, zones_of
 from clfeval.result import Row, estimate
 from tests.benchmarks.coverage import Line
@@ -95,7 +95,7 @@ def _place(p: Arrays, prevalence: float) -> Arrays:
 
 
 def _of_rule(
-    rule: Rule, row: Row, counts: ScoreCounts, prevalence: float
+    rule: CutRule, row: Row, counts: ScoreCounts, prevalence: float
 ) -> Iterator[tuple[str, Held]]:
     """Yield the limits and the truths of the best value, of the limited one, and flattering."""
     cut = row["threshold"]

@@ -12,6 +12,7 @@ from clfeval.arrays import Counts, Floats, over
 from clfeval.counts.clusters import ClusterCounts
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.weights import RowWeights
 from clfeval.inference.influence import smaller_class
 from clfeval.inference.resampling import percentiles, resampled_counts, stream
 from clfeval.measures.catalog import CATALOG
@@ -22,7 +23,7 @@ from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.decisions import confusions_at
 from clfeval.methods.measured.hard import HardLimits, measured
 from clfeval.methods.options import Certainty
-from clfeval.methods.report.cutting.rules import Rule
+from clfeval.methods.report.cutting.rules import CutRule
 from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.result import Estimate, Row
 
@@ -53,7 +54,7 @@ class Luck:
 
 
 def cutoff_rows(
-    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[Rule], wanted: Certainty
+    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty
 ) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
@@ -73,7 +74,7 @@ def cutoff_rows(
     luck = [None] * len(rules) if why_not or infinite else [
         *lucks(counts, rules, wanted, f"{model}\0{label or ''}")
     ]  # fmt: skip
-    rows: list[Row] = []
+    rows, alone = list[Row](), isinstance(counts.clusters, RowWeights)
     for rule, place, found in zip(rules, places, luck, strict=True):
         reason = INFINITE if infinite else _unmet(rule, points) if place < 0 else None
         who = {"slice": label, "model": model, "chosen_by": rule.name}
@@ -88,7 +89,7 @@ def cutoff_rows(
         every = [rule.best, *([rule.within] if rule.within else []), *RATES.values(), CALLED]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None and found is not None:
-            judged = judged_by(every, _less_luck(here, found, rule), wanted)
+            judged = judged_by(every, _less_luck(here, found, rule, rows=alone), wanted)
         best, *limited, sens, spec, ppv, npv, called = judged
         low, high = (np.nan, np.nan) if found is None else (found.low, found.high)
         rows.append(
@@ -106,7 +107,7 @@ def cutoff_rows(
 
 
 def lucks(
-    counts: ScoreCounts, rules: Sequence[Rule], wanted: Certainty, name: str
+    counts: ScoreCounts, rules: Sequence[CutRule], wanted: Certainty, name: str
 ) -> Iterator[Luck]:
     """Yield what the threshold of each rule owes to luck, from rows (or clusters) drawn again.
 
@@ -179,24 +180,48 @@ def _table_at(points: RocPoints, place: int, counts: ScoreCounts) -> ConfusionCo
     return confusions_at(counts, points.thresholds[[place]])
 
 
-def _value(rule: Rule, table: ConfusionCounts) -> float:
+def _value(rule: CutRule, table: ConfusionCounts) -> float:
     """Return what is to be best."""
     cells = (np.asarray(getattr(table, cell), np.float64) for cell in CELLS)
     with np.errstate(all="ignore"):
         return float(np.asarray(rule.best.measure.function(Confusion(*cells))).ravel()[0])
 
 
-def _less_luck(here: ConfusionCounts, luck: Luck, rule: Rule) -> ConfusionCounts:
-    """Return the table whose two rates are less what they owe to luck.
+def _less_luck(here: ConfusionCounts, luck: Luck, rule: CutRule, *, rows: bool) -> ConfusionCounts:
+    """Return the table whose two rates are less what they owe to luck; rows: each is by itself.
 
     As it is where it would be better so: nothing is better on other rows than on those that chose.
     """
     p, n = here.positives, here.negatives
     tp, fp = np.clip(here.tp - luck.tp * p, 0, p), np.clip(here.fp - luck.fp * n, 0, n)
     less = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
+    if here.sums is not None:
+        less = replace(less, sums=thinned(here, less, rows=rows)[None])
     before, after = _value(rule, here), _value(rule, less)
     better = rule.within is None and rule.best.measure.sign * (after - before) > 0
     return here if better else less
+
+
+def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
+    """Return the sums of products, (4, 4), where some hits are none, or some others are hits.
+
+    Of TP of which every row stays with the chance a, wherever it is: a TP, and a² times the sum of
+    squares with a (1 - a) times that of the rows; of TP that grow the same of FN.
+    """
+    assert here.sums is not None
+    sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)
+    for i, hit, other in ((0, "tp", "fn"), (1, "fp", "tn")):
+        before, after = (float(getattr(one, hit)[0]) for one in (here, less))
+        which, left = np.eye(4)[i], hit
+        if after > before:  # fewer of the others
+            which, left = np.eye(4)[2 + i] - which, other
+        stays = (
+            float(over(getattr(less, left)[0], getattr(here, left)[0])) if before != after else 1
+        )
+        moved[i] = np.eye(4)[2 + i] - stays * which if left == other else stays * which
+        squares = float(which @ sums @ which) if rows else float(getattr(here, left)[0]) * here.unit
+        alone[i] = stays * (1 - stays) * squares
+    return np.asarray(moved @ sums @ moved.T + np.diag(alone))
 
 
 def judged_by(every: Sequence[Asked], table: ConfusionCounts, wanted: Certainty) -> list[Estimate]:
@@ -225,7 +250,7 @@ def _why_not(counts: ScoreCounts) -> str | None:
     return "too_few_clusters" if isinstance(counts.clusters, ClusterCounts) else "too_few_rows"
 
 
-def _unmet(rule: Rule, points: RocPoints) -> str:
+def _unmet(rule: CutRule, points: RocPoints) -> str:
     """Return why there is no best threshold."""
     measure, last = rule.best.measure, points.tables
     ends = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
@@ -235,7 +260,7 @@ def _unmet(rule: Rule, points: RocPoints) -> str:
     return why(measure.undefined, ends) if rule.within is None else UNMET
 
 
-def _without(rule: Rule, reason: str) -> Row:
+def _without(rule: CutRule, reason: str) -> Row:
     """Return the cells of a rule by which no threshold is chosen."""
     none = Estimate(None, reason=reason)
     cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))

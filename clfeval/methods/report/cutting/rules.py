@@ -32,7 +32,7 @@ _SAME = 1e-12  # of a value: as good but for rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class CutRule:
     """What is to be best, and what may not be passed; name: how tables call it.
 
     within: the measure of the limit, None without one; at: the limit; sign: 1 where values from
@@ -69,13 +69,13 @@ class Rule:
         return np.where(known.any(axis=-1), delta.argmax(axis=-1), -1)
 
 
-def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[Rule, ...]:
+def rules_of(texts: Sequence[str], flag: str = FLAG) -> tuple[CutRule, ...]:
     """Return the rules that are asked for, each once; UsageError for what is none."""
     found = [_limited(text, flag) or _best(text, flag) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _best(text: str, flag: str) -> Rule:
+def _best(text: str, flag: str) -> CutRule:
     one = _measure(text, flag)
     if one.name in ONE_SIDED:
         answer, within = ONE_SIDED[one.name]
@@ -87,10 +87,10 @@ def _best(text: str, flag: str) -> Rule:
     if not one.measure.sign:
         what = f"{flag} {text}: neither more nor less of {one.measure.title} is better"
         raise bad_option(what, f"for example {flag} j_index")
-    return Rule(one.name, one)
+    return CutRule(one.name, one)
 
 
-def _limited(text: str, flag: str) -> Rule | None:
+def _limited(text: str, flag: str) -> CutRule | None:
     """Return the rule of a limit, `sens>=.9`; None for other texts."""
     parts = _LIMIT.fullmatch(text.strip())
     if parts is None:
@@ -99,8 +99,8 @@ def _limited(text: str, flag: str) -> Rule | None:
     if between == "=" and ":" in name:
         return None  # a parameter
     one = _measure(name, flag)
-    if between in "<=>":
-        sign = between if between in "<>" else "<" if one.measure.sign < 0 else ">"
+    if between in ("<", "=", ">"):
+        sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
         hint = given(flag, f"{name}{sign}={number}")
         raise bad_option(f"{flag} {text}: a limit is a value that may be reached", hint)
     try:
@@ -119,7 +119,7 @@ def _limited(text: str, flag: str) -> Rule | None:
         raise bad_option(f"{what}{one.measure.high:g}")
     best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
     written = f"{one.name}{'>=' if up else '<='}{at:g}"
-    return Rule(written, Asked(best, CATALOG[best], {}), one, at, 1 if up else -1)
+    return CutRule(written, Asked(best, CATALOG[best], {}), one, at, 1 if up else -1)
 
 
 def _measure(text: str, flag: str) -> Asked:

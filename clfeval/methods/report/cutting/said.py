@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.report.cutting.chosen import ALWAYS, NEVER, UNMET
@@ -23,13 +23,15 @@ def cutting_answer(
     return (*_each(cutoffs, models, _cut), *_each(abstentions, models, _zone))
 
 
-def _each(rows: Sequence[Row], models: Sequence[str], say: object) -> Iterator[Answer]:
+def _each(
+    rows: Sequence[Row], models: Sequence[str], say: Callable[[Row], Answer]
+) -> Iterator[Answer]:
     whole = [row for row in rows if row["slice"] is None]
     there = [str(row["model"]) for row in whole]
     model = next((one for one in models if one in there), there[0] if there else None)
     mine = [row for row in whole if row["model"] == model]
     for row in mine[:MOST]:
-        yield say(row)  # type: ignore[operator]
+        yield say(row)
 
 
 def _cut(row: Row) -> Answer:
@@ -43,10 +45,11 @@ def _cut(row: Row) -> Answer:
         if value.reason != UNMET:
             text = f"No threshold of {name} can be chosen by {rule}: it is undefined at each."
         return Answer(code, text, (model,), measure)
-    what = f"Cut {name} at {_at(row['threshold'])} for {rule}"
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
         what = f"For {rule} call every row {answer}, whatever {name} says"
+    else:
+        what = f"Cut {name} at {_at(row['threshold'])} for {rule}"
     title = CATALOG[measure].title
     said = f"{title} {_with(honest)}"
     if honest.value is None:

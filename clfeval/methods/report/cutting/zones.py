@@ -15,7 +15,7 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.selective import mean_risk
+from clfeval.measures.selective import DIGITS, mean_risk
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.options import Certainty
 from clfeval.methods.report.cutting.chosen import CALLED, INFINITE, RATES, judged_by
@@ -25,7 +25,6 @@ from clfeval.result import Estimate, Row
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")
 EXAMPLE = f"{FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
-DIGITS = 12  # of a distance: two that are the same differ beyond
 ANSWERED = {"accuracy": Asked("accuracy", CATALOG["accuracy"], {}), **RATES}
 
 
