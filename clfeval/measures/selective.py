@@ -75,7 +75,7 @@ def _likelier(
     pos, neg, _ = at_scores(p, positives, negatives)
     p = p[distinct(p)]
     yes = p >= 0.5
-    sure = np.round(np.maximum(p, 1 - p), DIGITS)
+    sure: Floats = np.round(np.maximum(p, 1 - p).astype(np.float64), DIGITS)
     return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
 
 

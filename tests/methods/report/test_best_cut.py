@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import clfeval
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.inference.resampling import stream
-from clfeval.methods.report.cutting.chosen import redrawn
+from clfeval.methods.report.cutting.chosen import redrawn, thinned
 from clfeval.methods.report.cutting.rules import rules_of
 from clfeval.result import Estimate, Result
 from tests.reference import ScoredRow
@@ -347,6 +348,44 @@ def test_what_is_no_rule_is_refused_with_one_that_is(text: str, said: str, hint:
 def test_a_rule_asked_for_twice_is_one_whatever_it_is_called() -> None:
     names = [rule.name for rule in rules_of(["sens>=.9", "recall >= 90%", "tpr≥0.9", "mcc", "MCC"])]
     assert names == ["sensitivity>=0.9", "mcc"]
+
+
+@pytest.mark.parametrize(("tp", "fp"), [(2.4, 3.0), (4.5, 1.5), (4.0, 3.9)])
+@pytest.mark.parametrize("rows", [True, False])
+def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, rows: bool) -> None:
+    """Every way to let each row stay or go, with its chance: the mean of the products."""
+    kinds = [("tp", 0), ("tp", 0), ("fn", 0), ("tp", 1), ("tn", 1), ("fp", 1), ("fn", 2), ("fp", 2),
+             ("fp", 0), ("tn", 2), ("tp", 2)]  # fmt: skip
+    cluster = np.arange(len(kinds)) if rows else np.array([c for _, c in kinds])
+    cell = np.array([kind for kind, _ in kinds])
+    truth, says = np.isin(cell, ["tp", "fn"]), np.isin(cell, ["tp", "fp"])
+
+    def products(says: Any) -> Any:
+        each = np.zeros((cluster.max() + 1, 4))
+        for c, y, said in zip(cluster, truth, says, strict=True):
+            each[c] += [y and said, not y and said, y, not y]
+        return each.T @ each
+
+    def chance(y: bool, said: bool) -> float:
+        """Return with what chance a row is called positive in the end."""
+        total, kept = (tp, 4.0) if y else (fp, 3.0)
+        if total < kept:
+            return total / kept if said else 0.0
+        others = float((truth == y).sum()) - kept
+        return 1.0 if said else (total - kept) / others
+
+    chances = np.array([chance(bool(y), bool(s)) for y, s in zip(truth, says, strict=True)])
+    wanted = np.zeros((4, 4))
+    for other in np.ndindex(*[2] * len(kinds)):
+        weight = np.prod(np.where(other, chances, 1 - chances))
+        if weight:
+            wanted += weight * products(np.array(other, bool))
+    p, n = (np.array([float(side.sum())]) for side in (truth, ~truth))
+    here, less = (
+        ConfusionCounts(("",), t, f, p - t, n - f, p, n, 1, products(says)[None])
+        for t, f in ((np.array([4.0]), np.array([3.0])), (np.array([tp]), np.array([fp])))
+    )
+    assert thinned(here, less, rows=rows) == pytest.approx(wanted)
 
 
 def test_nothing_changes_for_who_does_not_ask() -> None:

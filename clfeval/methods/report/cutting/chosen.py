@@ -215,12 +215,10 @@ def thinned(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floa
         which, left = np.eye(4)[i], hit
         if after > before:  # fewer of the others
             which, left = np.eye(4)[2 + i] - which, other
-        stays = (
-            float(over(getattr(less, left)[0], getattr(here, left)[0])) if before != after else 1
-        )
+        old, new = (float(getattr(one, left)[0]) for one in (here, less))
+        stays = new / old if new != old else 1.0
         moved[i] = np.eye(4)[2 + i] - stays * which if left == other else stays * which
-        squares = float(which @ sums @ which) if rows else float(getattr(here, left)[0]) * here.unit
-        alone[i] = stays * (1 - stays) * squares
+        alone[i] = stays * (1 - stays) * (float(which @ sums @ which) if rows else old * here.unit)
     return np.asarray(moved @ sums @ moved.T + np.diag(alone))
 
 
