@@ -75,7 +75,7 @@ def _likelier(
     pos, neg, _ = at_scores(p, positives, negatives)
     p = p[distinct(p)]
     yes = p >= 0.5
-    sure: Floats = np.round(np.maximum(p, 1 - p).astype(np.float64), DIGITS)
+    sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
     return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
 
 

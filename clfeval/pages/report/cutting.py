@@ -117,22 +117,27 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
             places=[""] * len(rows), legend=("here", "drawn again"),
         )  # fmt: skip
     rows = _ordered(result, "abstentions")
+    chosen = dict.fromkeys(str(row["chosen_by"]) for row in rows)
+    costs = [name for name in chosen if name.startswith("cost")]
     if rows:
         columns = {
-            **_model(rows), "zone": _chosen, "no answer": _zone, "answered": "coverage",
+            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "no answer": _zone, "answered": "coverage",
             "accuracy": "accuracy", "of all": "accuracy_of_all", **RATES,
         }  # fmt: skip
-        if any(row["cost"] is not None for row in rows):
+        note = "accuracy, sens. and so on: of rows that have an answer"
+        if costs:
             columns |= {"cost": "cost", "cost of all": "cost_of_all"}
+        if len(costs) == 1:
+            note += f"; cost: {costs[0].partition(':')[2].replace(',', ', ')}"
         yield Shown(
             "abstentions", "Without an answer near the threshold", columns, rows, LISTED,
-            "accuracy, sens. and so on: of rows that have an answer", rank="asked",
-            lead="accuracy", total=len(rows), places=[""] * len(rows),
+            note, rank="asked", lead="accuracy", total=len(rows), places=[""] * len(rows),
         )  # fmt: skip
     if "risk" in result.tables:
+        rows = [*result.whole("risk")]
         yield Shown("risk", "Risk by coverage: errors among the rows farthest from the threshold",
-                    "model coverage risk distance", result.whole("risk"), LISTED,
-                    total=len(result.whole("risk")))  # fmt: skip
+                    "model coverage risk distance", [*_steps(rows)], 4 * LISTED,
+                    total=len(rows))  # fmt: skip
 
 
 def risk_chart(result: Result, names: Sequence[str]) -> Iterator[Chart]:
@@ -160,6 +165,16 @@ def _ordered(result: Result, table: str) -> list[Row]:
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
 
 
+def _steps(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the first point of each model from every twentieth of the rows on."""
+    last: tuple[object, int] = ("", -1)
+    for row in rows:
+        here = row["model"], int(20 * (value_of(row["coverage"]) or 0.0) + 1e-9)
+        if here != last:
+            yield row
+        last = here
+
+
 def _undefined(rows: Sequence[Row]) -> str:
     """Say why values on other rows are missing."""
     whys = dict.fromkeys(estimate(row["honest"]).reason for row in rows)
@@ -178,6 +193,11 @@ def _chosen(row: Row) -> str:
         return f"{percent(float(text))} %"
     except ValueError:
         return text.replace("expected_cost:", "cost:")
+
+
+def _kind(row: Row) -> str:
+    """Write a zone in a word, where one alone is by costs."""
+    return "cost" if str(row["chosen_by"]).startswith("cost") else _chosen(row)
 
 
 def _cut(row: Row) -> str:

@@ -10,6 +10,11 @@ from clfeval.result import Answer, Estimate, Row, estimate
 from clfeval.words import between, exact, number, percent, quoted
 
 MOST = 2  # rules, and zones, of which a screen has a sentence each
+NOWHERE = {
+    "needs_threshold": "nobody knows from which score on it says positive (--threshold T)",
+    "not_probabilities": "costs need probabilities, and its scores are none",
+    "infinite_scores": "some of its scores are infinite",
+}
 OTHERS = "on rows that did not choose it"
 
 
@@ -88,8 +93,8 @@ def _zone(row: Row) -> Answer:
     )  # fmt: skip
     coverage = estimate(row["coverage"]).value
     if coverage is None or before.value is None:
-        text = f"Nobody can say where {name} is to give no answer: it has no threshold, or scores "
-        return Answer(code, f"{text}that do not suit.", (model,))
+        why = NOWHERE.get(str(accuracy.reason), "nobody knows where its answers change")
+        return Answer(code, f"{name} has an answer for every row: {why}.", (model,))
     costs = str(row["chosen_by"]).startswith("cost")
     if accuracy.value is None:
         text = f"No row of {name} would have an answer."
