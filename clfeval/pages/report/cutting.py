@@ -86,6 +86,8 @@ MEANINGS: Mapping[str, str] = {
     "drawn again": "between which thresholds most tables of rows drawn again choose",
     "here": "what is to be best, on the rows that chose the threshold: it flatters",
     "on others": f"the same {ON_OTHERS}",
+    "zone": "of a share the rows nearest the threshold in force have no answer; by costs those of "
+    "which both answers cost more than none, by their probabilities (Chow)",
     "no answer": "scores from the first number up and below the second have no answer",
     "answered": "share of the rows that have an answer",
     "of all": "accuracy if every row has an answer",
@@ -121,8 +123,8 @@ def shown_cuts(result: Result) -> Iterator[Shown]:
     costs = [name for name in chosen if name.startswith("cost")]
     if rows:
         columns = {
-            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "no answer": _zone, "answered": "coverage",
-            "accuracy": "accuracy", "of all": "accuracy_of_all", **RATES,
+            **_model(rows), "zone": _kind if len(costs) == 1 else _chosen, "no answer": _zone,
+            "answered": "coverage", "accuracy": "accuracy", "of all": "accuracy_of_all", **RATES,
         }  # fmt: skip
         note = "accuracy, sens. and so on: of rows that have an answer"
         if costs:

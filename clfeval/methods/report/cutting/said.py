@@ -108,10 +108,12 @@ def _zone(row: Row) -> Answer:
     if row["high"] is not None:
         ends = f"from {_at(row['low'])} to below {_at(row['high'])}"
     text = f"Without an answer for {percent(1 - coverage)} % of the rows, scores of {name} {ends}, "
-    text += f"accuracy of the rest is {_with(accuracy)}, of all rows {number(before.value)}."
+    text += f"accuracy of the rest is {_with(accuracy)}"
     if costs:
-        cost, old = (float(str(row[key])) for key in ("cost", "cost_of_all"))
-        text = text[:-1] + f"; a row costs {number(cost)} instead of {number(old)} on average."
+        cost, old = (number(float(str(row[key]))) for key in ("cost", "cost_of_all"))
+        text += f"; a row here costs {cost} on average, {old} cut at {_at(row['threshold'])}."
+    else:
+        text += f", of all rows {number(before.value)}."
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
 
 
