@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints, remembered
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.settle import slice_label
@@ -178,6 +178,11 @@ class ScoreCounts:
         """True where weights are no whole numbers, and no rows."""
         return self.unit != 1
 
+    @property
+    def running(self) -> Counts:
+        """How many rows of each class have a lower score than each, and than none: (2, m + 1)."""
+        return _running(self.positives, self.negatives)
+
     def frozen(self) -> ScoreCounts:
         """Return the same, which nobody can write to from here on."""
         for column in (self.scores, self.positives, self.negatives):
@@ -282,6 +287,15 @@ def firsts_of_groups(rows: Counts, most: int) -> Ints:
     ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
     last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
     return np.concatenate([[0], last[:-1] + 1])
+
+
+@remembered
+def _running(*parts: Counts) -> Counts:
+    kind = np.result_type(*parts)
+    found = np.zeros((len(parts), len(parts[0]) + 1), kind)
+    for row, part in zip(found, parts, strict=True):
+        np.cumsum(part, out=row[1:])
+    return found
 
 
 def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:

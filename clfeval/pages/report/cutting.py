@@ -86,8 +86,8 @@ MEANINGS: Mapping[str, str] = {
     "drawn again": "between which thresholds most tables of rows drawn again choose",
     "here": "what is to be best, on the rows that chose the threshold: it flatters",
     "on others": f"the same {ON_OTHERS}",
-    "zone": "of a share the rows nearest the threshold in force have no answer; by costs those of "
-    "which both answers cost more than none, by their probabilities (Chow)",
+    "zone": "of a share: the rows nearest the threshold in force; cost: where both answers cost "
+    "more than none (Chow)",
     "no answer": "scores from the first number up and below the second have no answer",
     "answered": "share of the rows that have an answer",
     "of all": "accuracy if every row has an answer",
