@@ -191,11 +191,13 @@ WARNINGS: Mapping[str, str] = {
 }  # fmt: skip
 
 ANSWERS: Mapping[str, str] = {
+    "abstention": "What the answers are worth, where some rows have none.",
     "against-reference": "Which models discriminate more than the one asked for.",
     "all-needed": "Each model finds rows that no other finds.",
     "best": "One model has the largest value of what decides, and others may be as good.",
     "best-at": "One model has the best value at a class ratio.",
     "best-curve": "One model's scores separate the classes best over all thresholds.",
+    "best-cut": "The threshold that a rule chooses, and what it is worth on other rows.",
     "best-delta": "One model discriminates best.",
     "best-pair": "Two models together find most.",
     "best-threshold": "With a threshold of its own each, another model does best.",

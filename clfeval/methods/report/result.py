@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from clfeval.arrays import Floats
@@ -51,6 +52,9 @@ from clfeval.methods.report.curves import (
     distribution_rows,
     threshold_rows,
 )
+from clfeval.methods.report.cutting.said import cutting_answer
+from clfeval.methods.report.cutting.tables import TABLES as CUT_TABLES
+from clfeval.methods.report.cutting.tables import check_scored, cut_tables
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
@@ -70,7 +74,7 @@ from clfeval.methods.report.together import (
 )
 from clfeval.result import Estimate, Result, Row, estimate
 
-TABLES = ("metrics", "calibration", "thresholds", "decision", "distribution", "curves",
+TABLES = ("metrics", *CUT_TABLES, "calibration", "thresholds", "decision", "distribution", "curves",
           "baselines")  # fmt: skip
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -82,6 +86,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    check_scored(options, scored=any_scored(sample))
     asked = asked_of(("default", *options.measure, *options.compared))
     counts = sample.slices[None]
     tables: dict[str, list[Row]] = {name: [] for name in TABLES}
@@ -123,11 +128,12 @@ def report_result(sample: Sample, options: ReportOptions) -> Result:
     if lead == LEAD_OF_LABELS:
         first = at_threshold(first, sample.thresholds)
     told = slices_answer(tables.get("slices", ()), lead, first.models, options.confidence)
+    cuts = cutting_answer(tables.get("cutoffs", ()), tables.get("abstentions", ()), first.models)
     return Result(
         **stated(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **contests.tables, "confusion": confusion},
-        answer=at_most(contests.before(first, *told, *more_said)),
+        answer=at_most(contests.before(*cuts, first, *told, *more_said)),
         warnings=(
             *notes(sample), *notes_of(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if _of_logs(asked) else ()), *caveats(asked),
@@ -234,7 +240,8 @@ def _of_model(
         measures += score_rows(label, model, here, cut, asked, options.certainty)
         if label is not None:
             beside |= of_model(label, model, whole, here, cut, by, options.certainty)
-        for table, rows in _curves(label, model, here, options, sample):
+        for table, rows in chain(_curves(label, model, here, options, sample),
+                                 cut_tables(label, model, here, cut, options)):  # fmt: skip
             tables.setdefault(table, []).extend(rows)
     moved = dict[str, tuple[float, Floats]]()
     for one in held:

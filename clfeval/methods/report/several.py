@@ -53,7 +53,7 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
     asked = asked_of_classes(
         (*options.measure, *options.compared), counted.order, ordered=counted.ordered
     )
-    _refuse(counted)
+    _refuse(counted, options)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
     check_reference(whole.models, options, same_rows=True)
@@ -134,12 +134,15 @@ def _called(counted: Counted, text: str) -> Iterator[str]:
     yield from (one.name for one in found if one.by == "name")
 
 
-def _refuse(counted: Counted) -> None:
+def _refuse(counted: Counted, options: ReportOptions) -> None:
     """Raise for what more than two classes do not take."""
-    if counted.roles.threshold:
-        what = "--threshold has nothing to act on: no class is positive"
-        hint = "--positive CLASS looks at one of them against the rest"
-        raise UsageError.of(what, "positive-needed", hint=hint)
+    asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
+             "--abstain": options.abstain}  # fmt: skip
+    for flag, given in asked.items():
+        if given:
+            what = f"{flag} has nothing to act on: no class is positive"
+            hint = "--positive CLASS looks at one of them against the rest"
+            raise UsageError.of(what, "positive-needed", hint=hint)
 
 
 def _absent(patterns: ClassPatterns) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from clfeval.pages.asked import MEASURED
 from clfeval.pages.columns import CELLS, MODEL, SLICE
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import compared
+from clfeval.pages.report import compared, cutting
 from clfeval.pages.report.charts import charts
 from clfeval.pages.report.sections import shown
 from clfeval.pages.write import class_counts, joined
@@ -54,6 +54,7 @@ TABLES = (
                        Column("treat_all", "number", "treating all"),
                        Column("gain", "estimate", "gain over all and none"),
                        Column("helps", "flag?"))),
+    *cutting.TABLES,
     *compared.TABLES,
     Table("distribution", (SLICE, MODEL, *of("text", "class"), *of("number", "from to"),
                            *of("weight", "rows"), *of("part?", "share"))),
@@ -81,6 +82,7 @@ PAGE = Page(
     "report", TABLES, headline, shown, charts, beyond=beyond,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
            "changed"),
-    plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),
-    glossary={**REPORT, **compared.MEANINGS}, headings=REPORT_HEADINGS,
+    plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
+    glossary={**REPORT, **compared.MEANINGS, **cutting.MEANINGS},
+    headings={**REPORT_HEADINGS, **cutting.HEADINGS},
 )  # fmt: skip
