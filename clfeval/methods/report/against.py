@@ -14,12 +14,14 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
 from clfeval.inference.chance import mid_p
+from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
 from clfeval.methods.verdict import UNDECIDED, verdict
 from clfeval.result import Estimate, Row
 
 DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
+FARTHER = f"{DELONG}, out to square-and-add of logits"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
 # shares of rows that both models are judged on: which class is wanted, None for both
 OF_ROWS: Mapping[str, bool | None] = {
@@ -54,7 +56,7 @@ def comparison_rows(
     if share:
         p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
     adjusted = p if any(map(isnan, p)) else holm(p)
-    ends = [np.stack(one.shared.limits(apart, level=at)) for at in (level, together)]
+    ends, reaching = _ends(one, apart, (level, together))
     if share:
         for both, at in zip(ends, (level, together), strict=True):
             _unseen(both, changed, OF_ROWS[one.measure.id], at)
@@ -76,8 +78,21 @@ def comparison_rows(
             "verdict": _verdict(one.sign, adjusted_too, told, margin),
             "se": error or None, **_newly(changed[q], turn, patterns.unit, known),
             "detectable": detectable(error, level=level, df=df) if error else None,
-            "method": _method(one, share, error),
+            "method": FARTHER if reaching[q] else _method(one, share, error),
         }  # fmt: skip
+
+
+def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
+    """Return limits of differences at levels, (2, q) each, and which of the first reach farther."""
+    if one.measure.interval != "delong":
+        none = np.zeros(len(apart), bool)
+        return [np.stack(one.shared.limits(apart, level=level)) for level in levels], none
+    found = [
+        farther(one.values, one.shared, one.pairs, level=level, fewest=one.fewest,
+                low=one.measure.low, high=one.measure.high)
+        for level in levels
+    ]  # fmt: skip
+    return [np.stack([low, high]) for low, high, _ in found], found[0][2]
 
 
 def resolution_rows(
