@@ -111,6 +111,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
         "changed": "how many rows each model has right and the reference wrong, and the other way",
         "best": "by each measure who may be the best, and the limits of each model's place",
         "winner": "by each measure the best of three or more, less the luck of having been that",
+        "together": "whether all models are right in as many rows: Cochran's Q",
         "baselines": "what each measure is worth without information, and p",
         "resolution": "how many rows it takes to see the difference that --resolution names",
         "changes": "rows that a model and the reference answer otherwise, one of them right",

@@ -13,7 +13,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
-from clfeval.inference.chance import mid_p
+from clfeval.inference.chance import cochran_q, mid_p
 from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
@@ -23,6 +23,9 @@ from clfeval.result import Estimate, Row
 DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
 FARTHER = f"{DELONG}, out to square-and-add of logits"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
+COCHRAN, NO_ROW = "Cochran's Q, chi²", "no row differs"
+NOT_ALIKE = "none: Cochran's Q takes rows that are independent and count one each"
+ENOUGH = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
 # shares of rows that both models are judged on: which class is wanted, None for both
 OF_ROWS: Mapping[str, bool | None] = {
     "accuracy": None, "error_rate": None, "sensitivity": True, "recall": True, "fnr": True,
@@ -93,6 +96,30 @@ def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[F
         for level in levels
     ]  # fmt: skip
     return [np.stack([low, high]) for low, high, _ in found], found[0][2]
+
+
+def together_rows(
+    patterns: PatternCounts | ClassPatterns, without: Collection[str] = ()
+) -> Iterator[Row]:
+    """Yield whether three models or more are right in as many rows, all together.
+
+    without: models without a threshold. Of rows in clusters or with weights Q says nothing.
+    """
+    places = [i for i, model in enumerate(patterns.models) if model not in without]
+    if len(places) < 3:
+        return
+    right = patterns.votes[:, places] == patterns.truth[:, None]
+    differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
+    q, p = cochran_q(right, patterns.n)
+    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < ENOUGH else COCHRAN
+    if not differ:
+        method = NO_ROW
+    if patterns.clusters is not None:
+        q, p, method = nan, nan, NOT_ALIKE
+    yield {
+        "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
+        "statistic": _or_none(q), "p": _or_none(p), "method": method,
+    }  # fmt: skip
 
 
 def resolution_rows(

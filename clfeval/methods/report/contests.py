@@ -12,7 +12,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.methods.measured.asked import Asked
-from clfeval.methods.report.against import comparison_rows, resolution_rows
+from clfeval.methods.report.against import comparison_rows, resolution_rows, together_rows
 from clfeval.methods.report.best import best_rows, winner_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.together import EVERY, Race, Together
@@ -115,6 +115,7 @@ def held_together(
             )
         ]
         tables["comparisons"] = compared
+        tables["together"] = [*together_rows(patterns, uncut)]
         rows = float(shown(patterns.n.sum(), patterns.unit))
         tables["resolution"] = [*resolution_rows(compared, wanted, rows, options.level)]
         if options.list_changes is not None:

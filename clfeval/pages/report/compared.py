@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from clfeval.pages.columns import MODEL, VERDICTS
 from clfeval.pages.report.order import ranked
-from clfeval.pages.write import heading
+from clfeval.pages.write import exact, heading
 from clfeval.result import Result
 from clfeval.schema import Column, Shown, Source, Table, of
 from clfeval.words import many, quoted
@@ -33,6 +33,10 @@ TABLES = (
         Column("newly_right", "weight?", "newly right"),
         Column("newly_wrong", "weight?", "newly wrong"),
         Column("detectable", "number?"), *of("text", "method"),
+    ), "reference?"),
+    Table("together", (
+        *METRIC, *of("count", "models"), Column("differ", "weight", "rows that differ"),
+        *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
     ), "reference?"),
     Table("slices", (
         *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
@@ -72,6 +76,11 @@ MEANINGS: Mapping[str, str] = {
     "comparisons.method": "how the interval and p were found",
     "newly_right": "rows that the model has right and the reference wrong",
     "newly_wrong": "rows that the model has wrong and the reference right",
+    "together.models": "how many models there are, less those without a threshold",
+    "differ": "rows that some models have right and others wrong",
+    "statistic": "Cochran's Q, about chi² with a degree of freedom less than models",
+    "together.method": "how Q was found, or why it was not",
+    "together.p": "chance of a Q as large, were all models right as often",
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
     "every two slices",
@@ -131,6 +140,12 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
         columns.pop("model")
         counts = {name: rows[0][column] for name, column in CHANGES.items()}
         note = "; ".join(f"{name}: {n:,} rows" for name, n in counts.items() if n is not None)
+    for row in result.tables.get("together", ()):
+        if row["p"] is not None:
+            note += (
+                f"; that all {row['models']} models are right as often: p = {exact(row['p'])} "
+                "(Cochran's Q)"
+            )
     yield Shown("comparisons", title, columns, rows, max(FEW, len(pairs)), note, rank="asked",
                 lead="difference")  # fmt: skip
     if len(references) == 1 < len(pairs) and any(row["newly_right"] is not None for row in rows):
@@ -190,6 +205,8 @@ def shown_best(result: Result) -> Iterator[Shown]:
         ("best", "Who may be the best", "metric model may_be_best p_first rank_low rank_high"),
         ("winner", "The winner's value, and less its luck",
          "metric model value optimism corrected"),
+        ("together", "All models together: are they right as often?",
+         "metric models differ statistic? p? method"),
     ):  # fmt: skip
         if name in result.tables:
             yield Shown(name, title, columns)
