@@ -14,6 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
 from clfeval.inference.chance import cochran_q, mid_p
+from clfeval.inference.redrawn import Redrawn
 from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
@@ -58,7 +59,10 @@ def comparison_rows(
     p = one.shared.chances(apart).tolist()
     if share:
         p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
-    adjusted = p if any(map(isnan, p)) else holm(p)
+    adjusted = [
+        nan if isnan(own) else one
+        for own, one in zip(p, holm([1.0 if isnan(one) else one for one in p]), strict=True)
+    ]  # what nobody knows is looked at all the same
     ends, reaching = _ends(one, apart, (level, together))
     if share:
         for both, at in zip(ends, (level, together), strict=True):
@@ -81,13 +85,13 @@ def comparison_rows(
             "verdict": _verdict(one.sign, adjusted_too, told, margin),
             "se": error or None, **_newly(changed[q], turn, patterns.unit, known),
             "detectable": detectable(error, level=level, df=df) if error else None,
-            "method": FARTHER if reaching[q] else _method(one, share, error),
+            "method": FARTHER if reaching[q] else _method(one, share, error, q),
         }  # fmt: skip
 
 
 def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
     """Return limits of differences at levels, (2, q) each, and which of the first reach farther."""
-    if one.measure.interval != "delong":
+    if one.measure.interval != "delong" or isinstance(one.shared, Redrawn):
         none = np.zeros(len(apart), bool)
         return [np.stack(one.shared.limits(apart, level=level)) for level in levels], none
     found = [
@@ -163,7 +167,9 @@ def _verdict(sign: int, together: Estimate, told: int, margin: float | None) -> 
     return verdict(low, high, told, margin)
 
 
-def _method(one: Together, share: bool, error: float) -> str:
+def _method(one: Together, share: bool, error: float, q: int) -> str:
+    if isinstance(one.shared, Redrawn):
+        return one.shared.how[q] if error else NONE
     if not error:
         return NO_CHANGE if share else NONE
     if one.measure.interval == "delong":

@@ -93,12 +93,18 @@ def held_together(
     called: what the measures are called that an option names. uncut: models without a threshold.
     """
     every = [stood[one.name] for one in held if one.name in stood]
-    ranked = [one for one in every if one.sign]
-    races = {one.metric: one.race(level=options.level, seed=options.seed) for one in ranked}
+    races = {
+        one.metric: race
+        for one in every
+        if (race := one.race(level=options.level, seed=options.seed)) is not None
+    }
     tables = {
         "best": [row for name, race in races.items() for row in best_rows(name, race)],
         "winner": [
-            *winner_rows(((one, races[one.metric]) for one in ranked), observed_values(metrics))
+            *winner_rows(
+                ((one, races[one.metric]) for one in every if one.metric in races),
+                observed_values(metrics),
+            )
         ],
     }
     answer: tuple[Answer, ...] = ()

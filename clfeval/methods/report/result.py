@@ -53,6 +53,7 @@ from clfeval.methods.report.curves import (
 )
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.redrawn import by_draws
 from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
@@ -202,6 +203,8 @@ def _of_scores(
         )  # fmt: skip
         if together is not None:
             stood[each.name] = together
+    stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
+                      options.reference, options.certainty)  # fmt: skip
     same = alike(dict(zip(names, every.scores, strict=True)))
     return _AllScores(measures, stood, digests, lost, same, beside)
 
