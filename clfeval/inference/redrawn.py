@@ -18,7 +18,7 @@ _NOTHING = 1e-12  # of the values: what rounding leaves of draws that are all al
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Redrawn:
+class OfDraws:
     """What draws tell of q differences: standard errors and limits at a level, (q,) each.
 
     An error is 0 where no draw moves the difference, or nobody knows it: then df is 0. how (q,):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.inference.redrawn import Redrawn, of_draws
+from clfeval.inference.redrawn import OfDraws, of_draws
 
 DRAWS = np.arange(1, 101) / 100  # .01, .02 .. 1
 
@@ -42,7 +42,7 @@ def test_draws_that_came_to_nothing_are_left_out() -> None:
 def test_p_says_what_limits_say_at_every_level() -> None:
     """The limit towards 0 lies .1 off at 95 %: at a level of 1 - p it is the difference itself."""
     t = stats.t.ppf(0.975, 9)
-    found = Redrawn(np.array([0.05] * 2), np.array([9.0] * 2), np.array([0.05, -0.3]),
+    found = OfDraws(np.array([0.05] * 2), np.array([9.0] * 2), np.array([0.05, -0.3]),
                     np.array([0.5, -0.05]), 0.95, ["", ""])  # fmt: skip
     d = np.array([0.15, -0.15])
     p = found.chances(d)
@@ -60,7 +60,7 @@ def test_what_no_draw_moves_is_the_same_or_unknown() -> None:
     nothing = of_draws(0.0, np.full(100, nan), 0.4, level=0.95, fewest=20)
     error, df, low, high = np.array([alike, apart, nothing]).T
     assert error.tolist() == [0, 0, 0]
-    found = Redrawn(error, df, low, high, 0.95, [""] * 3)
+    found = OfDraws(error, df, low, high, 0.95, [""] * 3)
     p = found.chances([0.0, 0.2, 0.0])
     assert p[0] == 1
     assert np.isnan(p[1:]).all()

@@ -14,7 +14,7 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
 from clfeval.inference.chance import cochran_q, mid_p
-from clfeval.inference.redrawn import Redrawn
+from clfeval.inference.redrawn import OfDraws
 from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
@@ -91,7 +91,7 @@ def comparison_rows(
 
 def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
     """Return limits of differences at levels, (2, q) each, and which of the first reach farther."""
-    if one.measure.interval != "delong" or isinstance(one.shared, Redrawn):
+    if one.measure.interval != "delong" or isinstance(one.shared, OfDraws):
         none = np.zeros(len(apart), bool)
         return [np.stack(one.shared.limits(apart, level=level)) for level in levels], none
     found = [
@@ -168,7 +168,7 @@ def _verdict(sign: int, together: Estimate, told: int, margin: float | None) -> 
 
 
 def _method(one: Together, share: bool, error: float, q: int) -> str:
-    if isinstance(one.shared, Redrawn):
+    if isinstance(one.shared, OfDraws):
         return one.shared.how[q] if error else NONE
     if not error:
         return NO_CHANGE if share else NONE

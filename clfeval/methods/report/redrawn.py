@@ -11,7 +11,7 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import RowKinds, ScoredRows
-from clfeval.inference.redrawn import Redrawn, of_draws
+from clfeval.inference.redrawn import OfDraws, of_draws
 from clfeval.measures.scored import distinct
 from clfeval.methods.clustered import fewest
 from clfeval.methods.measured.asked import Asked
@@ -105,7 +105,7 @@ def _told(
             how.append(drawn_how(len(each), int(np.isnan(each).sum()), wanted))
         if apart:
             error, df, low, high = np.array(apart).T
-            shared = Redrawn(error, df, low, high, level, how)
+            shared = OfDraws(error, df, low, high, level, how)
             found[one.name] = Together(
                 one.name, one.measure, tuple(mine), value, shared, pairs[one.name], least
             )

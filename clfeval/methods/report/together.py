@@ -17,7 +17,7 @@ from clfeval.counts.counted import Counted
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.best import Leaders, contest
-from clfeval.inference.redrawn import Redrawn
+from clfeval.inference.redrawn import OfDraws
 from clfeval.inference.resampling import stream
 from clfeval.inference.shared import PairPlaces, Shared, of_kinds, of_rows
 from clfeval.measures.averages import average, average_influence
@@ -48,7 +48,7 @@ class Together:
     measure: Measure
     models: tuple[str, ...]
     values: Floats
-    shared: Shared | Redrawn
+    shared: Shared | OfDraws
     pairs: PairPlaces
     fewest: float
 
@@ -59,7 +59,7 @@ class Together:
 
     def race(self, *, level: float, seed: int) -> Race | None:
         """Compare the models by the measure, on the same rows; None where nothing tells."""
-        if isinstance(self.shared, Redrawn) or not self.sign:
+        if isinstance(self.shared, OfDraws) or not self.sign:
             return None
         rng, df = stream(seed, f"best\0{self.metric}"), self.fewest - 1
         found = contest(
