@@ -10,6 +10,7 @@ from clfeval.api.ask import OnOpen, Ready
 from clfeval.api.entry import entry
 from clfeval.counts.count import read_sample
 from clfeval.counts.several import refuse_several
+from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
@@ -31,6 +32,10 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
     roles = replace(said, several=True, ranks=True)
+    if options.run is not None:
+        if said.by:
+            raise bad_option("--run and --by: one at a time")
+        roles = replace(roles, by=(options.run,), run=options.run)
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)

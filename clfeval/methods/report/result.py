@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clfeval.arrays import Floats
@@ -55,6 +55,7 @@ from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.redrawn import by_draws
 from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
+from clfeval.methods.report.runs import check_runs, each_run, over_runs
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
@@ -79,6 +80,14 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
+    if options.run is not None:
+        check_runs(options, sample.slices[None].models)
+        each = each_run(sample)
+        return over_runs(each, _report(each, replace(options, reference=None)), options)
+    return _report(sample, options)
+
+
+def _report(sample: Sample, options: ReportOptions) -> Result:
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)

@@ -61,11 +61,12 @@ TABLES = (
 def headline(result: Result) -> list[str]:
     """Say what was read and what is positive."""
     names = joined([item.name for item in result.inputs])
+    runs = f", {many(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
     if (classes := result.summary.get("classes")) is not None:
         models = many(result.summary["models"], "model")
         rows = many(result.summary["rows"], "row")
-        return [f"Report of {names}: {rows} of {classes} classes, {models}"]
-    return [f"Report of {names}: {class_counts(result)}"]
+        return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
+    return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
 PAGE = Page(

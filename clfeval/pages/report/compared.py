@@ -38,6 +38,17 @@ TABLES = (
         *METRIC, *of("count", "models"), Column("differ", "weight", "rows that differ"),
         *of("number?", "statistic"), Column("p", "p?"), *of("text", "method"),
     ), "reference?"),
+    Table("runs", (*METRIC, MODEL, *of("text", "run"), *of("estimate", "value"),
+                   Column("se", "number?", "standard error")), "run?"),
+    Table("run_spread", (
+        *METRIC, MODEL, *of("count", "runs"), *of("estimate", "mean"), *of("number?", "sd"),
+        *of("text", "method"),
+    ), "run?"),
+    Table("run_comparisons", (
+        *METRIC, MODEL, *of("text", "reference"), *of("count", "runs"),
+        *of("estimate", "difference"), *of("number?", "sd"), Column("p", "p?"),
+        Column("p_adjusted", "p?", "p by Holm's rule"), *of("text", "method"),
+    ), "run?"),
     Table("slices", (
         *of("text", "slice metric"), MODEL, *of("weight", "rows"), *of("estimate", "value gap"),
         Column("p", "p?"), Column("q", "p?"), Column("shown", "flag"),
@@ -81,6 +92,15 @@ MEANINGS: Mapping[str, str] = {
     "statistic": "Cochran's Q, about chi² with a degree of freedom less than models",
     "together.method": "how Q was found, or why it was not",
     "together.p": "chance of a Q as large, were all models right as often",
+    "runs": "runs in which the measure is defined; of a comparison, of both models",
+    "run": "one repetition, such as a fold or a seed, as --run tells them apart",
+    "mean": "the mean over runs, each counted alike, with limits of it",
+    "run_spread.sd": "the standard deviation between runs",
+    "run_comparisons.sd": "the standard deviation of the differences of runs",
+    "run_spread.method": "corrected t of runs with rows of their own, as of folds; runs and rows "
+    "where all have the same rows",
+    "run_comparisons.method": "the same; of the same rows limits are of other runs on these rows",
+    "runs.value": "the measure in the run, by itself",
     "gap": "the value in the slice less that in all other rows",
     "extremes.gap": "the largest value of a slice less the smallest, with limits that hold for "
     "every two slices",
@@ -121,6 +141,7 @@ CHANGES = {"newly right": "newly_right", "newly wrong": "newly_wrong"}
 def shown_comparisons(result: Result) -> Iterator[Shown]:
     """Yield the differences that an option asks for, by the measures that decide first."""
     rows = result.tables.get("comparisons", ())
+    yield from shown_runs(result)
     if not rows:
         yield from _asked(result)
         return
@@ -153,6 +174,20 @@ def shown_comparisons(result: Result) -> Iterator[Shown]:
                     {"model": "model", **CHANGES}, list(pairs.values()), name="changed",
                     rank="asked")  # fmt: skip
     yield from _asked(result)
+
+
+def shown_runs(result: Result) -> Iterator[Shown]:
+    """Yield means over runs, differences of them, and each run."""
+    for name, title, columns in (
+        ("run_spread", "Means over runs", "metric model mean sd runs method"),
+        ("runs", "Each run", "metric model run value"),
+    ):
+        if name in result.tables:
+            yield Shown(name, title, columns)
+    if "run_comparisons" in result.tables:
+        yield Shown("run_comparisons", "Differences of means over runs",
+                    "metric model reference difference p_adjusted", most=FEW,
+                    rank="asked")  # fmt: skip
 
 
 def _asked(result: Result) -> Iterator[Shown]:
