@@ -226,6 +226,7 @@ def report(
     margin: Mapping[str, float] | None = ...,
     list_changes: int | None = ...,
     resolution: Mapping[str, float] | None = ...,
+    run: str | None = ...,
     dummies: bool = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"

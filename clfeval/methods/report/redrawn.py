@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -17,17 +17,19 @@ from clfeval.methods.clustered import fewest
 from clfeval.methods.measured.asked import Asked
 from clfeval.methods.measured.drawn import drawn_how, redraws
 from clfeval.methods.options import Certainty
+from clfeval.methods.report.contests import Observed
 from clfeval.methods.report.together import Together, pairs_of
 from clfeval.result import Estimate
 
-Values = Mapping[tuple[str, str], Estimate]  # by model and measure
-Pair = tuple[str, str]  # two models, by name
-Side = Callable[[Counts], list[Floats]]  # from draws (b, m) to the measures of a model, (b,) each
+Both = tuple[str, str]  # two models, by name
+Measuring = Callable[
+    [Counts], list[Floats]
+]  # from draws (b, m) to the measures of a model, (b,) each
 OF_EACH = 8  # as many numbers of a kind of rows are made on every draw, of both models
 
 
 def by_draws(
-    every: ScoredRows, names: Sequence[str], held: Sequence[Asked], values: Values,
+    every: ScoredRows, names: Sequence[str], held: Sequence[Asked], values: Observed,
     patterns: PatternCounts, reference: str | None, wanted: Certainty,
 ) -> dict[str, Together]:  # fmt: skip
     """Return how models differ by those measures of scores that have no influence values.
@@ -39,7 +41,7 @@ def by_draws(
         if one.needs in ("scores", "probabilities") and one.measure.influence is None
     ]  # fmt: skip
 
-    def drawn(pair: Pair) -> Floats:
+    def drawn(pair: Both) -> Floats:
         places = [names.index(one) for one in pair]
         kinds = every.pair(*places)
         truth = every.truth[kinds.first]
@@ -53,7 +55,7 @@ def by_draws(
 
 
 def by_draws_of_classes(
-    counted: Counted, held: Sequence[Asked], values: Values, patterns: ClassPatterns,
+    counted: Counted, held: Sequence[Asked], values: Observed, patterns: ClassPatterns,
     reference: str | None, wanted: Certainty,
 ) -> dict[str, Together]:  # fmt: skip
     """Return the same of class probabilities, of models that have some."""
@@ -64,7 +66,7 @@ def by_draws_of_classes(
     ]  # fmt: skip
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
 
-    def drawn(pair: Pair) -> Floats:
+    def drawn(pair: Both) -> Floats:
         one, other = (counted.class_rows(at[name]) for name in pair)
         weighed = patterns.fractional and one.owners is None
         columns = (*one.p.T, *other.p.T, one.truth)
@@ -78,8 +80,8 @@ def by_draws_of_classes(
 
 
 def _told(
-    held: Sequence[Asked], names: Sequence[str], values: Values, reference: str | None,
-    least: float, wanted: Certainty, drawn: Callable[[Sequence[Pair]], Iterable[Floats]],
+    held: Sequence[Asked], names: Sequence[str], values: Observed, reference: str | None,
+    least: float, wanted: Certainty, drawn: Callable[[Sequence[Both]], Iterable[Floats]],
 ) -> dict[str, Together]:  # fmt: skip
     """Return what draws, (measures, r) of each pair of models by name, tell by each measure."""
     none, level = Estimate(None), wanted.level or 0.95
@@ -112,11 +114,11 @@ def _told(
     return found
 
 
-def _by_name(one: str, other: str) -> Pair:
+def _by_name(one: str, other: str) -> Both:
     return (one, other) if one < other else (other, one)
 
 
-def _drawn(pair: Pair, kinds: RowKinds, sides: Sequence[Side], wanted: Certainty) -> Floats:
+def _drawn(pair: Both, kinds: RowKinds, sides: Sequence[Measuring], wanted: Certainty) -> Floats:
     """Return by how much the first of two models is more, by each measure on each draw: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
     blocks = [
@@ -126,7 +128,7 @@ def _drawn(pair: Pair, kinds: RowKinds, sides: Sequence[Side], wanted: Certainty
     return np.concatenate([one - other for one, other in blocks], axis=1)
 
 
-def _of_scores(x: Floats, truth: Bools, held: Sequence[Asked]) -> Side:
+def _of_scores(x: Floats, truth: Bools, held: Sequence[Asked]) -> Measuring:
     """Return what measures a model on draws of kinds of rows: scores x, truth (m,)."""
     order = np.argsort(x, kind="stable")
     starts = distinct(x[order])
@@ -141,7 +143,7 @@ def _of_scores(x: Floats, truth: Bools, held: Sequence[Asked]) -> Side:
     return measured
 
 
-def _of_classes(p: Floats, truth: Ints, held: Sequence[Asked]) -> Side:
+def _of_classes(p: Floats, truth: Ints, held: Sequence[Asked]) -> Measuring:
     """Return the same of class probabilities, p (m, C)."""
     forms = [one.measure.classes for one in held]
 

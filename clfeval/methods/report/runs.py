@@ -28,7 +28,7 @@ CORRECTED, SAME, OF_RUNS = "corrected t (Nadeau-Bengio)", "runs and rows, t", "r
 NONE = "none"
 LISTED = 3  # runs by name
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
-Values = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, then by run
+ByRun = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, then by run
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _of_metric(row: Row, means: Mapping[Any, Row]) -> Row:
 
 
 def _compared(
-    values: Values, models: Sequence[str], runs: Runs, reference: str, level: float
+    values: ByRun, models: Sequence[str], runs: Runs, reference: str, level: float
 ) -> Iterator[Row]:
     """Yield the mean difference of models over their runs in common, with p by Holm's rule.
 
@@ -291,7 +291,7 @@ def _told(lead: str, compared: Sequence[Row], level: float | None) -> Iterator[A
     yield Answer("compared", f"{text}runs{same} ({tests}, Holm).", tuple(names), lead)
 
 
-def _notes(lead: str, values: Values, runs: Runs, level: float | None) -> Iterator[Warn]:
+def _notes(lead: str, values: ByRun, runs: Runs, level: float | None) -> Iterator[Warn]:
     """Say why there are no limits, and which runs are not in the means."""
     if len(runs.names) == 1:
         yield Warn("runs-dependent", "one run alone: nothing tells how others would differ")

@@ -207,4 +207,4 @@ def test_what_is_about_rows_together_is_refused() -> None:
         clfeval.report(pl.concat([data, data]), run="fold")
     with pytest.raises(DataError) as found:
         clfeval.report(seeds().drop("seed"))
-    assert "--run COLUMN" in str(found.value.hint)
+    assert "run=COLUMN" in str(found.value.hint)
