@@ -22,9 +22,7 @@ from clfeval.methods.report.together import Together, pairs_of
 from clfeval.result import Estimate
 
 Both = tuple[str, str]  # two models, by name
-Measuring = Callable[
-    [Counts], list[Floats]
-]  # from draws (b, m) to the measures of a model, (b,) each
+Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
 OF_EACH = 8  # as many numbers of a kind of rows are made on every draw, of both models
 
 
