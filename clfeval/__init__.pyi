@@ -220,6 +220,7 @@ def report(
     by: str | Sequence[str] = ...,
     cluster: str | None = ...,
     measure: str | Sequence[str] = ...,
+    methods: str | Sequence[str] | None = ...,
     thresholds: int | Literal["all"] | Sequence[float] | None = ...,
     points: int | Literal["all"] | None = ...,
     reference: str | None = ...,

@@ -90,6 +90,11 @@ def shares(flag: str, texts: Sequence[str]) -> list[float]:
     return found
 
 
+def words(_: str, texts: Sequence[str]) -> list[str]:
+    """Parse `mars,mlcps`, or one at a time."""
+    return [word.strip() for text in texts for word in text.split(",") if word.strip()]
+
+
 def share(flag: str, texts: Sequence[str]) -> float:
     """Parse a number; 90% is 0.9."""
     text = texts[-1]

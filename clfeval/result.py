@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from math import inf
 from os import PathLike, fspath
 from typing import Any, Literal, TypeVar, overload
@@ -145,7 +145,10 @@ class Warn:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a command computed: summary, tables, gates and warnings; views only render it."""
+    """What a command computed: summary, tables, gates and warnings; views only render it.
+
+    methods: results of other commands about the same rows, by command.
+    """
 
     command: str
     signature: str
@@ -157,6 +160,7 @@ class Result:
     warnings: tuple[Warn, ...] = ()
     answer: tuple[Answer, ...] = ()
     version: str = __version__
+    methods: Mapping[str, Result] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -191,7 +195,9 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the whole document as plain dictionaries, lists, numbers and text."""
         tables = {name: [plain_row(row) for row in rows] for name, rows in self.tables.items()}
-        return {**self.head(), "tables": tables, **self.tail()}
+        found = {**self.head(), "tables": tables, **self.tail()}
+        methods = {name: one.to_dict() for name, one in self.methods.items()}
+        return {**found, "methods": methods} if methods else found
 
     def json_lines(self) -> Iterator[str]:
         """Yield the JSON document piece by piece, one table row a line (full precision, no NaN)."""
@@ -205,7 +211,10 @@ class Result:
         yield "\n  }"
         for key, value in self.tail().items():
             yield f",\n  {dumps(key)}: {dumps(value)}"
-        yield "\n}\n"
+        for number, (name, one) in enumerate(self.methods.items()):
+            yield (",\n" if number else ',\n  "methods": {\n') + f"{dumps(name)}: "
+            yield from one.json_lines()
+        yield "}\n}\n" if self.methods else "\n}\n"
 
     def to_json(self) -> str:
         """Return the JSON document; equal results give equal bytes."""
@@ -237,6 +246,9 @@ class Result:
                     for sentence in document.get("answer", ())
                 ),
                 version=document["version"],
+                methods={
+                    name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
+                },
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
@@ -369,7 +381,7 @@ def dumps(value: object) -> str:
 
 def _known(kind: type[T], item: Mapping[str, Any]) -> T:
     """Build a record from the keys this version knows: later versions may add some."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: value for name, value in item.items() if name in names})
 
 

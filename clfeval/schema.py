@@ -180,7 +180,8 @@ class Page:
 
     shown: yields the tables in reading order, for so many digits. summary: what of it a gate may
     limit. aside: notes, by code, that matter only beside one of these parts. glossary: what columns
-    mean, by name or `table.name`; headings: what leads to one of them from the screen.
+    mean, by name or `table.name`; headings: what leads to one of them from the screen. beyond: what
+    an option would tell beside all that.
     """
 
     command: str
@@ -195,6 +196,7 @@ class Page:
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     glossary: Mapping[str, str] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
+    beyond: Callable[[Result], str] = lambda _: ""
 
     def table(self, name: str) -> Table:
         """Return a table; one that is not declared has no columns."""

@@ -14,6 +14,7 @@ from clfeval.errors import bad_option
 from clfeval.methods.report.asked_classes import asked_of_classes
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.report.result import report_result
+from clfeval.result import Result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
 
@@ -28,13 +29,16 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
     each threshold probability, `curves`, `thresholds` and `distribution` what scores do.
 
     `table` is a path, a list of paths, or a polars, pandas or Arrow frame (never changed). The
-    options are those of `clfeval report`. Raises UsageError and DataError.
+    options are those of `clfeval report`; `methods` names other commands, whose results about the
+    same counts `Result.methods` has by name. Raises UsageError and DataError.
     Source: Van Calster et al. 2025, arXiv 2412.10288, for what comes first.
     """
-    roles = replace(said, several=True, ranks=True)
+    # other methods need two classes, and a threshold
+    roles = replace(said, several=not options.methods, ranks=not options.methods)
     if options.run is not None:
-        if said.by:
-            raise bad_option("--run and --by: one at a time")
+        for flag, more in (("--by", said.by), ("--with", options.methods)):
+            if more:
+                raise bad_option(f"--run and {flag}: one at a time")
         roles = replace(roles, by=(options.run,), run=options.run)
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
@@ -45,4 +49,13 @@ def report(table: Any, said: Input, options: ReportOptions, on_open: OnOpen) -> 
                 order, name = sample.counted.order, sample.counted.name
                 sure = sample.counted.ordered
                 asked_of_classes(options.measure, order, ordered=sure, file=name)
-        yield Ready(lambda: report_result(sample, options), sample.facts)
+
+        def made() -> Result:
+            found = report_result(sample, options)
+            if not options.methods:
+                return found
+            from clfeval.api.beside import beside
+
+            return replace(found, methods=beside(sample, options))
+
+        yield Ready(made, sample.facts)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints, remembered
 from clfeval.counts.kept import Kept, Target
 from clfeval.counts.patterns import merged, same_unit, stacked
 from clfeval.counts.settle import slice_label
@@ -178,6 +178,11 @@ class ScoreCounts:
         """True where weights are no whole numbers, and no rows."""
         return self.unit != 1
 
+    @property
+    def running(self) -> Counts:
+        """How many rows of each class have a lower score than each, and than none: (2, m + 1)."""
+        return _running(self.positives, self.negatives)
+
     def frozen(self) -> ScoreCounts:
         """Return the same, which nobody can write to from here on."""
         for column in (self.scores, self.positives, self.negatives):
@@ -251,6 +256,15 @@ class ScoreCounts:
         first = np.flatnonzero(new)
         positives, negatives = (np.add.reduceat(part, first) for part in (positives, negatives))
         return cls(scores[new], positives, negatives, unit)
+
+
+@remembered
+def _running(*parts: Counts) -> Counts:
+    kind = np.result_type(*parts)
+    found = np.zeros((len(parts), len(parts[0]) + 1), kind)
+    for row, part in zip(found, parts, strict=True):
+        np.cumsum(part, out=row[1:])
+    return found
 
 
 def model_scores(kept: Kept, i: int) -> Mapping[str | None, ScoreCounts]:

@@ -76,8 +76,12 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     if not rows or not others:
         raise ValueError("the area needs a positive and a negative row")
     # twice the negatives below and the positives above each score, ties once
-    below = 2 * np.cumsum(neg) - neg
-    above = 2 * rows - 2 * np.cumsum(pos) + pos
+    below, above = np.cumsum(neg), np.cumsum(pos)
+    below *= 2
+    below -= neg
+    above *= -2
+    above += pos
+    above += 2 * rows
     if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
         won: float = (pos * below).sum().item()
         lost: float = 2 * rows * others - won

@@ -43,12 +43,13 @@ def powers(
     k = 1 if isinstance(values, Influence) else len(values)
     products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
     for f, n in _pieces(values, counts, each):
-        squared = f**2  # twice over, for a fourth power takes forty times as long
+        squared = f * f
         weighed = n * squared
-        second += weighed.sum(axis=1)
-        fourth += (weighed * squared).sum(axis=1)
+        sums = weighed.sum(axis=1)
+        second += sums
+        fourth += np.multiply(weighed, squared, out=squared).sum(axis=1)
         # of one, without the threads of a matrix product, which wait for work at full speed
-        products += (f * n) @ f.T if k > 1 else weighed.sum()
+        products += (f * n) @ f.T if k > 1 else sums
     return products, second, fourth
 
 
@@ -56,13 +57,14 @@ def _pieces(
     values: Floats | Influence, counts: Floats, each: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield f (k, b) and q (b,) of some kinds of rows at a time."""
-    for start in range(0, len(counts), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        there = np.flatnonzero(counts[part] > 0)
-        if isinstance(values, Influence):
-            for y, first in ((True, 0), (False, values.m)):
-                some = there[(there + start < values.m) == y]
-                if len(some):
-                    yield values.at(some + (start - first), y)[None], each[part][some]
-        else:
-            yield values[:, part][:, there], each[part][there]
+    m = values.m if isinstance(values, Influence) else len(counts)
+    for first in range(0, len(counts), max(m, 1)):  # of an Influence the positives, the negatives
+        for start in range(first, first + m, _BLOCK):
+            part = slice(start, min(start + _BLOCK, first + m))
+            there = np.flatnonzero(counts[part] > 0)
+            if not len(there):
+                continue
+            if isinstance(values, Influence):
+                yield values.at(there + (start - first), not first)[None], each[part][there]
+            else:
+                yield values[:, part][:, there], each[part][there]

@@ -10,10 +10,10 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, Ints, over
+from clfeval.arrays import Counts, Floats, Influence, Ints, over, remembered
 from clfeval.measures.logistic import chances, information, line, log_odds, shift
 from clfeval.measures.record import Measure
-from clfeval.measures.scored import distinct, probabilities, remembered, totals
+from clfeval.measures.scored import distinct, probabilities, totals
 
 BINS = 10  # where no number is given
 _DECILES = 10

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, over
-from clfeval.measures.scored import LEAST, probabilities, remembered
+from clfeval.arrays import Bools, Counts, Floats, over, remembered
+from clfeval.measures.scored import LEAST, probabilities
 
 _MOST_STEPS = 200  # of Newton's method; a handful are taken
 _HALVINGS = 60
-_SETTLED = 1e-9  # the step after which the next is below rounding
+_SETTLED = 1e-8  # the step after which the next, about its square, is below rounding
 _LEFT = 1e-6  # of the rows, that an intercept may expect too many or too few
-_BLOCKS = 2048  # of many scores, of which a first fit is made
+_BLOCKS = 2**13  # of many scores, of which a first fit is made
 _AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
 _FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
 
@@ -23,7 +25,9 @@ def log_odds(p: Counts) -> Floats:
     Errors: ValueError for numbers outside 0..1.
     """
     given = np.clip(probabilities(p), LEAST, 1 - LEAST)
-    return np.asarray(np.log(given) - np.log1p(-given))
+    found = np.asarray(np.log(given))
+    found -= np.log1p(np.negative(given, out=given), out=given)
+    return found
 
 
 @remembered
@@ -36,12 +40,14 @@ def line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     Shapes: x (m,) ascending; positives and negatives (..., m). NaN where nothing is most likely:
     with one class, where all x are one, and where some x parts the classes (separation).
     """
-    pos, neg = _flat(positives), _flat(negatives)
+    pos, neg = _flat(positives, negatives)
     found = np.full((len(pos), 2), np.nan)
     some = _overlapping(x, pos, neg)
     if some.any():
-        centre, unit = float(x.mean()), float(x.std()) or 1.0
-        z, pos, neg = (x - centre) / unit, pos[some], neg[some]
+        few = x[:: 1 + len(x) // _BLOCKS]
+        centre, unit = float(few.mean()), float(few.std()) or 1.0
+        z = (x - centre) / unit
+        pos, neg = _picked(some, pos, neg)
         p, n = pos.sum(axis=1), neg.sum(axis=1)
         start = np.column_stack([np.log(p / n), np.zeros(len(p))])
         if len(x) > 2 * _BLOCKS:
@@ -59,18 +65,21 @@ def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     That under which sum n / (1 + exp(-a - x)) is the number of positives. NaN with one class.
     Shapes: as for `line`.
     """
-    pos, neg = _flat(positives), _flat(negatives)
+    pos, neg = _flat(positives, negatives)
     found = np.full(len(pos), np.nan)
     p, n = pos.sum(axis=1), neg.sum(axis=1)
     some = (p > 0) & (n > 0)
     if some.any():
-        pos, neg, p, n = pos[some], neg[some], p[some], n[some]
-        mean = ((pos + neg) * x).sum(axis=1) / (p + n)
+        pos, neg, p, n = _picked(some, pos, neg, p, n)
+        many = len(x) > 2 * _BLOCKS
+        each_x = np.broadcast_to(x, pos.shape)
+        near, hits, others = _blocks(x, pos, neg) if many else (each_x, pos, neg)
+        mean = ((hits + others) * near).sum(axis=1) / (p + n)
         start = np.column_stack([np.log(p / n) - mean, np.ones(len(p))])
-        if len(x) > 2 * _BLOCKS:
-            near = _climbed(*_blocks(x, pos, neg), start, free=False)
-            start = np.where(np.isfinite(near), near, start)
-        each = _climbed(np.broadcast_to(x, pos.shape), pos, neg, start, free=False)[:, 0]
+        if many:
+            found_near = _climbed(near, hits, others, start, free=False)
+            start = np.where(np.isfinite(found_near), found_near, start)
+        each = _climbed(each_x, pos, neg, start, free=False)[:, 0]
         over = _excess(x, pos, neg, each)
         # from a start far off, where all chances are 0 or 1, Newton's step has no end
         lost = ~(np.abs(over) <= _LEFT * (p + n))
@@ -82,9 +91,8 @@ def shift(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 def _excess(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
     """Return how many positives an intercept (r,) expects beyond those there are, (r,)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        expected = (pos + neg) / (1 + np.exp(-(a[:, None] + x)))
-    return np.asarray(expected.sum(axis=1) - pos.sum(axis=1))
+    at = np.column_stack([a, np.ones(len(a))])
+    return np.asarray(-_newton(np.broadcast_to(x, pos.shape), pos, neg, at, free=False)[0][:, 0])
 
 
 def _halved(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
@@ -107,12 +115,10 @@ def information(
     """
     if np.isnan(a + b):
         return np.nan, np.nan, np.nan
-    sums, centre = np.zeros(3), float(x.mean())
-    for start in range(0, len(x), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        mu, z = chances(x[part], a, b), x[part] - centre
-        w = (positives[part] + negatives[part]) * mu * (1 - mu)
-        sums += w.sum(), (w * z).sum(), (w * z * z).sum()
+    centre = float(x.mean())
+    at = np.array([[a + b * centre, b]])
+    pos, neg = _flat(positives, negatives)
+    sums = _summed(x[None] - centre, pos, neg, at)[2:, 0]
     rows, mean = positives.sum() + negatives.sum(), over(sums[1], sums[0])
     each = over(rows, [sums[0], sums[2] - sums[1] * mean]).tolist()
     return each[0], float(centre + mean), each[1]
@@ -124,9 +130,11 @@ def chances(x: Floats, a: float, b: float) -> Floats:
         return np.asarray(1 / (1 + np.exp(-(a + b * x))))
 
 
-def _flat(counts: Counts) -> Floats:
-    given = np.asarray(counts, np.float64)
-    return given.reshape(-1, given.shape[-1])
+@remembered
+def _flat(positives: Counts, negatives: Counts) -> Floats:
+    """Return both as floats of one table a row, (2, r, m)."""
+    given = np.array([positives, negatives], np.float64)
+    return given.reshape(2, -1, given.shape[-1])
 
 
 def _overlapping(x: Floats, pos: Floats, neg: Floats) -> Bools:
@@ -145,8 +153,9 @@ def _blocks(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats
     """Add up neighbours: mean z, positives and negatives of each block, (r, blocks)."""
     first = np.linspace(0, len(z), _BLOCKS, endpoint=False).astype(np.int64)
     p, n = (np.add.reduceat(part, first, axis=1) for part in (pos, neg))
-    rows = np.maximum(p + n, 1e-300)
-    return np.add.reduceat((pos + neg) * z, first, axis=1) / rows, p, n
+    whole = pos + neg
+    whole *= z
+    return np.add.reduceat(whole, first, axis=1) / np.maximum(p + n, 1e-300), p, n
 
 
 def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool = True) -> Floats:
@@ -155,6 +164,15 @@ def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool =
     active = np.arange(len(start))
     slope, step = _newton(z, pos, neg, here, free)
     for _ in range(_MOST_STEPS):
+        size = np.abs(step).max(axis=1)
+        settled = size <= _SETTLED * (1 + np.abs(here).max(axis=1))
+        found[active[settled]] = here[settled] + step[settled]
+        goes_on = ~settled & np.isfinite(size)
+        active, here, slope, step, z, pos, neg = _picked(
+            goes_on, active, here, slope, step, z, pos, neg
+        )
+        if not len(active):
+            break
         rise = (slope * step).sum(axis=1)
         length, moving = np.ones(len(active)), np.ones(len(active), bool)
         there, next_slope, next_step = here + step, slope.copy(), step.copy()
@@ -167,25 +185,21 @@ def _climbed(z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool =
             if not moving.any():
                 break
             length[moving] /= 2
-        size = np.abs(length[:, None] * step).max(axis=1)
-        settled = size <= _SETTLED * (1 + np.abs(there).max(axis=1))
-        found[active[settled]] = there[settled]
-        rest = ~settled & ~moving
-        if not rest.any():
-            break
-        active, here, slope, step = active[rest], there[rest], next_slope[rest], next_step[rest]
-        z, pos, neg = (z, pos, neg) if rest.all() else (z[rest], pos[rest], neg[rest])
+        active, here, slope, step, z, pos, neg = _picked(
+            ~moving, active, there, next_slope, next_step, z, pos, neg
+        )
     return found
+
+
+def _picked(some: Bools, *arrays: Counts) -> Sequence[Counts]:
+    """Return some rows of arrays, which are themselves where all are wanted."""
+    return arrays if some.all() else [one[some] for one in arrays]
 
 
 def _newton(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> tuple[Floats, Floats]:
     """Return the slope of the log likelihood and Newton's step, (r, 2) each."""
     with np.errstate(all="ignore"):
-        sums = np.zeros((5, len(at)))
-        for start in range(0, z.shape[1], _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            sums += _sums(z[:, part], pos[:, part], neg[:, part], at, free)
-        g0, g1, h00, h01, h11 = sums
+        g0, g1, h00, h01, h11 = _summed(z, pos, neg, at, free)
         if not free:
             none = np.zeros_like(g0)
             return np.column_stack([g0, none]), np.column_stack([g0 / h00, none])
@@ -194,15 +208,31 @@ def _newton(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> tupl
         return np.column_stack([g0, g1]), np.column_stack(step)
 
 
-def _sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
+def _summed(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool = True) -> Floats:
     """Return the slope of the log likelihood and its curvature: g0, g1, h00, h01, h11, (5, r)."""
-    n = pos + neg
-    mu = 1 / (1 + np.exp(-(at[:, :1] + at[:, 1:] * z)))
-    rest, w = pos - n * mu, n * mu * (1 - mu)
+    sums = np.zeros((5, len(at)))
+    for start in range(0, z.shape[1], _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        sums += _sums(z[:, part], pos[:, part], neg[:, part], at, free)
+    return sums
+
+
+def _sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
+    mu = at[:, 1:] * z
+    mu += at[:, :1]
+    np.exp(np.negative(mu, out=mu), out=mu)
+    mu += 1
+    np.reciprocal(mu, out=mu)
+    w = pos + neg
+    w *= mu
+    rest = pos - w
+    w -= np.multiply(w, mu, out=mu)
     found = np.zeros((5, len(at)))
     found[0], found[2] = rest.sum(axis=1), w.sum(axis=1)
     if free:
-        found[1] = (rest * z).sum(axis=1)
+        found[1] = np.multiply(rest, z, out=rest).sum(axis=1)
         w *= z
-        found[3], found[4] = w.sum(axis=1), (w * z).sum(axis=1)
+        found[3] = w.sum(axis=1)
+        w *= z
+        found[4] = w.sum(axis=1)
     return found

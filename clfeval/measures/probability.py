@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Floats, Influence, over
+from clfeval.arrays import Counts, Floats, Influence, over, remembered
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import LEAST, at_scores, distinct, probabilities, totals
 
@@ -71,6 +71,7 @@ def mean_loss(losses: Floats, n: Counts) -> Floats:
     return over((n * losses).sum(axis=-1), n.sum(axis=-1))
 
 
+@remembered
 def mean_of(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the mean of a loss over positives and negatives, (..., m) each, at scores (m,): (...).
 

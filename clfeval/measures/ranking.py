@@ -10,13 +10,14 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, over
+from clfeval.arrays import Counts, Floats, Influence, over, remembered
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import at_scores, places, product, share, totals
 
 LOW_FPR = (0.0, 0.1)  # of the partial area, where no range is given
 
 
+@remembered
 def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area under the ROC curve: P(a positive scores above a negative), ties 1/2.
 

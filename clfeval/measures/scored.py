@@ -9,11 +9,7 @@ and returns the `Influence` of a positive and of a negative at each score. Its m
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
-from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,28 +17,6 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Counts, Floats, Ints, over
 
 LEAST = 2.0**-52  # smaller probabilities, of the truth or of either class, count as this one
-
-
-def remembered(made: Callable[..., Floats]) -> Callable[..., Floats]:
-    """Return a function that is not asked twice in a row, in one thread, of the same arrays.
-
-    Only of arrays that nobody can write to; what it returns cannot be written to either.
-    """
-    last = threading.local()
-
-    @wraps(made)
-    def found(*arrays: Counts) -> Floats:
-        held, value = getattr(last, "held", ((), None))
-        if value is not None and all(one() is two for one, two in zip(held, arrays, strict=True)):
-            return np.asarray(value)
-        last.held = (), None  # two at a time are too many
-        value = made(*arrays)
-        if all(isinstance(one, np.ndarray) and not one.flags.writeable for one in arrays):
-            value.setflags(write=False)
-            last.held = tuple(map(ref, arrays)), value
-        return value
-
-    return found
 
 
 def distinct(scores: Counts) -> Ints:

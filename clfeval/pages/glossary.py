@@ -364,7 +364,6 @@ REPORT: Mapping[str, str] = {
     "macro F1": "the mean of the F1 of each class, all of them alike",
     "true in top 2": "share of rows whose true class is among the two most probable",
     "class taken for another": "the true class, what it was called, and how many of its rows were",
-    "rows by score": "a block for each twentieth of the scores, its height the share of the class",
 }  # fmt: skip
 REPORT_HEADINGS: Mapping[str, str] = {
     "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",

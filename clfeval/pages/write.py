@@ -129,7 +129,9 @@ def class_counts(result: Result) -> str:
         return "models with class totals of their own"
     classes = class_names(result).items()
     each = [f"{summary[f'{kind}s']:,.10g} {kind} ({names})" for kind, names in classes]
-    return ", ".join([many(summary["rows"], "row"), *each])
+    lines, rows = sum(file.rows for file in result.inputs), many(summary["rows"], "row")
+    weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
+    return ", ".join([f"{rows}{weighed}", *each])
 
 
 def independence(result: Result) -> str:

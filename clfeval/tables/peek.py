@@ -43,6 +43,9 @@ class Peek:
         """Look at the texts of a column."""
         values = [text for text in column if text is not None]
         texts, first = frozenset(values), tuple(column[:FIRST])
+        distinct = len(values) == len(texts) > 1
+        if typed_number:
+            return cls(texts, typed_number, distinct=distinct, mostly_numeric=True, first=first)
         percent = _most(_PERCENT, texts)
         commas = decimal == "." and _most(_COMMA, texts)
         if percent or decimal == ",":
@@ -53,9 +56,7 @@ class Peek:
 
             texts = frozenset(map(plain, texts))
             first = tuple(text and plain(text) for text in first)
-        distinct = len(values) == len({*values}) > 1
-        numeric = typed_number or outweigh(texts)
-        return cls(texts, typed_number, percent, commas, distinct, numeric, first)
+        return cls(texts, typed_number, percent, commas, distinct, outweigh(texts), first)
 
     def in_bits(self, pair: str) -> Peek:
         """Return the same with bits as a pair such as `False/True` has them."""

@@ -310,6 +310,8 @@ class Predictions:
             parts.append(f"id '{columns.id}'")
         if columns.cluster is not None:
             parts.append(f"clusters in '{columns.cluster}'")
+        if columns.weight is not None:
+            parts.append(f"weights in '{columns.weight}'")
         if columns.naming:
             answers = f", answers in '{columns.answer}'" if columns.answer else ""
             parts.append(f"models in '{columns.naming}'{answers}")

@@ -7,7 +7,17 @@ from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from clfeval.result import Result
-from clfeval.views.render import BEST, Section, fold, gate_lines, headline, reasons, section
+from clfeval.views.render import (
+    BEST,
+    EVERYWHERE,
+    Section,
+    fold,
+    gate_lines,
+    headline,
+    reasons,
+    said_once,
+    section,
+)
 from clfeval.words import DIGITS, tame
 
 
@@ -47,6 +57,11 @@ def markdown_lines(
     for warning in result.warnings:
         yield f"\n> {escape(warning.message)}\n"
     yield f"\n`{result.signature}`\n"
+    for part in result.methods.values():
+        yield "\n"
+        yield from markdown_lines(
+            said_once(part, result), digits=digits, names=EVERYWHERE & {*names}
+        )
 
 
 def _table(part: Section) -> Iterator[str]:

@@ -34,6 +34,7 @@ EQUALS = "not-told-apart"  # the sentence about models that may be as good as th
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "the best", EQUAL: "cannot be told from it"}
 RANKS = get_args(Rank)
+EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Strip:
     cells: tuple[str, ...]
     numeric: bool
     words: str = ""  # what the column means
+    cut: bool = False  # a threshold, which a row is about
 
     @property
     def name(self) -> str:
@@ -112,7 +114,7 @@ def fold(
 
     only: the one table that is wanted; what the page does not show of it has all its columns.
     """
-    page, wide = page_of(result.command), not {ALL, INTERVALS}.isdisjoint(names)
+    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     if only is not None:
         shown = [*against_baseline(result, ""), *page.shown(result, digits)]
         some = [one for one in shown if one.table == only]
@@ -207,7 +209,8 @@ def section(shown: Shown, result: Result, digits: int = DIGITS, *, wide: bool = 
         to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
         texts = tuple(exact(v) if to_the_digit else show(v, digits, write) for v in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
-        strip = Strip(head.strip(), texts, numeric)
+        at_cut = column is not None and column.kind == "cut"
+        strip = Strip(head.strip(), texts, numeric, cut=at_cut)
         words = meanings.get(source if isinstance(source, str) else strip.name, "")
         strips.append(replace(strip, words=words))
         if len(strips) == 1 and signs:
@@ -277,6 +280,12 @@ def notes(result: Result, opened: Sequence[Shown]) -> list[str]:
         warning.message for warning in result.warnings
         if warning.code not in aside or not names.isdisjoint(aside[warning.code])
     ]  # fmt: skip
+
+
+def said_once(part: Result, whole: Result) -> Result:
+    """Return the result of another method without the notes that stand beside the whole."""
+    told = {warning.message for warning in whole.warnings}
+    return replace(part, warnings=tuple(one for one in part.warnings if one.message not in told))
 
 
 def gate_lines(result: Result) -> tuple[list[Gate], str]:

@@ -14,9 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clfeval.pages import page_of
 from clfeval.result import Result
 from clfeval.views.render import (
     BEST,
+    EVERYWHERE,
     INTERVAL,
     Section,
     Strip,
@@ -26,6 +28,7 @@ from clfeval.views.render import (
     notes,
     offered,
     reasons,
+    said_once,
     section,
 )
 from clfeval.views.text import apart
@@ -38,6 +41,7 @@ PIPE = 160  # columns of a line that nobody watches, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "--show NAME, --show all"
+ASKED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 
 def as_text(
@@ -79,8 +83,16 @@ def as_text(
         console.print(_text(text, style="green" if gate.passed else "bold red"))
     if left_out:
         console.print(_text(left_out, style="dim"))
+    if beyond := page_of(result.command).beyond(result):
+        console.print(_text(beyond, style="dim"))
     if also := offered(result, page, names):
         console.print(_text(f"also: {', '.join(also)} ({offer})", style="dim"))
+    for name, part in result.methods.items():
+        told = as_text(
+            said_once(part, result), width=width, color=color, digits=digits,
+            names=EVERYWHERE & {*names}, offer=f"clfeval {ASKED.get(name, name)} --show NAME",
+        )  # fmt: skip
+        out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
         console.print(_text(f"in short: {result.answer[0].text}", style="bold"))
     return _trimmed(out)
@@ -111,7 +123,10 @@ def _print_section(out: StringIO, part: Section, width: int | None, *, color: bo
     for number, strips in enumerate(blocks(part, width)):
         if number:
             console.print()
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0),
+            show_header=any(strip.heading for strip in strips),
+        )  # fmt: skip
         for strip, columns in zip(strips, _widths(part, strips, width), strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
             table.add_column(
@@ -171,7 +186,7 @@ def blocks(part: Section, width: int | None) -> list[tuple[Strip, ...]]:
     if part.main or _needed(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
     out: list[tuple[Strip, ...]] = []
-    keys = tuple(takewhile(lambda strip: not strip.numeric, strips)) or strips[:1]
+    keys = tuple(takewhile(lambda strip: strip.cut or not strip.numeric, strips)) or strips[:1]
     here = keys
     for strip in strips[len(keys) :]:
         if len(here) > len(keys) and _needed((*here, strip), folded=TEXT_WIDTH) > width:

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Counts, Floats, remembered
 from clfeval.measures.calibration import (
     calibration_in_the_large,
     calibration_slope,
     slope_influence,
 )
-from clfeval.measures.scored import remembered
 
 
 def fixed(*numbers: float) -> Counts:

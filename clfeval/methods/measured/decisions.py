@@ -28,16 +28,15 @@ def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
 
 def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
     """Return the 2 x 2 tables, (t,), where scores at places from first up to last are positive."""
-    m = len(counts.scores)
-    tp, fp = (
-        above(part, first) - above(part, last) for part in (counts.positives, counts.negatives)
-    )
-    p, n = (np.full(len(first), part.sum()) for part in (counts.positives, counts.negatives))
+    m, ends = len(counts.scores), counts.running
+    tp, fp = ends[:, last] - ends[:, first]
+    p, n = (np.full(len(first), part[-1]) for part in ends)
     sums = None
     if isinstance(counts.clusters, RowWeights):
-        squares = np.split(counts.clusters.squares, 2)
-        parts = (above(part, first) - above(part, last) for part in squares)
-        sums = _alone(*parts, *(np.full(len(first), part.sum()) for part in squares))
+        squares = counts.clusters.squares.reshape(2, m)
+        ends = np.concatenate([np.zeros((2, 1)), squares.cumsum(axis=1)], axis=1)
+        whole = (np.full(len(first), part[-1]) for part in ends)
+        sums = _alone(*(ends[:, last] - ends[:, first]), *whole)
     elif counts.clusters is not None:
         kinds = np.repeat(np.eye(2), m, axis=1)
         sums = np.empty((len(first), 4, 4))
@@ -46,13 +45,6 @@ def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> Confusio
             sums[i] = counts.clusters.products(np.concatenate([kinds * said, kinds]))
     names = tuple(map(str, range(len(first))))
     return ConfusionCounts(names, tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
-
-
-def above(part: Counts, first: Ints) -> Counts:
-    """Return how many rows have a score at one of these places or behind it."""
-    up_to = np.cumsum(part)
-    found: Counts = up_to[-1] - np.where(first > 0, up_to[first - 1], 0)
-    return found
 
 
 def decision_rows(

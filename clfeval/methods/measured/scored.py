@@ -7,12 +7,11 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence
+from clfeval.arrays import Counts, Floats, Influence, remembered
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.influence import Uncertainty, limits, smaller_class, uncertainty
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, why
-from clfeval.measures.scored import remembered
 from clfeval.methods.estimates import estimate
 from clfeval.methods.measured.drawn import DrawnLimits, drawn_limits
 from clfeval.methods.measured.hard import INFLUENCE, NONE

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import over
+from clfeval.arrays import Floats, Ints, over
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.units import shown
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
 from clfeval.methods.measured.decisions import confusions_between
+from clfeval.methods.report.curves import reached
 from clfeval.result import Row
 
 BINS = 10
@@ -26,20 +27,25 @@ def calibration_rows(
 
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
-    n = np.asarray(counts.positives + counts.negatives, np.float64)
-    places = np.flatnonzero(n > 0)
-    n = n[places]
-    group = np.minimum((BINS * (n.cumsum() - n / 2) / n.sum()).astype(np.int64), BINS - 1)
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
-    first, last = places[starts], places[np.append(starts[1:], len(places)) - 1]
+    below = counts.running.sum(axis=0)
+    m, total = len(counts.scores), below[-1]
+
+    def tenth(i: Ints) -> Floats:
+        return np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total))
+
+    starts = np.append(0, reached(tenth, np.arange(1.0, BINS), m))
+    starts = starts[np.diff(below[starts], append=total) > 0]
+    first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
+    last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
-    cells, share = Cells.at_prevalence(found), n * counts.scores[places]
+    cells, share = Cells.at_prevalence(found), counts.positives + counts.negatives
+    share = share * counts.scores
     bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
     rows = found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
         "to": counts.scores[last].tolist(), "rows": shown(rows, counts.unit).tolist(),
-        "mean_score": (np.add.reduceat(share, starts) / np.add.reduceat(n, starts)).tolist(),
+        "mean_score": (np.add.reduceat(share, starts) / rows).tolist(),
         "observed": column(over(found.tp, rows), bounds, cells, ()),
     }  # fmt: skip
     who = {"slice": label, "model": model}

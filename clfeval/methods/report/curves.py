@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,26 +13,42 @@ from clfeval.counts.units import shown
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, Design, column, exact_limits
-from clfeval.methods.measured.decisions import above, confusions_at
-from clfeval.methods.roc import MOST_POINTS, RocPoints, roc_points
+from clfeval.methods.measured.decisions import confusions_at
+from clfeval.methods.roc import MOST_POINTS
 from clfeval.result import Row
 
 BINS = 20  # of a distribution
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
 
 
-def chosen(points: RocPoints, most: int | Literal["all"] | None) -> Ints:
+def chosen(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
     """Return which points of a curve to list: at even steps of both rates, both ends among them.
 
-    So many steep and so many flat parts are kept that a picture does not change.
+    Point i is where the i highest scores are positive. So many steep and so many flat parts are
+    kept that a picture does not change.
     """
-    m, limit = len(points.thresholds), MOST_POINTS if most is None else most
+    ends, limit = counts.running, MOST_POINTS if most is None else most
+    m, each = ends.shape[1], np.maximum(ends[:, -1:], 1e-300)
     if limit == "all" or m <= limit:
         return np.arange(m)
-    along = over(points.tp, points.tp[-1]) + over(points.fp, points.fp[-1])
-    along = np.nan_to_num(along) + np.arange(m) / m
-    at = np.searchsorted(along, np.linspace(0, along[-1], limit))
-    return np.unique(np.concatenate([[0], np.minimum(at, m - 1), [m - 1]]))
+
+    def along(i: Ints) -> Floats:
+        return np.asarray(((ends[:, -1:] - ends[:, m - 1 - i]) / each).sum(axis=0) + i / m)
+
+    last = np.array([m - 1])
+    at = reached(along, np.linspace(0, along(last)[0], limit), m)
+    return np.unique(np.concatenate([[0], np.minimum(at, m - 1), last]))
+
+
+def reached(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
+    """Return the first of m places at which what rises has come to each target; m where at none."""
+    low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
+    while (between := low < high).any():
+        middle = (low + high) // 2
+        before = rising(np.minimum(middle, m - 1)) < targets
+        low = np.where(between & before, middle + 1, low)
+        high = np.where(between & ~before, middle, high)
+    return low
 
 
 def curve_rows(
@@ -42,14 +58,12 @@ def curve_rows(
 
     claimed: share of rows called positive; lift: precision / prevalence.
     """
-    every = roc_points(counts)
-    points = every.at(chosen(every, most))
-    p, n = every.tp[-1].item(), every.fp[-1].item()
-    tp, fp = points.tp.astype(np.float64), points.fp.astype(np.float64)
+    places, ends = len(counts.scores) - chosen(counts, most), counts.running
+    (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
     precision = over(tp, tp + fp)
     columns = {
-        "threshold": points.thresholds, "tp": shown(points.tp, counts.unit),
-        "fp": shown(points.fp, counts.unit), "sensitivity": over(tp, p),
+        "threshold": np.append(counts.scores, np.inf)[places], "tp": shown(tp, counts.unit),
+        "fp": shown(fp, counts.unit), "sensitivity": over(tp, p),
         "fpr": over(fp, n), "precision": precision, "claimed": over(tp + fp, p + n),
         "lift": over(precision * (p + n), p),
     }  # fmt: skip
@@ -72,12 +86,16 @@ def cuts_asked(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float
         return counts.scores[::-1]
     if not isinstance(asked, int):
         return np.array(sorted({*map(float, asked)}, reverse=True))
-    m = len(counts.scores)
+    m, ends = len(counts.scores), counts.running
     if m <= asked:
         return counts.scores[::-1]
-    rows = np.cumsum((counts.positives + counts.negatives)[::-1])
-    at = np.searchsorted(rows, rows[-1] * np.arange(1, asked + 1) / (asked + 1))
-    chosen_cuts: Floats = counts.scores[::-1][np.unique(at)]
+    rows = ends[:, -1].sum()
+
+    def above(i: Ints) -> Floats:
+        return np.asarray(rows - ends[:, m - 1 - i].sum(axis=0))
+
+    at = reached(above, rows * np.arange(1, asked + 1) / (asked + 1), m)
+    chosen_cuts: Floats = counts.scores[m - 1 - np.unique(at)]
     return chosen_cuts
 
 
@@ -121,10 +139,10 @@ def distribution_rows(
         if least < 0 or most > 1:
             low, high = float(least), float(most)
     edges = np.linspace(low, high, BINS + 1)
-    first = np.concatenate([[0], np.searchsorted(counts.scores, edges[1:-1])])
+    inner = np.searchsorted(counts.scores, edges[1:-1])
+    ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
     rows: list[Row] = []
-    for name, part in zip(classes, (counts.positives, counts.negatives), strict=True):
-        found = -np.diff(above(part, first), append=0)
+    for name, found in zip(classes, np.diff(ends), strict=True):
         total = found.sum()
         for i in range(BINS):
             share = float(found[i] / total) if total else None

@@ -8,7 +8,7 @@ from math import inf
 from typing import Annotated, Any, Literal
 
 from clfeval import notation
-from clfeval.errors import bad_option
+from clfeval.errors import bad_option, suggestion
 from clfeval.methods.options import (
     INTERVALS,
     RESAMPLES,
@@ -22,6 +22,8 @@ from clfeval.methods.options import (
 from clfeval.options import Command, Opt, listed, mapping, number
 
 MEASURES, CURVES, COMPARING = "Measures", "Curves", "Comparing"  # panels
+METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
+ALSO = {"jpt": "tune-jpt", "tune_jpt": "tune-jpt"}
 
 
 def _margins(flag: str, given: Any) -> dict[str, float]:
@@ -58,11 +60,29 @@ def _cuts(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
     return cuts
 
 
+def _methods(flag: str, given: Any) -> tuple[str, ...]:
+    """Return the other commands in their order, each once; UsageError for what is none."""
+    asked = {ALSO.get(str(one), str(one)) for one in listed(given)}
+    if unknown := sorted(asked - {*METHODS, "all"}):
+        hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
+        raise bad_option(f"{flag} '{unknown[0]}' is no other command", hint)
+    return tuple(one for one in METHODS if one in asked or "all" in asked)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReportOptions(Sure):
     """Which measures, how sure they are to be, and how much of each curve is listed."""
 
     measure: Annotated[tuple[str, ...], also_measured(MEASURES)] = ()
+    methods: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Also the answer and tables of these commands, of the same count: "
+            "mars,phidelta,tune-jpt,mlcps, or all.",
+            MEASURES, flags=("--with",), also=("with",), metavar="COMMAND,...",
+            parse=notation.words, accept=_methods, takes=str | Sequence[str] | None, common=True,
+        ),
+    ] = ()  # fmt: skip
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
@@ -172,6 +192,7 @@ REPORT = Command(
 clfeval report scores.parquet --threshold 0.2 --measure average_precision
 clfeval report preds.csv --show decision --show thresholds
 clfeval report preds.csv --by site -f json | jq .tables.models
+clfeval report preds.csv --with mars,phidelta
 clfeval report new=new.csv old=old.csv --join id --reference old
 clfeval report preds.csv --fail-under 'new:roc_auc.low=0.8'
 """,

@@ -16,6 +16,7 @@ from clfeval.schema import Column, Page, Table, of
 from clfeval.words import many
 
 THRESHOLD = Column("threshold", "cut?")
+BEYOND = "--with mars (unique finds), phidelta (bias), jpt (other ratios), mlcps (score)"
 # of one class against the rest; else, without a positive one, of all classes alike
 _TWO, _MANY = "positive", "classes"
 OF_SCORES = (
@@ -69,8 +70,15 @@ def headline(result: Result) -> list[str]:
     return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
+def beyond(result: Result) -> str:
+    """Name what other commands would tell of several models, where predictions are cut."""
+    cut = [row for row in result.whole("models") if row.get("tp") is not None]
+    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2
+    return "" if told else BEYOND
+
+
 PAGE = Page(
-    "report", TABLES, headline, shown, charts,
+    "report", TABLES, headline, shown, charts, beyond=beyond,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread",
            "changed"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit"),

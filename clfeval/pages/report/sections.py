@@ -14,6 +14,7 @@ from clfeval.schema import Shown, Source
 from clfeval.words import quoted
 
 FEW = 10  # thresholds of a table shown unasked
+OTHER = " (at another: --threshold T)"
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LEGEND = ("net_benefit", "mcc", "precision", "npv")
 CALIBRATED = "slope < 1: probabilities too extreme; in the large (at slope 1) > 0: too low"
@@ -82,7 +83,7 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
         yield Shown(
-            "models", f"Errors{at}", errors, rows[:LISTED], total=len(rows), rank="main",
+            "models", f"Errors{at}{OTHER if at == at_cut(rows) else ''}", errors, rows[:LISTED], total=len(rows), rank="main",
             name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
         )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
@@ -102,9 +103,9 @@ def _spread(result: Result, model: str) -> Shown:
         most = max(shares, default=0.0)
         blocks = "".join(_block(share, most) for share in shares)
         lines.append({"class": name, "scores": f"{exact(low)} {blocks} {exact(high)}"})
-    columns: dict[str, Source] = {"class": "class", "rows by score": "scores"}
+    columns: dict[str, Source] = {"": "class", " ": "scores"}
     return Shown(
-        "distribution", f"Scores of {quoted(model)} in each class, each to its largest bar",
+        "distribution", f"Rows of each class by score of {quoted(model)}, each to its largest bar",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 

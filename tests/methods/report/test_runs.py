@@ -197,7 +197,7 @@ def test_of_several_classes_and_of_labels() -> None:
 def test_what_is_about_rows_together_is_refused() -> None:
     data = folds(40, 40)
     options: list[dict[str, Any]] = [
-        {"by": "fold"}, {"dummies": True}, {"reference": "best"}, {"reference": "nobody"},
+        {"by": "fold"}, {"methods": "mars"}, {"dummies": True}, {"reference": "best"}, {"reference": "nobody"},
         {"reference": "m0", "margin": {"roc_auc": 0.1}}, {"reference": "m0", "list_changes": 1},
     ]  # fmt: skip
     for more in options:

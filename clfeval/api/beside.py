@@ -1,0 +1,74 @@
+"""Other methods about what a report has counted, each as its own command gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from clfeval.counts.count import Sample
+from clfeval.counts.counted import Counted
+from clfeval.errors import UsageError
+from clfeval.methods.report.options import ReportOptions
+from clfeval.result import Result
+
+G = TypeVar("G")
+SHARED = ("level", "seed", "totals")  # and no intervals at all
+
+
+def beside(sample: Sample, options: ReportOptions) -> Mapping[str, Result]:
+    """Return the results of the methods that are asked for, by command; raises what they raise."""
+    return {name: _RESULTS[name](sample, options) for name in options.methods}
+
+
+def _mars(sample: Sample, asked: ReportOptions) -> Result:
+    from clfeval.methods.mars.options import MarsOptions
+    from clfeval.methods.mars.result import mars_result
+
+    return mars_result(_predictions(sample, "mars"), _as(MarsOptions, asked))
+
+
+def _phidelta(sample: Sample, asked: ReportOptions) -> Result:
+    from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
+    from clfeval.methods.phidelta.result import classifier_result
+
+    plane, classifiers = _as(PlaneOptions, asked), _as(ClassifierOptions, asked)
+    return classifier_result(sample, plane, classifiers)
+
+
+def _tune_jpt(sample: Sample, asked: ReportOptions) -> Result:
+    from clfeval.methods.tune_jpt.options import TuneOptions
+    from clfeval.methods.tune_jpt.result import of_table, tune_result
+
+    return tune_result(of_table(sample), _as(TuneOptions, asked).settled())
+
+
+def _mlcps(sample: Sample, asked: ReportOptions) -> Result:
+    from clfeval.methods.mlcps.asked import DEFAULT
+    from clfeval.methods.mlcps.given import of_predictions
+    from clfeval.methods.mlcps.options import MlcpsOptions
+    from clfeval.methods.mlcps.result import mlcps_result
+
+    options = _as(MlcpsOptions, asked, source="predictions").over(DEFAULT)
+    given = of_predictions(_predictions(sample, "mlcps"), DEFAULT, options)
+    return mlcps_result(given, options, sample.roles, other=None)
+
+
+_RESULTS = {"mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps}
+
+
+def _predictions(sample: Sample, name: str) -> Counted:
+    if sample.counted is None:
+        what = f"--with {name} is about rows, and the table holds counts"
+        hint = "of counts there are: --with phidelta,tune-jpt"
+        raise UsageError.of(what, "needs-predictions", hint=hint)
+    return sample.counted
+
+
+def _as(group: type[G], asked: ReportOptions, **more: Any) -> G:
+    """Return a group of options as by default, but as sure as those of the report."""
+    names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
+    known = {name: getattr(asked, name) for name in SHARED if name in names}
+    if asked.interval == "none" and "interval" in names:
+        known["interval"] = "none"
+    return group(**known, **more)

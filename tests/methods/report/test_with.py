@@ -1,0 +1,124 @@
+"""`--with`: other commands about the rows a report has counted, each as it is by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts import count as counting
+from clfeval.errors import DataError, UsageError
+from clfeval.methods.report.options import METHODS
+from clfeval.result import Result
+from clfeval.views.html import as_html
+from clfeval.views.markdown import markdown_lines
+from tests.test_schema import SCHEMA
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+CANCER = FIXTURES / "breast-cancer" / "scores.csv"
+ALONE: dict[str, dict[str, Any]] = {"mlcps": {"source": "predictions"}}
+
+
+def alone(name: str, table: Any, **options: Any) -> Result:
+    command = getattr(clfeval, name.replace("-", "_"))
+    found: Result = command(table, **options, **ALONE.get(name, {}))
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"level": 0.9, "seed": 3}, {"interval": "none"}])
+def test_each_is_what_its_own_command_gives(options: dict[str, Any]) -> None:
+    found = clfeval.report(CANCER, positive="malignant", methods="all", **options)
+    assert list(found.methods) == list(METHODS)
+    for name, one in found.methods.items():
+        known = {k: v for k, v in options.items() if (name, k) != ("phidelta", "seed")}
+        assert one.to_dict() == alone(name, CANCER, positive="malignant", **known).to_dict(), name
+
+
+def test_of_labels_and_slices_too() -> None:
+    frame = pl.DataFrame(
+        {
+            "truth": ["no", "yes", "yes", "no"] * 30,
+            "model a": ["no", "yes", "no", "no"] * 30,
+            "01": ["yes", "yes", "yes", "no"] * 30,
+            "site": ["x"] * 60 + ["y"] * 60,
+        }
+    )
+    asked = {"positive": "yes", "by": "site"}
+    found = clfeval.report(frame, methods=["mlcps", "jpt", "mars", "phidelta"], **asked)
+    assert list(found.methods) == list(METHODS)  # in one order, however they are asked for
+    for name in ("mars", "phidelta", "tune-jpt"):
+        assert found.methods[name].to_dict() == alone(name, frame, **asked).to_dict(), name
+
+
+def test_rows_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = []
+    group = counting.group
+    monkeypatch.setattr(counting, "group", lambda settled: passes.append(1) or group(settled))
+    clfeval.report(CANCER, positive="malignant", methods="all")
+    assert len(passes) == 1
+
+
+def test_the_document_holds_theirs_and_comes_back() -> None:
+    found = clfeval.report(CANCER, positive="malignant", methods=("mars", "mlcps"))
+    document = json.loads(found.to_json())
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    assert document == json.loads(json.dumps(found.to_dict()))
+    assert list(document["methods"]) == ["mars", "mlcps"]
+    assert Result.from_json(found.to_json()).to_dict() == found.to_dict()
+    bare = clfeval.report(CANCER, positive="malignant")
+    assert "methods" not in bare.to_dict()
+    del document["methods"]
+    assert document == json.loads(bare.to_json())
+
+
+@pytest.mark.parametrize("view", [str, as_html, lambda found: "".join(markdown_lines(found))])
+def test_every_page_has_their_answers_and_main_tables(view: Any) -> None:
+    found = clfeval.report(CANCER, positive="malignant", methods="all")
+    page = " ".join(view(found).replace("\\", "").split())
+    for first in ("svm finds most", "svm discriminates best", "has the best TAR", "MLcps: svm"):
+        assert first in page, first
+    for title in ("those that find most first", "the largest δ first", "best TAR first",
+                  "Ranking, best first"):  # fmt: skip
+        assert title in page, title
+
+
+def test_the_first_screen_says_what_they_would_tell() -> None:
+    line = "--with mars (unique finds), phidelta (bias)"
+    assert line in str(clfeval.report(CANCER, positive="malignant"))
+    assert line not in str(clfeval.report(CANCER, positive="malignant", model="svm"))
+    assert line not in str(clfeval.report(CANCER, positive="malignant", methods="mars"))
+    assert line not in str(clfeval.report(FIXTURES / "digits" / "labels.csv"))
+
+
+def test_a_gate_is_of_the_report() -> None:
+    found = clfeval.report(CANCER, positive="malignant", methods="mars").check(
+        fail_under={"mcc": 0}
+    )
+    assert found.passed
+    assert not found.methods["mars"].gates
+
+
+def test_what_is_no_command_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="methods 'marss' is no other command"):
+        clfeval.report(CANCER, positive="malignant", methods=["marss"])
+
+
+def test_counts_have_no_rows_to_find_alone(tmp_path: Path) -> None:
+    table = tmp_path / "counts.csv"
+    table.write_text("model,tp,fp,fn,tn\na,40,10,5,60\nb,30,5,15,65\n")
+    found = clfeval.report(table, methods=["phidelta", "jpt"])
+    assert list(found.methods) == ["phidelta", "tune-jpt"]
+    with pytest.raises(UsageError, match="mars is about rows, and the table holds counts"):
+        clfeval.report(table, methods="all")
+
+
+def test_of_many_classes_one_has_to_be_named() -> None:
+    with pytest.raises(DataError, match="positive"):
+        clfeval.report(FIXTURES / "digits" / "labels.csv", methods="mars")
+    found = clfeval.report(FIXTURES / "digits" / "labels.csv", methods="mars", positive="8")
+    assert found.methods["mars"].tables["models"]
