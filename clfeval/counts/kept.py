@@ -105,8 +105,7 @@ class Kept:
     def runs_of_rows(self) -> tuple[int, list[int]]:
         """Return how many observations there are by id, and how many rows each run has."""
         rows = collect(together(self.frames(key=True, by=True)).select("key", "b0"))
-        sizes = collect(nw.from_native(rows.to_native()).lazy().group_by("b0").agg(nw.len()))
-        return rows["key"].n_unique(), sizes["len"].to_list()
+        return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def shared(self) -> str | None:
         """Return a column nobody uses whose name says that it tells clusters, and which repeats."""

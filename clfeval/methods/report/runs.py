@@ -23,7 +23,7 @@ from clfeval.methods.report.together import ALL_PAIRS, BEST, pairs_of
 from clfeval.result import Answer, Estimate, Result, Row, Warn, estimate
 from clfeval.words import between, listed, many, named, number, quoted
 
-FOLDS, REPEATS = "folds", "repeats"  # runs of rows of their own, at least in part; of the same rows
+FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
 CORRECTED, SAME, OF_RUNS = "corrected t (Nadeau-Bengio)", "runs and rows, t", "runs alone, t"
 NONE = "none"
 LISTED = 3  # runs by name
@@ -35,14 +35,15 @@ ByRun = Mapping[tuple[str, str], Mapping[str, Row]]  # by measure and model, the
 class Runs:
     """How runs share rows: kind None where no id tells.
 
-    rows: observations in all; train: what part of them a run lacks; own: each is in one run.
+    rows: observations in all; train: what part of them a run lacks. each: how many runs have a row,
+    on average.
     """
 
     names: Sequence[str]
     kind: str | None
     rows: float = nan
     train: float = nan
-    own: bool = False
+    each: float = nan
 
     @classmethod
     def of(cls, counted: Counted) -> Runs:
@@ -52,10 +53,9 @@ class Runs:
         if counted.kept.settled.columns.id is None:
             return cls(names, None)
         distinct, sizes = counted.kept.runs_of_rows()
-        each = float(np.mean(sizes))
-        same = min(sizes) == distinct
-        kind = REPEATS if same and len(names) > 1 else FOLDS
-        return cls(names, kind, distinct, 1 - each / distinct, sum(sizes) == distinct)
+        size = float(np.mean(sizes))
+        kind = REPEATS if size > distinct / 2 else FOLDS
+        return cls(names, kind, distinct, 1 - size / distinct, sum(sizes) / distinct)
 
 
 def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
@@ -261,11 +261,13 @@ def _answer(
     yield from _told(lead, compared, level)
     if level is None or found.low is None:
         return
-    text = "Every row is in one run" if runs.own else "Runs share some of their rows"
+    text = "Every row is in one run" if runs.each == 1 else "Runs share some of their rows"
     text += ": limits are as of splits, each of a model trained on all rows but its own."
     if runs.kind == REPEATS:
-        text = f"All {j:,} runs have the same {runs.rows:,.0f} rows: limits are of other runs and "
-        text += "other rows, and no row counts twice."
+        text = f"All {j:,} runs have the same {runs.rows:,.0f} rows"
+        if runs.each < j:
+            text = f"Runs share most of their {runs.rows:,.0f} rows"
+        text += ": limits are of other runs and other rows, and no row counts twice."
     yield Answer("runs", text)
 
 

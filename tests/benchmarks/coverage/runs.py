@@ -49,7 +49,7 @@ def _held(setting: str, both: Arrays, true: float, replicates: int) -> list[Line
 def _folds(rows: int, k: int, replicates: int) -> tuple[list[list[Arrays]], float]:
     rng, ends, true = np.random.default_rng([31, rows, k]), list[Arrays](), list[float]()
     plain = list[Arrays]()
-    runs = Runs([f"{i}" for i in range(k)], FOLDS, rows, 1 - 1 / k, own=True)
+    runs = Runs([f"{i}" for i in range(k)], FOLDS, rows, 1 - 1 / k, 1)
     shift = np.zeros(FEATURES)
     shift[:2] = APART
     for _ in range(replicates):
@@ -69,7 +69,7 @@ def _folds(rows: int, k: int, replicates: int) -> tuple[list[list[Arrays]], floa
 
 def _seeds(rows: int, many: int, replicates: int) -> tuple[list[list[Arrays]], float]:
     rng, ends, plain = np.random.default_rng([37, rows, many]), list[Arrays](), list[Arrays]()
-    runs = Runs([f"{i}" for i in range(many)], REPEATS, rows, 0.0)
+    runs = Runs([f"{i}" for i in range(many)], REPEATS, rows, 0.0, many)
     for _ in range(replicates):
         y = np.arange(rows) % 2 == 0
         score = y * 1.3 + rng.standard_normal(rows)

@@ -118,6 +118,22 @@ def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
     assert "over other runs on these rows" in result.answer[1].text
 
 
+def test_runs_that_share_most_rows_are_no_folds_and_those_that_share_few_are() -> None:
+    """Six seeds, one without a row; and each row in two of six folds: 26.7 of 80 rows, 1/3."""
+    data = seeds()
+    lacking = clfeval.report(data.filter((pl.col("seed") > 0) | (pl.col("id") > 0)), run="seed")
+    assert spread(lacking, "brier")["method"] == "runs and rows, t"
+    assert lacking.answer[-1].text.startswith("Runs share most of their 80 rows")
+    twice = clfeval.report(data.filter((pl.col("id") - pl.col("seed")) % 3 == 0), run="seed")
+    some = data.filter((pl.col("id") - pl.col("seed")) % 3 == 0)
+    values = by_run(some, "seed", OF["brier"])
+    size = len(some) / 6
+    reach = stats.t.ppf(0.975, 5) * np.sqrt((1 / 6 + size / (80 - size)) * values.var(ddof=1))
+    mean = spread(twice, "brier")["mean"]
+    assert mean.high == pytest.approx(values.mean() + reach)
+    assert twice.answer[-1].text.startswith("Runs share some of their rows")
+
+
 def test_the_first_screen_has_means_and_no_pooled_rows() -> None:
     """A row in six runs is one row; what counts rows together is left out."""
     result = clfeval.report(seeds(), run="seed")
@@ -197,7 +213,8 @@ def test_of_several_classes_and_of_labels() -> None:
 def test_what_is_about_rows_together_is_refused() -> None:
     data = folds(40, 40)
     options: list[dict[str, Any]] = [
-        {"by": "fold"}, {"methods": "mars"}, {"dummies": True}, {"reference": "best"}, {"reference": "nobody"},
+        {"by": "fold"}, {"methods": "mars"}, {"dummies": True}, {"reference": "best"},
+        {"reference": "nobody"},
         {"reference": "m0", "margin": {"roc_auc": 0.1}}, {"reference": "m0", "list_changes": 1},
     ]  # fmt: skip
     for more in options:
