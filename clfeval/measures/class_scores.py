@@ -75,6 +75,15 @@ def in_top(truth: Ints, p: Floats, k: int = 2) -> Floats:
     return np.asarray(((p > own) | ((p == own) & before)).sum(axis=1) < k, np.float64)
 
 
+def excess_confidence(truth: Ints, p: Floats) -> Floats:
+    """Return the largest probability, less 1 where it is that of the true class, (m,); -1..1.
+
+    Of equally probable classes the earlier in their order is named.
+    """
+    each = _checked(p)
+    return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
+
+
 def clipped_rows(truth: Ints, p: Floats, n: Counts) -> Counts:
     """Return how many rows, or what weight, gave their truth less than 2**-52, (...)."""
     return np.asarray(n[..., _true(truth, p) < LEAST].sum(axis=-1))
@@ -297,6 +306,7 @@ OF_PROBABILITIES: Mapping[str, OfClasses] = {
     "brier_sum": _mean(squared_sums),
     "log_loss_skill": _skill(log_losses, _entropy),
     "brier_skill": _skill(half_squares, _spread),
+    "overconfidence": _mean(excess_confidence),
 }
 
 # of probabilities of many classes alone

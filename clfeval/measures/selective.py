@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, over
+from clfeval.arrays import Counts, Floats, Influence, Ints, over
 from clfeval.measures.record import Measure
 from clfeval.measures.scored import at_scores, distinct, probabilities
 
@@ -93,6 +93,29 @@ def selective_accuracy(
     return sure_accuracy(*_likelier(scores, positives, negatives), coverage)
 
 
+def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return how much surer than right it is: mean of max(p, 1 - p) less the share right, (...).
+
+    Above 0 it is too sure of its answers, below 0 not sure enough.
+
+    Shapes: as `aurc`. Range -1/2..1, best 0; NaN without rows. Errors: as `aurc`.
+    Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.
+    """
+    sure, right, wrong = _likelier(scores, positives, negatives)
+    rows = right + wrong
+    return over((rows * sure - right).sum(axis=-1), rows.sum(axis=-1))
+
+
+def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
+    p, mean = probabilities(scores), overconfidence(scores, positives, negatives)
+
+    def each(at: Ints | slice, y: bool) -> Floats:
+        return np.asarray(np.maximum(p[at], 1 - p[at]) - ((p[at] >= 0.5) == y) - mean)
+
+    return Influence(len(p), each)
+
+
 _YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"
 
 SELECTIVE = (
@@ -103,4 +126,10 @@ SELECTIVE = (
             0, 1, ("too_few_rows",), "drawn",
             "share right of the surest rows, by the largest class probability", _YANIV,
             ("accuracy_at_coverage",), takes=("coverage",)),
+    Measure("overconfidence", "overconfidence", overconfidence, "probabilities", "zero", -1, 1,
+            ("too_few_rows",), "influence",
+            "mean of the largest class probability less the share of rows whose class it is",
+            "Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22",
+            influence=overconfidence_influence,
+            caveat="too sure here and not sure enough there cancel out: look at ece too"),
 )  # fmt: skip

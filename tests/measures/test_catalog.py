@@ -62,7 +62,7 @@ def test_best_values_point_the_right_way() -> None:
     aims = {name: m.aim for name, m in CATALOG.items() if m.aim is not None}
     assert aims == {
         "phi": 0, "phi_b": 0, "calibration_intercept": 0, "calibration_in_the_large": 0,
-        "spiegelhalter_z": 0, "calibration_slope": 1, "oe_ratio": 1,
+        "spiegelhalter_z": 0, "overconfidence": 0, "calibration_slope": 1, "oe_ratio": 1,
     }  # fmt: skip
     of_rows = {name for name, measure in CATALOG.items() if measure.best == "none"}
     assert of_rows == {"prevalence", "detection_prevalence", "no_information_rate"}

@@ -41,6 +41,8 @@ def test_row_by_row(c: int) -> None:
         most = max(gap / (inside == i).sum() for i, gap in gaps.items())
         assert measured("ece", rows, bins=bins) == pytest.approx(sum(gaps.values()) / m, abs=1e-12)
         assert measured("mce", rows, bins=bins) == pytest.approx(most, abs=1e-12)
+    surer = sum(sure.tolist()) / m - sum(right.tolist()) / m
+    assert measured("overconfidence", rows) == pytest.approx(surer, abs=1e-12)
     risks = [1 - right[sure >= s].mean() for s in {*sure.tolist()}]
     assert measured("aurc", rows) == pytest.approx(float(np.mean(risks)), abs=1e-12)
     for coverage in (0.01, 0.25, 0.8, 1.0):
@@ -56,7 +58,7 @@ def test_of_two_classes_the_likelier_is_the_most_probable(seed: int) -> None:
     truth, p, n = drawn(2, seed, tied=False)
     order = np.argsort(p[:, 1])
     truth, p, n = truth[order], p[order], n[order]
-    for name in ("aurc", "selective_accuracy"):
+    for name in ("aurc", "selective_accuracy", "overconfidence"):
         two = CATALOG[name].function(p[:, 1], n * truth, n * (1 - truth))
         assert measured(name, (truth, p, n)) == pytest.approx(float(two), abs=1e-12), name
 
@@ -65,7 +67,14 @@ def test_many_replicates_are_measured_one_by_one() -> None:
     truth, p, _ = drawn(4, 3)
     n = np.random.default_rng(0).integers(0, 3, (2, 5, len(truth)))
     n[1, 2] = 0
-    for name in ("ece", "mce", "ece_debiased", "aurc", "selective_accuracy"):
+    for name in ("ece", "mce", "ece_debiased", "aurc", "selective_accuracy", "overconfidence"):
         each = [[measured(name, (truth, p, n[i, j])) for j in range(5)] for i in range(2)]
         np.testing.assert_allclose(measured(name, (truth, p, n)), each, rtol=1e-12, err_msg=name)
         assert np.isnan(each[1][2]), name
+
+
+def test_overconfidence_by_hand() -> None:
+    """Of four rows given .9, .8, .6 and .9 (for class 0) three are right: .8 - .75 = .05."""
+    scores, hits, others = np.array([0.1, 0.6, 0.8, 0.9]), [0, 1, 1, 0], [1, 0, 0, 1]
+    of = CATALOG["overconfidence"].function
+    assert float(of(scores, np.array(hits), np.array(others))) == pytest.approx(0.05, abs=1e-12)

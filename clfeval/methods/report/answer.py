@@ -13,6 +13,8 @@ from clfeval.words import between, exact, many, named, number, quoted
 
 VAGUE = (0.5, 1.5)  # a slope that may be less, and more, is not known
 CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
+SURE = "overconfidence"  # of several classes
+HARDLY, UNSURE = 0.02, 0.2  # so much of it hardly matters; an interval so wide tells little
 SENTENCES, LINES, LINE = 5, 9, 78  # at most, of a screen of 80 columns
 SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels alone tell nothing of calibration, or of other thresholds."
@@ -45,6 +47,7 @@ def report_answer(
     said += _twins(same, of)
     if not any(SCORED in row for row in models):
         said.append(Answer("labels-only", LABELS))
+    said += _sure(ranked[0])
     said += _believable(ranked, race, {} if lost is None else lost, whole(bins), level)
     said += _worth(ranked, worth)
     said += _helps(best, whole(decision), level)
@@ -168,6 +171,28 @@ def _believable(
         text += f"; those of {named(some)} cannot be taken as they are" if some else ""
     return [Answer("probabilities", f"{text}.", (first,), "calibration_slope",
                    slope.value, slope.low, slope.high)]  # fmt: skip
+
+
+def _sure(row: Row) -> list[Answer]:
+    """Say of several classes whether the best model is as sure of its answers as it is right."""
+    found, name = estimate(row.get(SURE)), quoted(str(row["model"]))
+    if found.value is None:
+        return []
+    fact = f"overconfidence {between(found.value, found.low, found.high)}"
+    if found.low is None or found.high is None:
+        text = f"{name}: {fact}; whether its probabilities can be believed is not tested"
+    elif _outside(found, 0) and max(-found.low, found.high) <= HARDLY:
+        text = f"{name} is about as sure of its answers as it is right ({fact})"
+    elif _outside(found, 0):
+        how = "too sure" if found.value > 0 else "not sure enough"
+        text = f"The probabilities of {name} cannot be taken as they are: it is {how} of its "
+        text += f"answers ({fact})"
+    elif found.high - found.low > UNSURE:
+        text = f"So few rows cannot tell whether {name} is as sure of its answers as right ({fact})"
+    else:
+        text = f"Nothing here speaks against how sure {name} is of its answers ({fact})"
+    return [Answer("probabilities", f"{text}.", (str(row["model"]),), SURE,
+                   found.value, found.low, found.high)]  # fmt: skip
 
 
 def _facts(row: Row) -> str:

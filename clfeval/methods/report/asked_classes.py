@@ -25,9 +25,9 @@ from clfeval.methods.measured.asked import (
 from clfeval.shell import given
 
 # of more than two classes, and of those whose order was declared
-OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "top_k_accuracy", "accuracy",
-              "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity", "precision",
-              "npv")  # fmt: skip
+OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "top_k_accuracy",
+              "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
+              "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 SPELLED = 5  # classes of an order that is asked for
 

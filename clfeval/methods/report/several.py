@@ -40,7 +40,7 @@ from clfeval.result import Estimate, Result, Row, Warn
 from clfeval.words import plain
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
-OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "top_k_accuracy")
+OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
 OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
 AREA = "roc_auc"

@@ -21,7 +21,8 @@ BEYOND = "--with mars (unique finds), phidelta (bias), jpt (other ratios), mlcps
 _TWO, _MANY = "positive", "classes"
 OF_SCORES = (
     *of("share", "roc_auc brier", when="?"), *of("estimate", "brier_skill", when="+curves"),
-    *of("amount", "log_loss", when="?"), *of("share", "top_k_accuracy", when=f"{_MANY}?"),
+    *of("amount", "log_loss", when="?"), *of("signed", "overconfidence", when=f"{_MANY}?"),
+    *of("share", "top_k_accuracy", when=f"{_MANY}?"),
     *of("estimate", "calibration_slope calibration_intercept calibration_in_the_large net_benefit",
         when="+curves"),
 )  # fmt: skip

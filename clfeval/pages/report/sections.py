@@ -83,8 +83,9 @@ def _of_scores(result: Result, rows: Sequence[Row]) -> Iterator[Shown]:
     )  # fmt: skip
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
         yield Shown(
-            "models", f"Errors{at}{OTHER if at == at_cut(rows) else ''}", errors, rows[:LISTED], total=len(rows), rank="main",
-            name="errors", more="--format csv", lead="model", places=[""] * len(rows[:LISTED]),
+            "models", f"Errors{at}{OTHER if at == at_cut(rows) else ''}", errors, rows[:LISTED],
+            total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
+            places=[""] * len(rows[:LISTED]),
         )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)

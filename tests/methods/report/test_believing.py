@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import clfeval
 from clfeval.measures.logistic import chances
@@ -56,3 +57,28 @@ def test_where_there_is_no_slope_the_answer_says_why() -> None:
     assert said(np.full(60, 0.5), truth) == f"{same}."
     # half of 60 rows came where 2 % were expected
     assert said(np.full(60, 0.02), truth) == f"{same}; they are too low on average."
+
+
+def of_three(sure: float, right: float, rows: int) -> Any:
+    """Return what is said of rows of three classes that are given their answer with one share."""
+    answer = np.arange(rows) % 3
+    hits = np.arange(rows) * 37 % 100 < 100 * right  # of each hundred so many
+    truth = np.where(hits, answer, (answer + 1) % 3)
+    shares = {
+        f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)
+    }  # fmt: skip
+    result = clfeval.report(pl.DataFrame({"truth": truth.astype(str), **shares}))
+    return next(one for one in result.answer if one.code == "probabilities")
+
+
+def test_of_several_classes_being_sure_is_held_against_being_right() -> None:
+    over = of_three(0.9, 0.8, 3000)
+    assert "cannot be taken as they are: it is too sure of its answers" in over.text
+    assert over.value == pytest.approx(0.9 - 0.8, abs=1e-12)
+    # the mean of rows that are all as sure: the error of a share, p (1 - p) / (n - 1)
+    reach = 1.96 * (0.8 * 0.2 / 2999) ** 0.5
+    assert (over.low, over.high) == pytest.approx((0.1 - reach, 0.1 + reach), abs=2e-4)
+    assert "not sure enough" in of_three(0.7, 0.8, 3000).text
+    assert of_three(0.81, 0.8, 300).text.startswith("Nothing here speaks against how sure")
+    assert "about as sure of its answers as it is right" in of_three(0.81, 0.8, 60_000).text
+    assert of_three(0.81, 0.8, 30).text.startswith("So few rows cannot tell whether")
