@@ -229,6 +229,7 @@ def report(
     resolution: Mapping[str, float] | None = ...,
     best_threshold: str | Sequence[str] = ...,
     abstain: str | Sequence[str] = ...,
+    run: str | None = ...,
     dummies: bool = ...,
     interval: Literal[
         "exact", "wilson", "jeffreys", "agresti-coull", "influence", "bootstrap", "none"

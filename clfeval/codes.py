@@ -235,6 +235,7 @@ ANSWERS: Mapping[str, str] = {
     "readable": "The table can be read without a doubt.",
     "resolution": "Which differences are too small to be seen in so few rows.",
     "right": "What share of the positive answers is right.",
+    "runs": "Which rows the runs have, and so what the limits of their means cover.",
     "same-answers": "These models give the same answers in every row.",
     "selected": "How many features are selected.",
     "slices": "In which slices the best model is worse than outside them, as far as one can tell.",

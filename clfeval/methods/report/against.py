@@ -13,14 +13,20 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.units import shown
 from clfeval.inference.best import detectable
-from clfeval.inference.chance import mid_p
+from clfeval.inference.chance import cochran_q, mid_p
+from clfeval.inference.redrawn import OfDraws
+from clfeval.inference.shared import farther
 from clfeval.inference.shares import clopper_pearson, holm
 from clfeval.methods.report.together import BEST, Together
 from clfeval.methods.verdict import UNDECIDED, verdict
 from clfeval.result import Estimate, Row
 
 DELONG, INFLUENCE_T, NONE = "DeLong, t", "influence, t", "none"
+FARTHER = f"{DELONG}, out to square-and-add of logits"
 MCNEMAR, NO_CHANGE = "influence, t; p of McNemar, mid-p", "Clopper-Pearson: no row differs"
+COCHRAN, NO_ROW = "Cochran's Q, chi²", "no row differs"
+NOT_ALIKE = "none: Cochran's Q takes rows that are independent and count one each"
+ENOUGH = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
 # shares of rows that both models are judged on: which class is wanted, None for both
 OF_ROWS: Mapping[str, bool | None] = {
     "accuracy": None, "error_rate": None, "sensitivity": True, "recall": True, "fnr": True,
@@ -53,8 +59,11 @@ def comparison_rows(
     p = one.shared.chances(apart).tolist()
     if share:
         p = [each.chance(OF_ROWS[one.measure.id]) for each in changed]
-    adjusted = p if any(map(isnan, p)) else holm(p)
-    ends = [np.stack(one.shared.limits(apart, level=at)) for at in (level, together)]
+    adjusted = [
+        nan if isnan(own) else one
+        for own, one in zip(p, holm([1.0 if isnan(one) else one for one in p]), strict=True)
+    ]  # what nobody knows is looked at all the same
+    ends, reaching = _ends(one, apart, (level, together))
     if share:
         for both, at in zip(ends, (level, together), strict=True):
             _unseen(both, changed, OF_ROWS[one.measure.id], at)
@@ -76,8 +85,45 @@ def comparison_rows(
             "verdict": _verdict(one.sign, adjusted_too, told, margin),
             "se": error or None, **_newly(changed[q], turn, patterns.unit, known),
             "detectable": detectable(error, level=level, df=df) if error else None,
-            "method": _method(one, share, error),
+            "method": FARTHER if reaching[q] else _method(one, share, error, q),
         }  # fmt: skip
+
+
+def _ends(one: Together, apart: Floats, levels: Sequence[float]) -> tuple[list[Floats], Bools]:
+    """Return limits of differences at levels, (2, q) each, and which of the first reach farther."""
+    if one.measure.interval != "delong" or isinstance(one.shared, OfDraws):
+        none = np.zeros(len(apart), bool)
+        return [np.stack(one.shared.limits(apart, level=level)) for level in levels], none
+    found = [
+        farther(one.values, one.shared, one.pairs, level=level, fewest=one.fewest,
+                low=one.measure.low, high=one.measure.high)
+        for level in levels
+    ]  # fmt: skip
+    return [np.stack([low, high]) for low, high, _ in found], found[0][2]
+
+
+def together_rows(
+    patterns: PatternCounts | ClassPatterns, without: Collection[str] = ()
+) -> Iterator[Row]:
+    """Yield whether three models or more are right in as many rows, all together.
+
+    without: models without a threshold. Of rows in clusters or with weights Q says nothing.
+    """
+    places = [i for i, model in enumerate(patterns.models) if model not in without]
+    if len(places) < 3:
+        return
+    right = patterns.votes[:, places] == patterns.truth[:, None]
+    differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
+    q, p = cochran_q(right, patterns.n)
+    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < ENOUGH else COCHRAN
+    if not differ:
+        method = NO_ROW
+    if patterns.clusters is not None:
+        q, p, method = nan, nan, NOT_ALIKE
+    yield {
+        "metric": "accuracy", "models": len(places), "differ": shown(differ, patterns.unit),
+        "statistic": _or_none(q), "p": _or_none(p), "method": method,
+    }  # fmt: skip
 
 
 def resolution_rows(
@@ -121,7 +167,9 @@ def _verdict(sign: int, together: Estimate, told: int, margin: float | None) -> 
     return verdict(low, high, told, margin)
 
 
-def _method(one: Together, share: bool, error: float) -> str:
+def _method(one: Together, share: bool, error: float, q: int) -> str:
+    if isinstance(one.shared, OfDraws):
+        return one.shared.how[q] if error else NONE
     if not error:
         return NO_CHANGE if share else NONE
     if one.measure.interval == "delong":

@@ -146,6 +146,14 @@ class ReportOptions(Sure):
             CUTTING, metavar="SHARE|cost:...",
         ),
     ] = ()  # fmt: skip
+    run: Annotated[
+        str | None,
+        Opt(
+            "Rows are of several runs, told apart by this column: means over runs.",
+            COMPARING, metavar="COLUMN", parse=notation.one_column, many=True, stated=True,
+            signed="run", completes="column", common=True,
+        ),
+    ] = None  # fmt: skip
     dummies: Annotated[
         bool,
         Opt("What each measure is worth without information: truth dealt anew, p, constants.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -57,7 +57,9 @@ from clfeval.methods.report.cutting.tables import TABLES as CUT_TABLES
 from clfeval.methods.report.cutting.tables import check_scored, cut_tables
 from clfeval.methods.report.noted import notes, notes_of
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.redrawn import by_draws
 from clfeval.methods.report.rests import of_model, of_votes, outside, sizes_of
+from clfeval.methods.report.runs import check_runs, each_run, over_runs
 from clfeval.methods.report.several import several_result
 from clfeval.methods.report.slices import Key, Rest, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
@@ -82,6 +84,14 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 def report_result(sample: Sample, options: ReportOptions) -> Result:
     """Compute every table of the report."""
+    if options.run is not None:
+        check_runs(options, sample.slices[None].models)
+        each = each_run(sample)
+        return over_runs(each, _report(each, replace(options, reference=None)), options)
+    return _report(sample, options)
+
+
+def _report(sample: Sample, options: ReportOptions) -> Result:
     if sample.counted is not None and sample.counted.several:
         return several_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
@@ -208,6 +218,8 @@ def _of_scores(
         )  # fmt: skip
         if together is not None:
             stood[each.name] = together
+    stood |= by_draws(every, names, held, observed_values(measures), sample.patterns[None],
+                      options.reference, options.certainty)  # fmt: skip
     same = alike(dict(zip(names, every.scores, strict=True)))
     return _AllScores(measures, stood, digests, lost, same, beside)
 

@@ -31,6 +31,7 @@ from clfeval.methods.report.contests import (
     observed_values,
 )
 from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.redrawn import by_draws_of_classes
 from clfeval.methods.report.rests import class_totals_of
 from clfeval.methods.report.slices import Size, as_default, rests, slice_rows, sliced, slices_answer
 from clfeval.methods.report.stated import stated
@@ -92,6 +93,9 @@ def several_result(sample: Sample, counted: Counted, options: ReportOptions) -> 
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["metric"])])
     ]
     stood = _stood(whole, counted, held, options)
+    stood |= by_draws_of_classes(
+        counted, held, observed_values(rows), whole, options.reference, options.certainty
+    )
     contests = held_together(
         stood, held, rows, whole, partial(_called, counted), options, counted
     )  # fmt: skip

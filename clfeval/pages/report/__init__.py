@@ -64,17 +64,18 @@ TABLES = (
 def headline(result: Result) -> list[str]:
     """Say what was read and what is positive."""
     names = joined([item.name for item in result.inputs])
+    runs = f", {many(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
     if (classes := result.summary.get("classes")) is not None:
         models = many(result.summary["models"], "model")
         rows = many(result.summary["rows"], "row")
-        return [f"Report of {names}: {rows} of {classes} classes, {models}"]
-    return [f"Report of {names}: {class_counts(result)}"]
+        return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
+    return [f"Report of {names}: {class_counts(result)}{runs}"]
 
 
 def beyond(result: Result) -> str:
     """Name what other commands would tell of several models, where predictions are cut."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
-    told = result.methods or "classes" in result.summary or len(cut) < 2
+    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2
     return "" if told else BEYOND
 
 

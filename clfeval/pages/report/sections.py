@@ -135,7 +135,7 @@ def _details(result: Result) -> Iterator[Shown]:
     yield from shown_measures(result, named_rows(result), name="asked")
     yield from shown_best(result)
     yield Shown("metrics", "Every measure", columns, result.whole("metrics"), LISTED * 4)
-    if tables["confusion"]:
+    if result.whole("confusion"):
         yield Shown("confusion", "Answers by truth", "model truth predicted rows share",
                     result.whole("confusion"), LISTED)  # fmt: skip
     for name, title, columns, most in (
